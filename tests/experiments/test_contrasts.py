@@ -7,17 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.contrasts import (
-    LANGUAGES,
-    PHENOMENA,
-    Side,
-    keeps,
-    load_contrasts,
-    measure_contrasts,
-    read_side,
-    record_contrasts,
-    share_interval,
-)
+from experiments import contrasts
 from lessonkit.analysis.articles import corpus_table
 from tests.helpers import ROOT
 from transformer.models.translator import Translator
@@ -25,7 +15,7 @@ from transformer.support.errors import UserError
 from transformer.support.files import model_names, read_json
 
 RECORDS = sorted((ROOT / "data" / "results" / "contrasts").glob("*.json"))
-CONTRASTS = load_contrasts()
+CONTRASTS = contrasts.load_contrasts()
 
 
 def test_a_cell_by_hand() -> None:
@@ -34,11 +24,15 @@ def test_a_cell_by_hand() -> None:
         frozenset({"not", "no"}),
     )
     alike = {("en", "not"): not_no, ("en", "man's"): frozenset({"man", "man's"})}
-    assert read_side("en", text, 0, alike) == Side(("A man is here.", "Mike is in."), ((), ()))
-    second = read_side("en", text, 1, alike)
+    assert contrasts.read_side("en", text, 0, alike) == contrasts.Side(
+        ("A man is here.", "Mike is in."), ((), ())
+    )
+    second = contrasts.read_side("en", text, 1, alike)
     assert second.accepted == ("A man is not here.", "No man's out.")
     assert second.cues == ((not_no,), (alike["en", "man's"], frozenset({"out"})))
-    first, second = (read_side("fr", "{l'*homme/*n'a  pas} ?", option, alike) for option in (0, 1))
+    first, second = (
+        contrasts.read_side("fr", "{l'*homme/*n'a  pas} ?", option, alike) for option in (0, 1)
+    )
     assert (first.accepted, second.accepted) == (("l'homme ?",), ("n'a pas ?",))
     assert (first.cues, second.cues) == (((frozenset({"homme"}),),), ((frozenset({"n'"}),),))
 
@@ -48,7 +42,7 @@ def test_the_table_is_written_as_readme_says() -> None:
     words = [(row["language"], word) for row in cues for word in row["words"].split()]
     assert len(words) == len(set(words)), "a word belongs to one line of cues"
     for row in corpus_table("contrasts.tsv"):
-        for lang in LANGUAGES:
+        for lang in contrasts.LANGUAGES:
             assert all(each.count("/") == 1 for each in re.findall(r"\{([^}]*)\}", row[lang]))
             assert not re.search(r"\*(?!\w)", row[lang]), "no word after *"
     for lang, (first, second) in (pair for each in CONTRASTS for pair in each.sides.items()):
@@ -57,15 +51,15 @@ def test_the_table_is_written_as_readme_says() -> None:
         for own, other in ((first, second), (second, first)):
             assert all(own.cues) or not any(own.cues), own
             for sentence in own.accepted:  # it passes on its side alone
-                assert keeps(lang, sentence, own, other), sentence
-                assert not keeps(lang, sentence, other, own), sentence
+                assert contrasts.keeps(lang, sentence, own, other), sentence
+                assert not contrasts.keeps(lang, sentence, other, own), sentence
 
 
 def test_a_model_says_what_is_recorded_of_it(shipped: Translator) -> None:
     some = [each for each in CONTRASTS if each.corpus == "embedded" and each.phenomenon == "gender"]
     recorded = read_json(ROOT / "data" / "results" / "contrasts" / "demo-en-fr.json")
     rows = [row for row in recorded["sentences"] if row["phenomenon"] == "gender"]
-    found = measure_contrasts(shipped, some)
+    found = contrasts.measure_contrasts(shipped, some)
     for row, told in zip(found["sentences"], rows, strict=True):
         assert row.items() <= told.items()
     counts = recorded["phenomena"]["gender"]["says"]
@@ -73,9 +67,9 @@ def test_a_model_says_what_is_recorded_of_it(shipped: Translator) -> None:
 
 
 NOT = frozenset({"not", "no"})
-THERE, NOT_THERE = Side(("It is.",), ((),)), Side(("It is not.",), ((NOT,),))
+THERE, NOT_THERE = contrasts.Side(("It is.",), ((),)), contrasts.Side(("It is not.",), ((NOT,),))
 DOG, CAT = frozenset({"dog", "puppy"}), frozenset({"cat"})
-DOG_CAT, CAT_DOG = Side(("",), ((DOG, CAT),)), Side(("",), ((CAT, DOG),))
+DOG_CAT, CAT_DOG = contrasts.Side(("",), ((DOG, CAT),)), contrasts.Side(("",), ((CAT, DOG),))
 
 
 def test_what_is_kept_by_hand() -> None:
@@ -92,15 +86,15 @@ def test_what_is_kept_by_hand() -> None:
         ("The dog and the cat and the dog.", DOG_CAT, CAT_DOG, False, False),  # one and other
         ("The dogs bit the cat.", DOG_CAT, CAT_DOG, False, False),
     ):
-        assert keeps("en", said, own, other) is first, said
-        assert keeps("en", said, other, own) is second, said
+        assert contrasts.keeps("en", said, own, other) is first, said
+        assert contrasts.keeps("en", said, other, own) is second, said
 
 
 def test_errors(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"add some to contrasts.tsv"):
-        measure_contrasts(Translator.load("demo-en-fr"), [])
+        contrasts.measure_contrasts(Translator.load("demo-en-fr"), [])
     with pytest.raises(UserError, match="this model has tree, and the pairs are in de, en, fr"):
-        record_contrasts("demo-parser", tmp_path / "record.json")
+        contrasts.record_contrasts("demo-parser", tmp_path / "record.json")
     assert not list(tmp_path.iterdir())
 
 
@@ -115,21 +109,21 @@ def test_every_translation_model_has_a_record_of_today_s_table() -> None:
         some = [contrast for contrast in CONTRASTS if contrast.corpus == record["corpus"]]
         sources = [side.accepted[0] for contrast in some for side in contrast.sides[src]]
         assert [row["source"] for row in record["sentences"]] == sources
-        assert tuple(record["phenomena"]) == PHENOMENA
+        assert tuple(record["phenomena"]) == contrasts.PHENOMENA
         command = f"record contrasts {file.stem} --record data/results/contrasts/{file.name}"
         assert record["evaluation"]["command"] == f"python -m transformer {command}"
         assert re.fullmatch("[0-9a-f]{40}", record["evaluation"]["commit"])
         sides = [each for contrast in some for each in permutations(contrast.sides[tgt])]
         for row, (own, other) in zip(record["sentences"], sides, strict=True):
-            assert row["kept"] == keeps(tgt, row["said"], own, other)
+            assert row["kept"] == contrasts.keeps(tgt, row["said"], own, other)
 
 
 def test_a_share_s_interval_by_hand() -> None:
     # Wilson's ends are the shares from which what was seen is 1.96 standard errors away.
     for hits, trials in ((3, 4), (9, 24), (1, 20), (500, 997)):
-        for end in share_interval(hits, trials):
+        for end in contrasts.share_interval(hits, trials):
             error = math.sqrt(end * (1 - end) / trials)
             assert abs(hits / trials - end) == pytest.approx(1.96 * error, rel=1e-4)
     # None of n: from 0 to 1.96^2 / (n + 1.96^2).
-    assert share_interval(0, 24) == pytest.approx((0.0, 3.8415 / 27.8415), abs=1e-5)
-    assert share_interval(24, 24) == pytest.approx((1 - 3.8415 / 27.8415, 1.0), abs=1e-5)
+    assert contrasts.share_interval(0, 24) == pytest.approx((0.0, 3.8415 / 27.8415), abs=1e-5)
+    assert contrasts.share_interval(24, 24) == pytest.approx((1 - 3.8415 / 27.8415, 1.0), abs=1e-5)

@@ -12,24 +12,6 @@ from stamping import readme
 from attention_laws.laws import LAWS, PIPELINE_LAWS
 from experiments import speedrun, tables
 from experiments.pages import page_tables
-from experiments.speedrun import (
-    GOAL,
-    load_speed_runs,
-    machine_of,
-    record_runs,
-    records_table,
-    standing,
-    train_for_time,
-)
-from experiments.tables import (
-    COLUMNS,
-    PUBLISHED,
-    SYSTEM_COLUMNS,
-    runs_table,
-    search,
-    seeds_table,
-    systems_table,
-)
 from lessonkit import records as results
 from lessonkit.analysis.compare import chance_of
 from lessonkit.museum import SPECIMENS
@@ -65,8 +47,8 @@ def test_table_has_a_row_for_each_run(folder: Path) -> None:
     quick["training"]["minutes"] = 1.26
     (folder / "b.json").write_text(json.dumps(sample()), encoding="utf-8")
     (folder / "a.json").write_text(json.dumps(quick), encoding="utf-8")
-    heading, rule, first, second = runs_table().splitlines()
-    assert heading.count("|") == rule.count("|") == first.count("|") == len(COLUMNS) + 1
+    heading, rule, first, second = tables.runs_table().splitlines()
+    assert heading.count("|") == rule.count("|") == first.count("|") == len(tables.COLUMNS) + 1
     assert second == (
         "| `demo` | embedded test_long, en-fr | 37.80 (36.11 to 39.50) | 39.40 | 61.26 | 4.57 "
         "| 4 | 9,038,341 | 62 | an abacus, 2 threads | 2017-06-12 |"
@@ -79,14 +61,14 @@ def test_seeds_are_told_together(first: str, folder: Path) -> None:
     for name, seed, score in ((first, 7, 37.8), ("seeds/a-8", 8, 38.8), ("seeds/a-9", 9, 37.0)):
         keep(folder, name, seed, score)
     keep(folder, "a-greedy", 7)
-    _, _, row = seeds_table().splitlines()
+    _, _, row = tables.seeds_table().splitlines()
     # mean (37.8 + 38.8 + 37.0) / 3; deviations -1/15, 14/15 and -13/15: 0.902 a run, 0.521 of
     # the mean, times 4.303
     assert row == (
         "| `demo` | embedded test_long, en-fr | 7, 8, 9 | float32 | 37.87 | 35.63 to 40.11 "
         "| 37.00 to 38.80 | 39.40 | 4 |"
     )
-    assert len(runs_table().splitlines()) == 2 + (2 if first == "a" else 1)
+    assert len(tables.runs_table().splitlines()) == 2 + (2 if first == "a" else 1)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +85,7 @@ def test_a_mean_is_of_one_precision_where_three_runs_have_it(
 ) -> None:
     for seed, rounded in enumerate(bf16, start=1):
         keep(folder, "a" if seed == 1 else f"seeds/a-{seed}", seed, bf16=rounded == "1")
-    _, _, *rows = seeds_table().splitlines()
+    _, _, *rows = tables.seeds_table().splitlines()
     assert [row.split(" | ")[2:4] for row in rows] == told
 
 
@@ -123,7 +105,7 @@ def test_the_museum_is_of_todays_laws_and_specimens() -> None:
 
 
 def record(*scores: float, processes: int = 1) -> dict[str, Any]:
-    about = {"date": "2026-11-22", "goal": GOAL, "change": "all is new"}
+    about = {"date": "2026-11-22", "goal": speedrun.GOAL, "change": "all is new"}
     about |= {"hardware": "a chip, 1 thread", "processes": processes}
     runs = [{"seconds": 61.0 + place, "bleu": bleu} for place, bleu in enumerate(scores)]
     return about | {"recipe": {"training": {"bf16": processes > 1}}, "runs": runs}
@@ -145,18 +127,18 @@ def test_chance_by_the_printed_table_of_t() -> None:
 
 def test_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UserError, match="give 2 or more"):
-        chance_of([36.0], GOAL)
+        chance_of([36.0], speedrun.GOAL)
     for seeds in ((1, 2, 2), (1, 2, 3, 3)):
         with pytest.raises(UserError, match="give three or more, each once"):
-            record_runs("haste", (), seeds)
+            speedrun.record_runs("haste", (), seeds)
     monkeypatch.setattr(speedrun, "RECIPE", "demo")
     with pytest.raises(UserError, match="ended with 2 and said: error: steps is 0"):
-        train_for_time(["steps=0"], 1, 1, tmp_path / "run")
+        speedrun.train_for_time(["steps=0"], 1, 1, tmp_path / "run")
 
 
 def test_the_table_shows_what_was_not_reached_in_brackets() -> None:
     two = [record(35.0, 35.1, 35.2), record(36.0, 36.1, 36.2, processes=2)]
-    first, second = records_table(two).splitlines()[2:]
+    first, second = speedrun.records_table(two).splitlines()[2:]
     assert "| (62.0) | 61, 62, 63 | 35.10 |" in first
     assert second.startswith("| 2 | 2026-11-22 | all is new | 62.0 |")
     assert second.endswith("| a chip, 2 processes, bfloat16 |")
@@ -170,45 +152,45 @@ def test_runs_are_trained_scored_and_recorded(
     monkeypatch.setattr(speedrun, "SPLIT", "test")
     monkeypatch.setattr(speedrun.corpora, "load", some_sentences)  # untrained, it runs on and on
     settings = ["steps=5", "warmup_steps=2", "validate_every=5"]
-    file = record_runs("a try", settings, (1, 2, 3), on_line=lambda _: None)
+    file = speedrun.record_runs("a try", settings, (1, 2, 3), on_line=lambda _: None)
     assert file == folder / "records" / "01.json"
     held = read_json(file)
     assert [run["seed"] for run in held["runs"]] == [1, 2, 3]
-    assert all(run["seconds"] > 1 and 0 <= run["bleu"] < GOAL for run in held["runs"])
+    assert all(run["seconds"] > 1 and 0 <= run["bleu"] < speedrun.GOAL for run in held["runs"])
     assert (held["processes"], held["recipe"]["training"]["steps"]) == (1, 5)
-    assert load_speed_runs() == [held]
+    assert speedrun.load_speed_runs() == [held]
 
 
 @pytest.mark.slow
 def test_two_processes_share_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(speedrun, "RECIPE", "demo")
-    train_for_time(["steps=3", "warmup_steps=2"], 1, 2, tmp_path / "run")
+    speedrun.train_for_time(["steps=3", "warmup_steps=2"], 1, 2, tmp_path / "run")
     assert read_json(tmp_path / "run" / "run.json")["processes"] == 2
 
 
 def test_a_goal_is_reached_when_chance_is_small() -> None:
-    seconds, score, chance, reached = standing(record(36.0, 36.1, 36.2))
+    seconds, score, chance, reached = speedrun.standing(record(36.0, 36.1, 36.2))
     assert (seconds, reached) == (62.0, True)
     assert score == pytest.approx(36.1)
     assert chance < 0.01
     # their mean is above, and may be so by chance
-    assert not standing(record(35.0, 36.0, 36.5))[3]
-    assert not standing(record(35.0, 35.1, 35.2))[3]
-    assert machine_of(record(36.0)) == "a chip, 1 thread, float32"
-    assert machine_of(record(36.0, processes=2)) == "a chip, 2 processes, bfloat16"
-    goals = {each["goal"] for each in load_speed_runs()}
-    assert all(str(goal) in PUBLISHED["multi30k"]["figures"] for goal in goals)
+    assert not speedrun.standing(record(35.0, 36.0, 36.5))[3]
+    assert not speedrun.standing(record(35.0, 35.1, 35.2))[3]
+    assert speedrun.machine_of(record(36.0)) == "a chip, 1 thread, float32"
+    assert speedrun.machine_of(record(36.0, processes=2)) == "a chip, 2 processes, bfloat16"
+    goals = {each["goal"] for each in speedrun.load_speed_runs()}
+    assert all(str(goal) in tables.PUBLISHED["multi30k"]["figures"] for goal in goals)
 
 
 def test_systems_stand_beside_their_own_reports(folder: Path) -> None:
-    assert list(PUBLISHED) == [recipe.name for recipe in SYSTEMS]
+    assert list(tables.PUBLISHED) == [recipe.name for recipe in SYSTEMS]
     made = sample()
     made["training"]["validation_loss"] = 1.5
     made["log"] = [{"tokens_per_second": speed} for speed in (1000.0, None, 3000.0, 1500.0)]
     (folder / "systems").mkdir()
     (folder / "systems" / "multi30k.json").write_text(json.dumps(made), encoding="utf-8")
-    heading, rule, *rows = systems_table().splitlines()
-    assert {line.count("|") for line in (heading, rule, *rows)} == {len(SYSTEM_COLUMNS) + 1}
+    heading, rule, *rows = tables.systems_table().splitlines()
+    assert {line.count("|") for line in (heading, rule, *rows)} == {len(tables.SYSTEM_COLUMNS) + 1}
     # exp(1.5) = 4.482
     assert rows[4] == (
         "| `multi30k` | BLEU 36.52 (an older copy: 35.53), validation perplexity 5.06 | "
@@ -220,5 +202,5 @@ def test_systems_stand_beside_their_own_reports(folder: Path) -> None:
 
 
 def test_the_search_in_words() -> None:
-    found = [search({"beam_size": 4, "alpha": alpha}) for alpha in (0.6, 1.0, 1.5)]
-    assert [*found, search({"beam_size": 4})] == ["4", "4, alpha 1", "4, alpha 1.5", "4"]
+    found = [tables.search({"beam_size": 4, "alpha": alpha}) for alpha in (0.6, 1.0, 1.5)]
+    assert [*found, tables.search({"beam_size": 4})] == ["4", "4, alpha 1", "4, alpha 1.5", "4"]

@@ -12,12 +12,6 @@ from hypothesis import strategies as st
 from torch import nn
 
 from experiments import cooccurrence
-from experiments.cooccurrence import (
-    begin_with_cooccurrence,
-    look_for_likeness,
-    mutual_information,
-    next_words,
-)
 from experiments.muon import Muon, MuonAndAdam
 from experiments.training_parts import FAST, FAST_PARTS, Parts, changed, find, linear_decay_rate
 from transformer.attention import MultiHeadAttention
@@ -163,7 +157,7 @@ def untied(types: tuple[int, int] = (11, 13), **changes: bool) -> Transformer:
 def test_mutual_information_by_hand() -> None:
     # Source types 0 to 3, then target types 4 to 7. 0 stands opposite 4 and 1 opposite 5, always:
     # each of the four occurs twice among eight, so each pair twice as often as by chance.
-    table, seen = mutual_information([Example([0], [0]), Example([1], [1])], 4, 8)
+    table, seen = cooccurrence.mutual_information([Example([0], [0]), Example([1], [1])], 4, 8)
     assert seen.tolist() == [True, True, False, False] * 2
     for one, other in ((0, 4), (1, 5), (0, 0), (5, 5)):
         assert table[one, other].item() == pytest.approx(math.log(2))
@@ -177,7 +171,7 @@ def test_a_word_begins_beside_its_translation(tied: bool) -> None:
     model = untied((13, 13), tie_source_target=tied)
     before = model.tgt_embedding.token.weight.detach().clone()
     examples = [Example([4 + n, 4 + m], [8 + n, 8 + m]) for n in range(4) for m in range(n)]
-    begin_with_cooccurrence(model, examples)
+    cooccurrence.begin_with_cooccurrence(model, examples)
     src, tgt = model.src_embedding.token.weight, model.tgt_embedding.token.weight
     nearest = (src[4:8] @ tgt[8:12].T).argmax(dim=1)
     assert nearest.tolist() == [0, 1, 2, 3]
@@ -188,7 +182,7 @@ def test_a_word_begins_beside_its_translation(tied: bool) -> None:
 
 def test_next_words_by_hand() -> None:
     # Eight places follow another, marks included; 4 follows in two of them.
-    table = next_words([[4, 5], [4, 6], [6]], 8)
+    table = cooccurrence.next_words([[4, 5], [4, 6], [6]], 8)
     assert table[BOS_ID, 4].item() == pytest.approx(2 / 3 * math.log((2 / 3) / (2 / 8)))
     assert table[4, 5].item() == pytest.approx(1 / 2 * math.log((1 / 2) / (1 / 8)))
     assert table[5, EOS_ID].item() == pytest.approx(math.log(1 / (3 / 8)))
@@ -199,7 +193,7 @@ def test_next_words_by_hand() -> None:
 def test_attention_begins_with_what_is_like_the_query() -> None:
     torch.manual_seed(3)
     attention = MultiHeadAttention(d_model=64, num_heads=2, d_k=32, d_v=32)
-    look_for_likeness(attention)
+    cooccurrence.look_for_likeness(attention)
     memory = torch.randn(1, 7, 64)
     alike = memory + 0.1 * torch.randn(1, 7, 64)
     output, weights = attention(alike, memory, return_weights=True)
@@ -214,8 +208,9 @@ def test_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UserError, match="cooccurrence_start is for Transformers"):
         parts.options(recipe)
     config = ModelConfig(d_model=32, num_heads=4, num_layers=1)
+    model = Transformer(config, src_vocab_size=20, tgt_vocab_size=20)
     with pytest.raises(UserError, match=r"one direction for each of 20 types .* has 32 numbers"):
-        begin_with_cooccurrence(Transformer(config, src_vocab_size=20, tgt_vocab_size=20), [])
+        cooccurrence.begin_with_cooccurrence(model, [])
     monkeypatch.setattr(cooccurrence, "MOST_TYPES", 23)
     with pytest.raises(UserError, match="pairs of 24 types: give a vocab_size that leaves 23"):
-        begin_with_cooccurrence(untied(), [])
+        cooccurrence.begin_with_cooccurrence(untied(), [])

@@ -14,14 +14,7 @@ from transformer.config import BOS_ID, EOS_ID
 from transformer.data import tokenizers
 from transformer.masks import padding_mask
 from transformer.model import Transformer
-from transformer.models.folder import (
-    Description,
-    load_weights,
-    read_model,
-    save_tensors,
-    weights,
-    write_description,
-)
+from transformer.models import folder as models
 from transformer.recipes import find_recipe
 from transformer.support.files import models_folder
 
@@ -81,7 +74,7 @@ def compare(answer: dict[str, Any], wanted: dict[str, Any], *, maps: bool = True
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SENTENCES)
 def test_every_head_and_logit_of_a_shipped_model(name: str, tmp_path: Path) -> None:
-    description, model = read_model(models_folder() / name)
+    description, model = models.read_model(models_folder() / name)
     src = [*description.src_tokenizer.encode(SENTENCES[name]), EOS_ID]
     tgt_in = [BOS_ID, *description.tgt_tokenizer.encode("La vendeuse lit un roman.")]
     question = {"act": "network", "folder": models_folder() / name, "src": src, "tgt_in": tgt_in}
@@ -101,17 +94,17 @@ def untrained(folder: Path, settings: dict[str, str], dtype: torch.dtype) -> Tra
     """Write a tiny model as it was drawn, its norms and biases drawn too; gives it."""
     recipe = find_recipe("demo").override(TINY | {"num_layers": "2"} | settings)
     texts = ["the old woman reads a book"] * 5, ["la vieille femme lit un livre"] * 5
-    description = Description(recipe, *tokenizers.train(recipe.data, *texts))
+    description = models.Description(recipe, *tokenizers.train(recipe.data, *texts))
     torch.manual_seed(3)
     model = description.build()
     for parameter in model.parameters():
         if parameter.dim() == 1:
             torch.nn.init.normal_(parameter, mean=0.5)
-    write_description(folder, description)
-    stored = {name: tensor.to(dtype) for name, tensor in weights(model).items()}
+    models.write_description(folder, description)
+    stored = {name: tensor.to(dtype) for name, tensor in models.weights(model).items()}
     path = folder / "model.safetensors"
-    save_tensors(path, stored)
-    load_weights(model, stored, path)
+    models.save_tensors(path, stored)
+    models.load_weights(model, stored, path)
     return model.eval()
 
 

@@ -3,16 +3,7 @@
 import pytest
 import torch
 
-from lessonkit.analysis.alignment import (
-    Pair,
-    alignment_error_rate,
-    diagonal_links,
-    hiding,
-    strongest_links,
-    word_attention,
-    word_hiding,
-    words_of,
-)
+from lessonkit.analysis import alignment
 from lessonkit.analysis.interventions import Hiding
 from transformer.config import BOS_ID, DataConfig
 from transformer.data import corpora, tokenizers
@@ -34,7 +25,7 @@ def test_pieces_find_their_words_in_every_sentence() -> None:
         tokenizer, _ = tokenizers.train(data, text.src[:50], text.tgt[:50])
         for sentence in [*text.src[:40], *text.tgt[:40]]:
             ids = tokenizer.encode(sentence)
-            words, parts = words_of(tokenizer, ids)
+            words, parts = alignment.words_of(tokenizer, ids)
             assert words == aligned_tokens(sentence)
             assert (parts.sum(1) == 1).all()
             of = parts.argmax(1).tolist()
@@ -45,21 +36,21 @@ def test_pieces_find_their_words_in_every_sentence() -> None:
 
 
 def test_word_weights_are_sums_of_columns_and_means_of_rows(tiny: Translator) -> None:
-    result, pair = word_attention(tiny, SRC, TGT), Pair(tiny, SRC, TGT)
+    result, pair = alignment.word_attention(tiny, SRC, TGT), alignment.Pair(tiny, SRC, TGT)
     assert result.src_words == ["The", "young", "policewoman", "sleeps", "."]
     assert result.tgt_words == ["La", "jeune", "policière", "dort", "."]
     torch.testing.assert_close(result.weights.sum(-1), torch.ones(1, 2, 5))
 
     cross = pair.maps().cross[0]
-    _, src_parts = words_of(tiny.src_tokenizer, pair.src[0, :-1].tolist())
-    _, tgt_parts = words_of(tiny.tgt_tokenizer, pair.tgt_in[0, 1:].tolist())
+    _, src_parts = alignment.words_of(tiny.src_tokenizer, pair.src[0, :-1].tolist())
+    _, tgt_parts = alignment.words_of(tiny.tgt_tokenizer, pair.tgt_in[0, 1:].tolist())
     rows = tgt_parts[:, 2].nonzero().flatten().tolist()  # the row before the token says it
     columns = src_parts[:, 2].nonzero().flatten().tolist()
     assert min(len(rows), len(columns)) > 1
     expected = cross[:, rows][:, :, columns].sum(-1).mean(-1)
     torch.testing.assert_close(result.weights[0, :, 2, 2], expected)
     torch.testing.assert_close(result.weights[0, :, 2, -1], cross[:, rows, -1].mean(-1))
-    reads = word_attention(tiny, SRC, TGT, of_reader=True).weights
+    reads = alignment.word_attention(tiny, SRC, TGT, of_reader=True).weights
     torch.testing.assert_close(reads[0, :, -1, -1], cross[:, -1, -1])  # the stop is one piece
     torch.testing.assert_close(pair.by_src_words.sum(1), torch.ones(5))
 
@@ -68,11 +59,11 @@ def test_a_piece_of_several_words_is_a_piece_of_each(tiny: Translator) -> None:
     dots = BPETokenizer([(".", "."), ("..", ".")])  # single bytes, but "..." is one piece
     reader = Translator(Description(tiny.recipe, dots, dots), tiny.model)
     src, tgt = "Yes... no", "Yes ... so?"
-    result = word_attention(reader, src, tgt)
+    result = alignment.word_attention(reader, src, tgt)
     assert result.src_words == ["Yes", ".", ".", ".", "no"]
     assert result.tgt_words == ["Yes", ".", ".", ".", "so", "?"]
     torch.testing.assert_close(result.weights.sum(-1), torch.ones(1, 2, 6))
-    cross = Pair(reader, src, tgt).maps().cross[0]
+    cross = alignment.Pair(reader, src, tgt).maps().cross[0]
     # The source's "..." is piece 4; the target's is piece 5, after a blank of its own.
     shared = (cross[:, 5, 4] / 3)[:, None, None].expand(2, 2, 3)
     torch.testing.assert_close(result.weights[0, :, 2:4, 1:4], shared)
@@ -82,26 +73,26 @@ def test_a_piece_of_several_words_is_a_piece_of_each(tiny: Translator) -> None:
 def test_links_and_error_rate_by_hand() -> None:
     weights = torch.tensor([[0.1, 0.7, 0.2], [0.2, 0.3, 0.5], [0.6, 0.3, 0.1]])
     # Three target words, two source words and eos: the second target word gets no link.
-    assert strongest_links(weights) == {(1, 0), (0, 2)}
-    assert diagonal_links(3, 3) == {(0, 0), (1, 1), (2, 2)}
-    assert diagonal_links(2, 4) == {(0, 0), (0, 1), (1, 2), (1, 3)}
-    assert diagonal_links(4, 2) == {(0, 0), (2, 1)}
+    assert alignment.strongest_links(weights) == {(1, 0), (0, 2)}
+    assert alignment.diagonal_links(3, 3) == {(0, 0), (1, 1), (2, 2)}
+    assert alignment.diagonal_links(2, 4) == {(0, 0), (0, 1), (1, 2), (1, 3)}
+    assert alignment.diagonal_links(4, 2) == {(0, 0), (2, 1)}
     found = [frozenset({(0, 0), (1, 1)}), frozenset({(0, 1)})]
     gold = [frozenset({(0, 0), (1, 2), (2, 2)}), frozenset({(0, 1), (1, 0)})]
     # 2 right of 3 found and 5 gold: 1 - 2 * 2 / 8.
-    assert alignment_error_rate(found, gold) == pytest.approx(0.5)
-    assert alignment_error_rate(gold, gold) == 0
-    assert alignment_error_rate([frozenset({(0, 1)})], [frozenset({(1, 0)})]) == 1
+    assert alignment.alignment_error_rate(found, gold) == pytest.approx(0.5)
+    assert alignment.alignment_error_rate(gold, gold) == 0
+    assert alignment.alignment_error_rate([frozenset({(0, 1)})], [frozenset({(1, 0)})]) == 1
 
 
 def test_errors(tiny: Translator) -> None:
     for src, tgt in (("", TGT), (SRC, " ")):
         with pytest.raises(UserError, match="no words to align"):
-            word_attention(tiny, src, tgt)
+            alignment.word_attention(tiny, src, tgt)
     with pytest.raises(UserError, match="1 sentences have links and 2"):
-        alignment_error_rate([frozenset()], [frozenset(), frozenset()])
+        alignment.alignment_error_rate([frozenset()], [frozenset(), frozenset()])
     with pytest.raises(UserError, match="no links at all"):
-        alignment_error_rate([frozenset()], [frozenset()])
+        alignment.alignment_error_rate([frozenset()], [frozenset()])
 
 
 # --- other witnesses than the weights ---
@@ -122,12 +113,13 @@ def test_hiding_is_the_loss_when_the_decoder_cannot_look(model: Transformer) -> 
             lost.append(whole - logits.log_softmax(-1).gather(-1, rows)[:, 0])
     expected = torch.stack(lost, dim=1).clamp(min=0)
     expected = expected / expected.sum(-1, keepdim=True)
-    torch.testing.assert_close(hiding(model, SRC_IDS, TGT_IN, SAID), expected)
+    torch.testing.assert_close(alignment.hiding(model, SRC_IDS, TGT_IN, SAID), expected)
 
 
 def test_words_lose_most_with_their_own(shipped: Translator) -> None:
     src, tgt = "The clever saleswoman is reading.", "La vendeuse intelligente lit."
-    found, known = word_hiding(shipped, src, tgt), word_attention(shipped, src, tgt)
+    found = alignment.word_hiding(shipped, src, tgt)
+    known = alignment.word_attention(shipped, src, tgt)
     assert (found.src_words, found.tgt_words) == (known.src_words, known.tgt_words)
     assert found.weights.shape == (1, 1, 5, 7)
     assert found.weights[0, 0, 1].argmax() == 2  # vendeuse takes most from saleswoman

@@ -4,13 +4,7 @@ from typing import Any
 
 import pytest
 
-from lessonkit.analysis.articles import (
-    ARTICLES,
-    article_cases,
-    carried_articles,
-    first_articles,
-    gender_pairs,
-)
+from lessonkit.analysis import articles
 from lessonkit.analysis.heads import Head
 from lessonkit.analysis.interventions import memory_replaced, next_token, run_of
 from transformer.data import corpora
@@ -41,15 +35,15 @@ def text(*pairs: tuple[str, str]) -> ParallelText:
 
 
 def test_subjects_and_their_places(shipped: Translator, held_out: ParallelText) -> None:
-    one, other = article_cases(shipped, text(*FIT, *OTHER))
+    one, other = articles.article_cases(shipped, text(*FIT, *OTHER))
     assert (one.sentence, one.article) == (FIT[0][0], "La")
     for case, noun, last in ((one, "▁saleswoman", "▁novel."), (other, "▁cat", "▁sleeping.")):
         pieces = shipped.src_tokenizer.pieces(shipped.src_tokenizer.encode(case.sentence))
         assert "".join(pieces[place] for place in case.noun) == noun
         assert "".join(pieces[place] for place in case.last) == last
         assert case.length == len(pieces) + 1
-    articles = [case.article for case in article_cases(shipped, held_out)]
-    assert [articles.count(each) for each in ARTICLES] == [120, 121]
+    said = [case.article for case in articles.article_cases(shipped, held_out)]
+    assert [said.count(each) for each in articles.ARTICLES] == [120, 121]
 
 
 def test_pairs_by_hand_and_errors(shipped: Translator) -> None:
@@ -58,12 +52,12 @@ def test_pairs_by_hand_and_errors(shipped: Translator) -> None:
         ("The saleswoman is reading because she is sad.", "La vendeuse lit parce que."),
         ("The women are reading.", "Les femmes lisent."),
     )
-    (pair,) = gender_pairs(shipped, text(clever, sad, women))
+    (pair,) = articles.gender_pairs(shipped, text(clever, sad, women))
     assert pair.subject.sentence == "The clever saleswoman is reading."
     assert pair.other == "The clever salesman is reading."
     assert pair.same == "The clever woman is reading."
     german = corpora.load("embedded", "test", "en", "de")
-    for count in (first_articles, gender_pairs):
+    for count in (articles.first_articles, articles.gender_pairs):
         with pytest.raises(UserError, match="en-de: give a text from en to fr"):
             count(shipped, german)
 
@@ -71,14 +65,14 @@ def test_pairs_by_hand_and_errors(shipped: Translator) -> None:
 @pytest.mark.slow
 def test_carried_counts_by_hand(shipped: Translator, held_out: ParallelText) -> None:
     model: Any = shipped.model
-    pairs = gender_pairs(shipped, held_out)[:30]
-    rows = carried_articles(shipped, pairs, CARRIERS)
+    pairs = articles.gender_pairs(shipped, held_out)[:30]
+    rows = articles.carried_articles(shipped, pairs, CARRIERS)
     found = 0
     for pair in pairs:
         run, subject = run_of(shipped, pair.other, []), pair.subject
         with memory_replaced(model, {at: run.memory[at] for at in subject.noun}):
             said = int(next_token(shipped, subject.sentence).argmax())
-        (other,) = (article for article in ARTICLES if article != subject.article)
+        (other,) = (article for article in articles.ARTICLES if article != subject.article)
         found += said == shipped.tgt_tokenizer.encode(other)[0]
     the, noun, last, _, two, _ = rows
     assert noun.other == found >= 27

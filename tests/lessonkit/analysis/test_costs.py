@@ -7,16 +7,7 @@ from functools import reduce
 import pytest
 import torch
 
-from lessonkit.analysis.costs import (
-    Layer,
-    Ways,
-    convolutions_needed,
-    counted,
-    forward_flops,
-    make_layer,
-    step_flops,
-    ways,
-)
+from lessonkit.analysis import costs
 from lessonkit.analysis.table_3 import SHARED_TYPES, TABLE_3, expected_parameters
 from transformer.config import ModelConfig, TrainingConfig
 from transformer.data.batches import Batch
@@ -28,23 +19,23 @@ MADE = ("self-attention", "recurrent", "convolution")
 
 
 def test_ways_through_layers_and_stacks() -> None:
-    attention, recurrent, convolution = (make_layer(name, 5) for name in MADE)
+    attention, recurrent, convolution = (costs.make_layer(name, 5) for name in MADE)
     for n in (2, 7, 31):
-        assert ways(attention, n, 5) == Ways(shortest=1, longest=2)
-        assert ways(recurrent, n, 5) == Ways(shortest=n, longest=n)
+        assert costs.ways(attention, n, 5) == costs.Ways(shortest=1, longest=2)
+        assert costs.ways(recurrent, n, 5) == costs.Ways(shortest=n, longest=n)
 
-    def stacked(*layers: Layer) -> Layer:
+    def stacked(*layers: costs.Layer) -> costs.Layer:
         return lambda vectors: reduce(lambda given, layer: layer(given), layers, vectors)
 
-    assert ways(stacked(*[attention] * 3), 7, 5) == Ways(shortest=3, longest=6)
-    assert ways(stacked(attention, recurrent), 7, 5) == Ways(shortest=2, longest=9)
-    assert ways(stacked(*[convolution] * 6), 7, 5) == Ways(shortest=6, longest=6)
+    assert costs.ways(stacked(*[attention] * 3), 7, 5) == costs.Ways(shortest=3, longest=6)
+    assert costs.ways(stacked(attention, recurrent), 7, 5) == costs.Ways(shortest=2, longest=9)
+    assert costs.ways(stacked(*[convolution] * 6), 7, 5) == costs.Ways(shortest=6, longest=6)
 
 
 def test_convolutions_needed() -> None:
     for kernel, n in ((3, 2), (3, 9), (3, 10), (5, 14), (4, 17)):
-        assert convolutions_needed(n, 3, kernel) == math.ceil((n - 1) / (kernel - 1))
-        dilated = convolutions_needed(n, 3, kernel, dilated=True)
+        assert costs.convolutions_needed(n, 3, kernel) == math.ceil((n - 1) / (kernel - 1))
+        dilated = costs.convolutions_needed(n, 3, kernel, dilated=True)
         assert kernel ** (dilated - 1) < n <= kernel**dilated
 
 
@@ -52,11 +43,13 @@ def test_the_layers_are_what_they_say() -> None:
     vectors = [torch.randn(5) for _ in range(7)]
     rows = torch.stack(vectors)
     attended = torch.nn.functional.scaled_dot_product_attention(rows, rows, rows)
-    torch.testing.assert_close(torch.stack(make_layer("self-attention", 5)(vectors)), attended)
+    torch.testing.assert_close(
+        torch.stack(costs.make_layer("self-attention", 5)(vectors)), attended
+    )
     changed = [*vectors[:3], torch.zeros(5), *vectors[4:]]
     seen = {
         name: [bool((a != b).any()) for a, b in zip(layer(vectors), layer(changed), strict=True)]
-        for name, layer in ((name, make_layer(name, 5)) for name in MADE)
+        for name, layer in ((name, costs.make_layer(name, 5)) for name in MADE)
     }
     assert seen["convolution"] == [False, False, False, True, True, True, False]
     assert seen["recurrent"] == [False] * 3 + [True] * 4
@@ -65,9 +58,9 @@ def test_the_layers_are_what_they_say() -> None:
 
 def test_what_cannot_be() -> None:
     with pytest.raises(UserError, match="no layer 'restricted' to measure"):
-        make_layer("restricted", 5)
+        costs.make_layer("restricted", 5)
     with pytest.raises(UserError, match="does not depend on the first input"):
-        ways(make_layer("convolution", 5), 7, 5)
+        costs.ways(costs.make_layer("convolution", 5), 7, 5)
 
 
 # --- what a step costs ---
@@ -85,10 +78,12 @@ def test_a_step_takes_what_pytorch_counts() -> None:
         model = Transformer(shape, src_vocab_size=23, tgt_vocab_size=23)
         src, tgt = torch.randint(4, 23, (5, 11)), torch.randint(4, 23, (5, 13))
         batch = Batch(src, tgt, tgt)
-        forward, sums = counted(lambda model=model, batch=batch: batch_loss(model, batch, CONFIG))
-        backward, _ = counted(sums.loss.backward)
-        assert forward == sum(forward_flops(shape, 23, **SIZES))
-        assert forward + backward == step_flops(shape, 23, **SIZES)
+        forward, sums = costs.counted(
+            lambda model=model, batch=batch: batch_loss(model, batch, CONFIG)
+        )
+        backward, _ = costs.counted(sums.loss.backward)
+        assert forward == sum(costs.forward_flops(shape, 23, **SIZES))
+        assert forward + backward == costs.step_flops(shape, 23, **SIZES)
 
 
 def test_every_row_is_there_once_and_near_the_papers_count() -> None:

@@ -4,20 +4,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from lessonkit.analysis.machines import (
-    KINDS,
-    REST,
-    SUSTAINED,
-    Machine,
-    attainable,
-    exchange_seconds,
-    in_two_processes,
-    intensity,
-    megabytes_kept,
-    product_flops,
-    shares,
-    training_cost,
-)
+from lessonkit.analysis import machines
 from lessonkit.analysis.noise import gradient_noise
 from transformer.config import ModelConfig, TrainingConfig
 from transformer.data.batches import Batch
@@ -27,22 +14,24 @@ from transformer.training.loss import batch_loss
 
 
 def test_costs_intensity_and_roof_by_hand() -> None:
-    costs = [training_cost(hours, 8, SUSTAINED["P100"]) for hours in (12, 3.5 * 24)]
+    costs = [
+        machines.training_cost(hours, 8, machines.SUSTAINED["P100"]) for hours in (12, 3.5 * 24)
+    ]
     assert [f"{cost:.1e}" for cost in costs] == ["3.3e+18", "2.3e+19"]  # Table 2
     # 3 vectors of width 5: 150 operations; 15 + 25 + 15 numbers.
-    assert product_flops(3, 5) == 150
-    assert intensity(3, 5) == pytest.approx(150 / (4 * 55))
-    assert intensity(3, 5, number_bytes=2) == pytest.approx(150 / (2 * 55))
-    toy = Machine("toy", flops=60.0, bandwidth=4.0)
-    assert [attainable(toy, each) for each in (1, 15, 16)] == [4, 60, 60]
+    assert machines.product_flops(3, 5) == 150
+    assert machines.intensity(3, 5) == pytest.approx(150 / (4 * 55))
+    assert machines.intensity(3, 5, number_bytes=2) == pytest.approx(150 / (2 * 55))
+    toy = machines.Machine("toy", flops=60.0, bandwidth=4.0)
+    assert [machines.attainable(toy, each) for each in (1, 15, 16)] == [4, 60, 60]
 
 
 def test_an_exchange_by_hand() -> None:
     # Of 3 numbers each of 3 machines sends a third, 4 bytes, four times: at 3 bytes a second.
-    assert exchange_seconds(3, 3, 3.0) == pytest.approx(4 * 4 / 3)
-    assert exchange_seconds(10**9, 1, 0.0) == 0
+    assert machines.exchange_seconds(3, 3, 3.0) == pytest.approx(4 * 4 / 3)
+    assert machines.exchange_seconds(10**9, 1, 0.0) == 0
     with pytest.raises(UserError, match="2 machines and a link of 0 bytes/s: give a faster link"):
-        exchange_seconds(10**9, 2, 0)
+        machines.exchange_seconds(10**9, 2, 0)
 
 
 def test_shares_are_of_one_whole_and_the_step_is_made() -> None:
@@ -56,14 +45,14 @@ def test_shares_are_of_one_whole_and_the_step_is_made() -> None:
         sums.loss.backward()
         made.append(float(sums.nll))
 
-    found = shares(step, steps=2)
+    found = machines.shares(step, steps=2)
     assert len(made) == 3  # one before the clock runs
-    assert list(found) == [*KINDS, REST]
+    assert list(found) == [*machines.KINDS, machines.REST]
     assert sum(found.values()) == pytest.approx(1)
-    assert all(found[name] > 0 for name in ("products", "attention", "loss", "norm", REST))
+    assert all(found[name] > 0 for name in ("products", "attention", "loss", "norm", machines.REST))
     assert found["Adam"] == 0
     large, small = torch.randn(700, 700), torch.randn(3)
-    assert shares(lambda: (large @ large, small + small), steps=2)["products"] > 0.9
+    assert machines.shares(lambda: (large @ large, small + small), steps=2)["products"] > 0.9
 
 
 class Guess(nn.Module):
@@ -117,9 +106,9 @@ def test_equal_batches_have_no_noise_and_too_few_or_no_signal_are_refused() -> N
 def test_what_is_kept_for_the_backward_pass_by_hand() -> None:
     model, inputs = nn.Linear(3, 5, bias=False), torch.rand(7, 3)
     # The square keeps its input, (7, 5); the product keeps (7, 3) and the weights, which are ours.
-    kept = megabytes_kept(model, lambda: model(inputs).square())
+    kept = machines.megabytes_kept(model, lambda: model(inputs).square())
     assert kept == pytest.approx(4 * (7 * 5 + 7 * 3) / 1e6)
-    assert megabytes_kept(model, lambda: inputs.square()) == 0  # it asks for no gradient
+    assert machines.megabytes_kept(model, lambda: inputs.square()) == 0  # it asks for no gradient
 
 
 def doubled(number: int) -> int:
@@ -129,6 +118,6 @@ def doubled(number: int) -> int:
 @pytest.mark.slow
 def test_a_script_runs_in_two_processes_with_functions_of_ours() -> None:
     script = "import os\nprint(twice(int(os.environ['WORLD_SIZE'])))"
-    assert in_two_processes(script, twice=doubled).split() == ["4", "4"]
+    assert machines.in_two_processes(script, twice=doubled).split() == ["4", "4"]
     with pytest.raises(UserError, match="ZeroDivisionError"):
-        in_two_processes("1 / 0")
+        machines.in_two_processes("1 / 0")

@@ -18,20 +18,7 @@ from lessonkit.charts.heads import FILLED, THUMB
 from lessonkit.charts.knife import NOTHING, knife_explorer
 from lessonkit.charts.renderer import PICTURE_VERSION
 from lessonkit.charts.style import INK, TARGET
-from tests.helpers.vega import (
-    NUM_HEADS,
-    NUM_LAYERS,
-    SAID,
-    SRC,
-    Spec,
-    as_text,
-    part,
-    some_attention,
-    texts,
-    title,
-    values,
-    with_controls,
-)
+from tests.helpers import vega
 from transformer.config import BOS_ID, SPECIAL_TOKENS
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
@@ -42,9 +29,9 @@ ROWS = {"encoder": 4, "decoder": 3, "cross": 3}
 
 
 def test_a_grid_has_layers_down_heads_across_and_frames(ax: Axes) -> None:
-    values = torch.tensor([[0.1, 0.25, -0.004], [2.0, 0.04, 3.96]])
+    losses = torch.tensor([[0.1, 0.25, -0.004], [2.0, 0.04, 3.96]])
     framed = torch.tensor([[False, True, False], [False, False, True]])
-    assert draw_head_grid(values, ax, "nats", highest=4.0, framed=framed) is ax
+    assert draw_head_grid(losses, ax, "nats", highest=4.0, framed=framed) is ax
     written = {t.get_position(): (t.get_text(), t.get_color()) for t in ax.texts}
     assert written[2, 0] == ("0.0", "white")  # a loss of nothing has no sign
     assert (written[1, 1], written[2, 1]) == (("0.0", "white"), ("4.0", "black"))
@@ -69,25 +56,25 @@ def test_the_records_of_removed_heads_can_be_drawn() -> None:
         assert len(ax.patches) == sum(each["p"] < 0.01 for each in cross.values())
 
 
-PLACES = product(ROWS, range(1, NUM_LAYERS + 1), range(1, NUM_HEADS + 1))
+PLACES = product(ROWS, range(1, vega.NUM_LAYERS + 1), range(1, vega.NUM_HEADS + 1))
 SANS = {head: f"sans {head}" for head in (Head(*place) for place in PLACES)}
 WITHOUT = {"by zero": SANS, "by its mean": dict.fromkeys(SANS, "le chat")}
 
 
 @pytest.fixture(scope="module")
-def spec() -> Spec:
-    return heads_explorer(some_attention(), 1, WITHOUT).to_dict()
+def spec() -> vega.Spec:
+    return heads_explorer(vega.some_attention(), 1, WITHOUT).to_dict()
 
 
 @pytest.mark.parametrize("stack", ROWS)
-def test_the_overview_has_every_head_in_its_place(spec: Spec, stack: str) -> None:
-    overview = part(with_controls(spec, stack=stack), *OVERVIEW, 0)
-    as_text(overview, "format(datum.value, '.2f')")
+def test_the_overview_has_every_head_in_its_place(spec: vega.Spec, stack: str) -> None:
+    overview = vega.part(vega.with_controls(spec, stack=stack), *OVERVIEW, 0)
+    vega.as_text(overview, "format(datum.value, '.2f')")
     for side in ("x2", "y2"):
         del overview["encoding"][side]
-    weights = getattr(some_attention().maps, stack)[:, 0]
+    weights = getattr(vega.some_attention().maps, stack)[:, 0]
     q_len, k_len = weights.shape[2:]
-    marks = texts(overview, "role-mark")
+    marks = vega.texts(overview, "role-mark")
     assert len(marks) == weights.numel()
     for text, x, y in marks:
         head, column = int(x // THUMB), (x % THUMB) / (THUMB * FILLED) * k_len
@@ -96,41 +83,43 @@ def test_the_overview_has_every_head_in_its_place(spec: Spec, stack: str) -> Non
         assert float(text) == pytest.approx(expected, abs=0.0051)
 
 
-def test_the_sentence_shows_the_query_s_row(spec: Spec) -> None:
+def test_the_sentence_shows_the_query_s_row(spec: vega.Spec) -> None:
     for stack, query, said, keys in (
-        ("encoder", 2, SRC[1], SRC[:-1]),
-        ("decoder", 3, SAID[2], [SPECIAL_TOKENS[BOS_ID], *SAID[:2]]),
-        ("cross", 4, SAID[2], SRC[:-1]),  # past the last row: the last
+        ("encoder", 2, vega.SRC[1], vega.SRC[:-1]),
+        ("decoder", 3, vega.SAID[2], [SPECIAL_TOKENS[BOS_ID], *vega.SAID[:2]]),
+        ("cross", 4, vega.SAID[2], vega.SRC[:-1]),  # past the last row: the last
     ):
-        moved = with_controls(spec, stack=stack, layer=2, head=3, query=query)
+        moved = vega.with_controls(spec, stack=stack, layer=2, head=3, query=query)
         row = min(query, ROWS[stack])
-        assert title(part(moved, SENTENCE)) == f"query {row}, {said}, attends to"
-        shown = values(moved, (SENTENCE, 0), "datum.key", "format(datum.value, '.2f')")
-        weights = getattr(some_attention().maps, stack)[1, 0, 2, row - 1]
+        assert vega.title(vega.part(moved, SENTENCE)) == f"query {row}, {said}, attends to"
+        shown = vega.values(moved, (SENTENCE, 0), "datum.key", "format(datum.value, '.2f')")
+        weights = getattr(vega.some_attention().maps, stack)[1, 0, 2, row - 1]
         assert [key for key, _ in shown] == keys
         drawn = torch.tensor([float(value) for _, value in shown])
         torch.testing.assert_close(drawn, weights, atol=0.0051, rtol=0)
 
 
-def test_a_removed_head_s_translation_is_written_in_another_colour(spec: Spec) -> None:
+def test_a_removed_head_s_translation_is_written_in_another_colour(spec: vega.Spec) -> None:
     assert "a control removes the chosen head" in spec["description"]
     for way, text, colour, heading in (
         ("not", "le chat", INK, "Translation with encoder 2.3"),
         ("by zero", "sans encoder 2.3", TARGET, "Translation without encoder 2.3, by zero"),
         ("by its mean", "le chat", INK, "Translation without encoder 2.3, by its mean"),
     ):
-        moved = with_controls(spec, stack="encoder", layer=2, head=3, remove=way)
-        shown = part(moved, TRANSLATION)
-        assert [said for said, *_ in texts(shown, "role-mark")] == [text]
+        moved = vega.with_controls(spec, stack="encoder", layer=2, head=3, remove=way)
+        shown = vega.part(moved, TRANSLATION)
+        assert [said for said, *_ in vega.texts(shown, "role-mark")] == [text]
         assert f'fill="{colour}"' in vl_convert.vegalite_to_svg(shown, vl_version=PICTURE_VERSION)
-        assert title(shown) == heading
+        assert vega.title(shown) == heading
 
 
-def test_frame_and_large_picture_follow_the_chosen_head_and_a_click_chooses_it(spec: Spec) -> None:
+def test_frame_and_large_picture_follow_the_chosen_head_and_a_click_chooses_it(
+    spec: vega.Spec,
+) -> None:
     """Every rectangle knows its head: a click on one sets the values that the sliders move."""
-    moved = with_controls(spec, stack="encoder", layer=1, head=3)
-    assert title(part(moved, *LARGE)) == "Encoder self-attention, layer 1, head 3"
-    (corner,) = values(moved, (*OVERVIEW, 1), "datum.left", "datum.right", "datum.top")
+    moved = vega.with_controls(spec, stack="encoder", layer=1, head=3)
+    assert vega.title(vega.part(moved, *LARGE)) == "Encoder self-attention, layer 1, head 3"
+    (corner,) = vega.values(moved, (*OVERVIEW, 1), "datum.left", "datum.right", "datum.top")
     assert [float(n) for n in corner] == [2, 2 + FILLED, 0]
     compiled = vl_convert.vegalite_to_vega(spec, vl_version=PICTURE_VERSION)
     signals = {signal["name"]: signal for signal in compiled["signals"]}
@@ -146,38 +135,40 @@ WOMAN, MAN = "The saleswoman is reading.", "The salesman is reading."
 LINES, BARS = 0, 1
 
 
-def explored(translator: Translator, sentence: str = WOMAN, **options: Any) -> Spec:
+def explored(translator: Translator, sentence: str = WOMAN, **options: Any) -> vega.Spec:
     means = {head: torch.full((32,), 0.1) for head in all_heads(translator.model)}  # type: ignore[arg-type]
     return knife_explorer(translator, sentence, means=means, other=MAN, **options).to_dict()
 
 
 @pytest.fixture(scope="module")
-def knife(shipped: Translator) -> Spec:
+def knife(shipped: Translator) -> vega.Spec:
     return explored(shipped, cut=NOTHING)
 
 
-def drawn_bars(spec: Spec) -> dict[str, list[float]]:
+def drawn_bars(spec: vega.Spec) -> dict[str, list[float]]:
     """Each token's two probabilities."""
     found: dict[str, list[float]] = {}
-    for token, chance in values(spec, (BARS, 0), "datum.token", "format(datum.chance, '.2f')"):
+    for token, chance in vega.values(spec, (BARS, 0), "datum.token", "format(datum.chance, '.2f')"):
         found.setdefault(token, []).append(float(chance))
     return found
 
 
-def test_the_next_token_is_asked_after_each_beginning(shipped: Translator, knife: Spec) -> None:
+def test_the_next_token_is_asked_after_each_beginning(
+    shipped: Translator, knife: vega.Spec
+) -> None:
     said = Knife(shipped, WOMAN).whole.said
-    moved = with_controls(knife, cut=PLACE_BEFORE, key=1, next=1)
-    assert title(part(moved, BARS)) == "What comes after: <bos> La"
+    moved = vega.with_controls(knife, cut=PLACE_BEFORE, key=1, next=1)
+    assert vega.title(vega.part(moved, BARS)) == "What comes after: <bos> La"
     chances = next_token(shipped, WOMAN, said[:1], before=[1])
     pieces = shipped.tgt_tokenizer.pieces(list(range(len(chances))))
     for token, (_, new) in drawn_bars(moved).items():
         assert new == pytest.approx(float(chances[pieces.index(token)]), abs=0.0051)
 
 
-def test_each_control_changes_the_drawing(knife: Spec) -> None:
+def test_each_control_changes_the_drawing(knife: vega.Spec) -> None:
     def settings(**moved: object) -> list[str]:
-        chart = part(with_controls(knife, **moved), LINES, -1)
-        return [text for text, *_ in texts(chart, "role-mark")]
+        chart = vega.part(vega.with_controls(knife, **moved), LINES, -1)
+        return [text for text, *_ in vega.texts(chart, "role-mark")]
 
     moves = ({}, {"key": 2}, {"query": 2}, {"head": "decoder 1.3"})
     assert len({tuple(settings(**moved)) for moved in moves}) == 4

@@ -10,21 +10,11 @@ import torch
 
 from lessonkit.exercises.asking import CELL, LETTERS, Prediction, Question, Recall
 from lessonkit.exercises.check import MAX_COLUMNS
-from tests.helpers.exercise_walk import (
-    LESSONS,
-    MODULES,
-    PREDICTIONS,
-    QUESTIONS,
-    RECALLS,
-    Odd,
-    cells,
-    exercises,
-    predictions,
-)
+from tests.helpers import exercise_walk as walk
 
 BLANK = (None, ..., "", "  ")
 NONSENSE = (
-    *(Odd(), object(), [], [1, 2], {}, b"no", 1j, "nothing like it", "0,7", True, lambda: 3),
+    *(walk.Odd(), object(), [], [1, 2], {}, b"no", 1j, "nothing like it", "0,7", True, lambda: 3),
     *(float("nan"), float("inf"), 10**400, torch.zeros(2, 3), torch.empty(0)),
 )
 MOVED = Prediction("moved", "Where?", options=("encoder", "the decoder", "neither"))
@@ -60,9 +50,9 @@ def test_a_new_guess_replaces_the_one_before_and_one_out_of_range_is_not_taken_d
         assert "no guess" in repr(SHARE.compare(45))
 
 
-@pytest.mark.parametrize("name", PREDICTIONS)
+@pytest.mark.parametrize("name", walk.PREDICTIONS)
 def test_a_prediction_gives_nothing_away_takes_every_guess_down_and_can_fail(name: str) -> None:
-    each = PREDICTIONS[name]
+    each = walk.PREDICTIONS[name]
     values = tuple(each.options) or (each.low, each.high)
     for blank in BLANK:
         verdict = each.predict(blank)
@@ -91,12 +81,12 @@ def test_a_prediction_gives_nothing_away_takes_every_guess_down_and_can_fail(nam
 
 
 def test_every_prediction_has_its_own_name_and_is_reached_under_it() -> None:
-    assert {"gender_moved", "no_encoder_heads"} <= set(PREDICTIONS)
-    for module in MODULES:
-        for name, each in predictions(module).items():
-            assert PREDICTIONS[name] is each
+    assert {"gender_moved", "no_encoder_heads"} <= set(walk.PREDICTIONS)
+    for module in walk.MODULES:
+        for name, each in walk.predictions(module).items():
+            assert walk.PREDICTIONS[name] is each
             assert name == each.name
-            assert name not in exercises(module)
+            assert name not in walk.exercises(module)
 
 
 HERE = {"lesson": "02", "heading": "Several heads"}
@@ -145,9 +135,9 @@ def wrong_answers(question: Any) -> list[Any]:
     return [letter for letter in LETTERS[: len(question.options)] if letter != question.right]
 
 
-@pytest.mark.parametrize("lesson", RECALLS)
+@pytest.mark.parametrize("lesson", walk.RECALLS)
 def test_a_lessons_questions_are_shown_and_judged(lesson: str) -> None:
-    recall = RECALLS[lesson]
+    recall = walk.RECALLS[lesson]
     blank = eval(CELL, {"ex": type("ex", (), {"recall": recall})})
     assert blank.status == "not attempted"
     assert "->" not in repr(blank)
@@ -164,9 +154,9 @@ def test_a_lessons_questions_are_shown_and_judged(lesson: str) -> None:
         assert all(len(line) <= MAX_COLUMNS for line in text.splitlines())
 
 
-@pytest.mark.parametrize("name", QUESTIONS)
+@pytest.mark.parametrize("name", walk.QUESTIONS)
 def test_one_answer_is_right_and_every_other_has_its_line_and_the_place(name: str) -> None:
-    question = QUESTIONS[name]
+    question = walk.QUESTIONS[name]
     assert question.judge(right_answer(question))[0] == "passed"
     assert len(wrong_answers(question)) >= 2
     said = []
@@ -182,13 +172,15 @@ def test_one_answer_is_right_and_every_other_has_its_line_and_the_place(name: st
         assert len({text for text, _ in question.options}) == len(question.options)
         assert all(len(says) > 15 for _, says in question.options)
     assert len(set(said)) == len(said)
-    text = "\n".join(cell.source for cell in cells(question.lesson) if cell.cell_type == "markdown")
+    text = "\n".join(
+        cell.source for cell in walk.cells(question.lesson) if cell.cell_type == "markdown"
+    )
     assert question.heading in re.findall(r"^#+ (.+)$", text, re.MULTILINE)
 
 
 def test_every_lesson_but_the_first_asks_of_the_last_and_the_one_before() -> None:
-    assert set(RECALLS) == set(LESSONS) - {"00"}
-    for lesson, recall in RECALLS.items():
+    assert set(walk.RECALLS) == set(walk.LESSONS) - {"00"}
+    for lesson, recall in walk.RECALLS.items():
         asked = Counter(int(question.lesson) for question in recall.questions)
         number = int(lesson)
         assert recall.lesson == lesson
@@ -197,7 +189,7 @@ def test_every_lesson_but_the_first_asks_of_the_last_and_the_one_before() -> Non
 
 
 def test_the_right_option_is_not_told_by_its_letter_or_its_length() -> None:
-    chosen = [question for question in QUESTIONS.values() if question.options]
+    chosen = [question for question in walk.QUESTIONS.values() if question.options]
     letters = Counter(question.right for question in chosen)
     assert set(letters) == {"a", "b", "c"}
     assert max(letters.values()) <= 0.45 * letters.total()
