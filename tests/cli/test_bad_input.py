@@ -50,21 +50,6 @@ def test_train_refuses_what_only_the_text_shows_to_be_wrong(run: Run, here: Path
     assert list(here.iterdir()) == []
 
 
-def test_corpora_refuse(run: Run, shared_data: Path, tmp_path: Path, monkeypatch: Patch) -> None:
-    refused(run("corpora", "fetch", "multi3k"), "unknown corpus 'multi3k'", "'multi30k'")
-    monkeypatch.setenv("TRANSFORMER_DATA", "/nowhere")
-    refused(run("corpora", "fetch", "multi30k"), "TRANSFORMER_DATA is '/nowhere'")
-    monkeypatch.setenv("TRANSFORMER_DATA", str(tmp_path))
-    own = tmp_path / "tatoeba" / "data.zip"
-    shutil.copytree(shared_data / "tatoeba", tmp_path / "tatoeba")
-    assert run("corpora", "fetch", "tatoeba") == (0, f"{own}\n", "")
-    own.write_bytes(own.read_bytes()[:-1])
-    refused(run("corpora", "fetch", "tatoeba"), f"{own} is not the publisher's", "sha256")
-    command = ("train", "demo", "--set", "corpus=tatoeba", "--out", tmp_path / "run")
-    refused(run(*command), f"{own} is not the publisher's")
-    assert not (tmp_path / "run").exists()
-
-
 def test_what_was_typed_is_not_echoed_at_any_length(
     run: Run, here: Path, monkeypatch: Patch
 ) -> None:
@@ -132,10 +117,4 @@ def test_evaluate_refuses(run: Run, here: Path, tiny_folder: Path) -> None:
         ([untraced, "--record", "a.json"], "run.json"),
     ):
         refused(run("evaluate", *arguments), *said)
-    assert list(here.iterdir()) == []
-
-
-def test_export_refuses(run: Run, here: Path) -> None:
-    refused(run("export", "demo-en-fr", "--to", "paper"), "--to", "'paper'")
-    refused(run("export", "nowhere", "--to", "onnx"), "no model folder 'nowhere'")
     assert list(here.iterdir()) == []

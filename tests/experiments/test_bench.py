@@ -11,7 +11,6 @@ import pytest
 import torch
 from torch import nn
 
-from experiments.__main__ import main
 from experiments.bench import export, peers, sections, training
 from experiments.bench.peers import OURS, TORCH, Workload
 from lessonkit.analysis.costs import counted, step_flops
@@ -148,15 +147,6 @@ def test_the_table_by_hand() -> None:
     assert peer in whole
     shares = ["products | 60%", "rest | 40%", "making the batch, beside the step | 2.0%"]
     assert whole.splitlines()[-3:] == [f"| {share} |" for share in shares]
-
-
-def test_a_section_is_recorded_in_its_place(tmp_path: Path, monkeypatch: Patch) -> None:
-    (tmp_path / "pyproject.toml").touch()
-    monkeypatch.setattr("transformer.support.files.PACKAGE", tmp_path / "transformer")
-    monkeypatch.setattr(training, "measure", lambda: {"recipes": TRAINING["recipes"]})
-    assert main(["bench", "training"]) == 0
-    made = read_json(tmp_path / "data/results/bench/training.json")
-    assert {"command", "commit", "hardware", "date", "recipes"} < set(made)
 
 
 CLOCK = [0.0]

@@ -11,6 +11,7 @@ import torch
 
 from experiments import commands, contrasts, heads, run, speedrun, texts
 from experiments.__main__ import main
+from experiments.bench import training
 from experiments.commands import COMMANDS
 from experiments.pages import page_tables
 from experiments.plans import Experiment
@@ -104,21 +105,23 @@ def test_what_is_measured_is_recorded_with_its_origin(
     tiny_folder: Path, kept: Path, capsys: Capture, monkeypatch: Patch
 ) -> None:
     error = {"attention weights": {"error": 0.25}}
-    pairs = [("Go!", "Va !")]
+    pairs, one = [("Go!", "Va !")], {"test": 1}
     for module, work, found in (
         (corpora, "load", ParallelText("en", "fr", ["Go!"], ["Va !"])),
         (corpora, "all_tatoeba_pairs", pairs),
         (texts, "split_pairs", {"train": pairs, "test": pairs}),
-        (texts, "measure_pairs", {"test": 1}),
+        (texts, "measure_pairs", one),
         (heads, "attribution_scores", error),
+        (training, "measure", {"recipes": one}),
     ):
         monkeypatch.setattr(module, work, lambda *_, found=found: found)
-    origin, one = ["command", "commit", "hardware", "torch", "date"], {"test": 1}
+    origin = ["command", "commit", "hardware", "torch", "date"]
     leaks = {"seed": 1, "pairs": 1, "figures": {"random": one, "grouped": one}}
     model = [str(tiny_folder), "tiny"]
     for what, given, file, about in (
         ("leaks", [], "tatoeba", leaks),
         ("attributions", model, "tiny", {"split": "test", "sentences": 1, "figures": error}),
+        ("bench", ["training"], "training", {"recipes": one}),
     ):
         monkeypatch.setattr(sys, "argv", ["/x/experiments/__main__.py", what, *given])
         assert main() == 0

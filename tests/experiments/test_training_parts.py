@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from torch import nn
 
 from experiments import cooccurrence
@@ -21,9 +19,7 @@ from transformer.model import Transformer
 from transformer.recipes import find_recipe
 from transformer.support.errors import UserError
 from transformer.training.loop import train
-from transformer.training.schedule import learning_rate
 
-COUNTS = st.integers(1, 100_000)
 DEMO = find_recipe("demo")
 
 
@@ -86,13 +82,6 @@ def test_linear_decay_by_hand() -> None:
         linear_decay_rate(3, 5, 16, 5)
     with pytest.raises(UserError, match="step is 7, and the rate falls to 0 at 6"):
         linear_decay_rate(7, 6, 16, 5)
-
-
-@given(warmup_steps=COUNTS, falling=COUNTS, place=st.floats(0, 1))
-def test_linear_decay_rises_as_the_papers(warmup_steps: int, falling: int, place: float) -> None:
-    step = max(1, round(place * warmup_steps))
-    rate = linear_decay_rate(step, warmup_steps + falling, 7, warmup_steps)
-    assert rate == learning_rate(step, 7, warmup_steps)
 
 
 def test_settings_go_to_the_recipe_or_to_the_parts() -> None:

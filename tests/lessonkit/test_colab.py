@@ -99,13 +99,6 @@ def test_a_tpu_is_told_to_be_of_no_use(
     assert capsys.readouterr().out.startswith("This runtime has a TPU, which the course cannot")
 
 
-def test_only_a_notebook_on_colab_is_on_colab(monkeypatch: Patch) -> None:
-    monkeypatch.delitem(sys.modules, "google.colab", raising=False)
-    assert not colab.on_colab()
-    monkeypatch.setitem(sys.modules, "google.colab", ModuleType("google.colab"))
-    assert colab.on_colab()
-
-
 def test_the_learner_chooses_the_profile_else_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     for chosen in ("quick", "full"):
         monkeypatch.setenv("COURSE_PROFILE", chosen)

@@ -13,7 +13,7 @@ from transformer.models import folder as model_folder
 from transformer.models.folder import WEIGHTS, load_tensors, save_tensors, weights
 from transformer.recipes import find_recipe
 from transformer.support.errors import UserError
-from transformer.support.files import write_json
+from transformer.support.files import find_model, write_json
 
 SENTENCE = "The old woman is reading a book."
 
@@ -47,16 +47,18 @@ def test_a_model_is_read_with_its_weights_ready_to_use(tiny_folder: Path) -> Non
     assert not model.training
 
 
-def test_one_flipped_bit_is_seen(folder: Path) -> None:
-    for name in (*model_folder.SUMMED, model_folder.MANIFEST):
-        content = (folder / name).read_bytes()
-        for place in range(3, len(content), len(content) // 7):
-            flipped = bytearray(content)
-            flipped[place] ^= 1 << (place % 8)
-            (folder / name).write_bytes(flipped)
-            with pytest.raises(UserError, match=r"\.json|model\.safetensors"):
-                model_folder.read_model(folder)
-        (folder / name).write_bytes(content)
+def test_one_flipped_bit_is_seen(tiny_folder: Path, tmp_path: Path) -> None:
+    for source in (tiny_folder, find_model("demo-parser")):
+        folder = Path(shutil.copytree(source, tmp_path / source.name))
+        for name in (*model_folder.SUMMED, model_folder.MANIFEST):
+            content = (folder / name).read_bytes()
+            for place in range(3, len(content), len(content) // 7):
+                flipped = bytearray(content)
+                flipped[place] ^= 1 << (place % 8)
+                (folder / name).write_bytes(flipped)
+                with pytest.raises(UserError, match=r"\.json|model\.safetensors"):
+                    model_folder.read_model(folder)
+            (folder / name).write_bytes(content)
 
 
 def test_a_run_that_has_not_ended_has_no_final_weights(folder: Path) -> None:
