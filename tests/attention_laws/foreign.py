@@ -15,141 +15,91 @@ from attention_laws.adapter import BOS_ID, EOS_ID, PAD_ID, Adapter, CachedDecode
 def from_hugging_face(model: Any) -> Adapter:
     """Adapt an encoder-decoder of the library transformers, such as `MarianMTModel`.
 
-    Its attention weights are looked at where it was made with `attn_implementation="eager"`.
+    Its attention weights are looked at where it was made with `attn_implementation="eager"`: a
+    fused kernel never has them. Its caches are `past_key_values`; its searches are `generate`, with
+    nothing forced and no length penalty.
     """
     config = model.config
+    bos, eos, pad = config.decoder_start_token_id, config.eos_token_id, config.pad_token_id
 
-    def mask(src: Tensor) -> Tensor:
-        return (src != config.pad_token_id).long()
+    def masked(src: Tensor) -> dict[str, Tensor]:
+        return {"attention_mask": (src != pad).long()}
 
     def encode(src: Tensor) -> Tensor:
-        return model.get_encoder()(input_ids=src, attention_mask=mask(src)).last_hidden_state
+        return model.get_encoder()(input_ids=src, **masked(src)).last_hidden_state
 
-    def forward(src: Tensor, tgt_in: Tensor) -> Tensor:
-        return model(input_ids=src, attention_mask=mask(src), decoder_input_ids=tgt_in).logits
+    def of_memory(tgt_in: Tensor, memory: Tensor, src: Tensor, **options: Any) -> Any:
+        given = masked(src) | {"encoder_outputs": (memory,), "decoder_input_ids": tgt_in}
+        return model(**given, **options)
 
-    def decode(tgt_in: Tensor, memory: Tensor, src: Tensor) -> Tensor:
-        known = {"encoder_outputs": (memory,), "attention_mask": mask(src)}
-        return model(**known, decoder_input_ids=tgt_in).logits
-
-    vocab_size = config.vocab_size
-    search = _HuggingFaceSearch(model)
-    return Adapter(
-        forward=forward,
-        module=model,
-        src_vocab_size=vocab_size,
-        tgt_vocab_size=getattr(config, "decoder_vocab_size", None) or vocab_size,
-        pad_id=config.pad_token_id,
-        bos_id=config.decoder_start_token_id,
-        eos_id=config.eos_token_id,
-        encode=encode,
-        decode=decode,
-        cached=_hugging_face_cache(model, encode, mask),
-        attention=_hugging_face_maps(model, mask),
-        greedy=search.greedy,
-        beam=search.beam,
-        d_model=config.d_model,
-    )
-
-
-def _hugging_face_cache(model: Any, encode: Any, mask: Any) -> CachedDecoder:
-    """Decode with `past_key_values`, as `generate` does."""
+    def of_source(src: Tensor, tgt_in: Tensor, **options: Any) -> Any:
+        return model(input_ids=src, **masked(src), decoder_input_ids=tgt_in, **options)
 
     def start(src: Tensor) -> Any:
-        return encode(src), mask(src), None
+        return encode(src), src, None
 
     def step(tokens: Tensor, cache: Any) -> tuple[Tensor, Any]:
-        memory, attended, past = cache
-        found = model(
-            encoder_outputs=(memory,),
-            attention_mask=attended,
-            decoder_input_ids=tokens,
-            past_key_values=past,
-            use_cache=True,
-        )
-        return found.logits[:, -1], (memory, attended, found.past_key_values)
+        memory, src, past = cache
+        found = of_memory(tokens, memory, src, past_key_values=past, use_cache=True)
+        return found.logits[:, -1], (memory, src, found.past_key_values)
 
     def reorder(cache: Any, rows: Tensor) -> Any:
-        memory, attended, past = cache
+        memory, src, past = cache
         past.reorder_cache(rows)
-        return memory[rows], attended[rows], past
-
-    return CachedDecoder(start=start, step=step, reorder=reorder)
-
-
-def _hugging_face_maps(model: Any, mask: Any) -> Any:
-    """Give what asks for the weights; None where a fused kernel never has them."""
-    if getattr(model.config, "_attn_implementation", "") != "eager":
-        return None
+        return memory[rows], src[rows], past
 
     def attention(src: Tensor, tgt_in: Tensor) -> dict[str, Tensor]:
-        found = model(
-            input_ids=src,
-            attention_mask=mask(src),
-            decoder_input_ids=tgt_in,
-            output_attentions=True,
-        )
+        found = of_source(src, tgt_in, output_attentions=True)
         stacks = ("encoder_attentions", "decoder_attentions", "cross_attentions")
-        return {
-            f"{stack} {layer}": weights
-            for stack in stacks
-            for layer, weights in enumerate(found[stack])
-        }
-
-    return attention
-
-
-class _HuggingFaceSearch:
-    """The library's `generate`, with nothing forced and no length penalty."""
-
-    def __init__(self, model: Any) -> None:
-        self.model = model
-
-    def greedy(self, src: Tensor, length: int) -> list[list[int]]:
-        """Give each row's ids."""
-        found = self._generate(src, length, num_beams=1)
-        return [self._cut(row)[0] for row in found.sequences.tolist()]
-
-    def beam(self, src: Tensor, beam_size: int, length: int) -> list[list[Candidate]]:
-        """Give each row's candidates."""
-        if beam_size == 1:  # `generate` has no sums of greedy search
-            sums = {"output_logits": True}
-            found = self._generate(src, length, num_beams=1, **sums)
-            steps = torch.stack(found.logits, dim=1).log_softmax(dim=-1)
-            said = [self._cut(row) for row in found.sequences.tolist()]
-            eos = self.model.config.eos_token_id
-            return [
-                [Candidate(ids, _sum(steps[row], [*ids, eos] if ended else ids), ended)]
-                for row, (ids, ended) in enumerate(said)
-            ]
-        beams = {"num_beams": beam_size, "num_return_sequences": beam_size}
-        found = self._generate(src, length, length_penalty=0.0, output_scores=True, **beams)
-        said = [self._cut(row) for row in found.sequences.tolist()]
-        candidates = [
-            Candidate(ids, score, ended)
-            for (ids, ended), score in zip(said, found.sequences_scores.tolist(), strict=True)
-        ]
-        return [candidates[i : i + beam_size] for i in range(0, len(candidates), beam_size)]
-
-    def _generate(self, src: Tensor, length: int, **options: Any) -> Any:
-        return self.model.generate(
-            src,
-            attention_mask=(src != self.model.config.pad_token_id).long(),
-            max_new_tokens=length,
-            do_sample=False,
-            forced_eos_token_id=None,
-            return_dict_in_generate=True,
-            **options,
+        named = (
+            (stack, layer, each) for stack in stacks for layer, each in enumerate(found[stack])
         )
+        return {f"{stack} {layer}": weights for stack, layer, weights in named}
 
-    def _cut(self, row: list[int]) -> tuple[list[int], bool]:
-        """Cut a row, which begins with bos, at its eos; tell whether it has one."""
-        eos, said = self.model.config.eos_token_id, row[1:]
-        return (said[: said.index(eos)], True) if eos in said else (said, False)
+    def generate(src: Tensor, length: int, **options: Any) -> tuple[Any, list[Any]]:
+        """Give what is found, and for each row its ids, cut at eos, and whether it has one."""
+        options |= {"max_new_tokens": length, "do_sample": False, "forced_eos_token_id": None}
+        found = model.generate(src, **masked(src), return_dict_in_generate=True, **options)
+        rows = found.sequences[:, 1:].tolist()  # without bos
+        return found, [
+            (row[: row.index(eos)], True) if eos in row else (row, False) for row in rows
+        ]
 
+    def greedy(src: Tensor, length: int) -> list[list[int]]:
+        return [ids for ids, _ in generate(src, length, num_beams=1)[1]]
 
-def _sum(log_probs: Tensor, ids: list[int]) -> float:
-    return sum(float(log_probs[place, token]) for place, token in enumerate(ids))
+    def beam(src: Tensor, beam_size: int, length: int) -> list[list[Candidate]]:
+        if beam_size == 1:  # `generate` has no sums of greedy search
+            found, said = generate(src, length, num_beams=1, output_logits=True)
+            steps = torch.stack(found.logits, dim=1).log_softmax(dim=-1)
+            paths = [[*ids, eos] if ended else ids for ids, ended in said]
+            scores = [steps[i, range(len(p)), p].sum().item() for i, p in enumerate(paths)]
+        else:
+            beams = {"num_beams": beam_size, "num_return_sequences": beam_size}
+            options = {"length_penalty": 0.0, "output_scores": True}
+            found, said = generate(src, length, **beams, **options)
+            scores = found.sequences_scores.tolist()
+        ranked = [
+            Candidate(ids, score, end) for (ids, end), score in zip(said, scores, strict=True)
+        ]
+        return [ranked[i : i + beam_size] for i in range(0, len(ranked), beam_size)]
+
+    return Adapter(
+        forward=lambda src, tgt_in: of_source(src, tgt_in).logits,
+        module=model,
+        src_vocab_size=config.vocab_size,
+        tgt_vocab_size=getattr(config, "decoder_vocab_size", None) or config.vocab_size,
+        pad_id=pad,
+        bos_id=bos,
+        eos_id=eos,
+        encode=encode,
+        decode=lambda tgt_in, memory, src: of_memory(tgt_in, memory, src).logits,
+        cached=CachedDecoder(start=start, step=step, reorder=reorder),
+        attention=attention if config._attn_implementation == "eager" else None,
+        greedy=greedy,
+        beam=beam,
+        d_model=config.d_model,
+    )
 
 
 def from_x_transformers(
