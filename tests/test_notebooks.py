@@ -10,6 +10,7 @@ from pathlib import Path
 import nbclient
 import nbformat
 import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from lessonkit.charts import renderer
 from tests.helpers import python
@@ -17,26 +18,16 @@ from tests.notebook_lint import lint
 
 DATA = {"image/png": "aGVsbG8=", "text/plain": "Picture: a line."}
 ALT = {"image/png": {"alt": "Picture: a line."}}
+KERNEL = {"name": "python3", "display_name": "Python"}
 PICTURE = {"output_type": "display_data", "metadata": ALT, "data": DATA}
 
 
-def markdown(text: str) -> dict:
-    return {"cell_type": "markdown", "id": "m", "metadata": {}, "source": text}
-
-
 def code(text: str, count: int, *outputs: dict) -> dict:
-    return {
-        "cell_type": "code",
-        "id": f"c{count}",
-        "metadata": {},
-        "source": text,
-        "execution_count": count,
-        "outputs": list(outputs),
-    }
+    return new_code_cell(text, execution_count=count, outputs=list(outputs))
 
 
 def printed(text: str, name: str = "stdout") -> dict:
-    return {"output_type": "stream", "name": name, "text": text}
+    return new_output("stream", name=name, text=text)
 
 
 def good_notebook() -> dict:
@@ -45,19 +36,15 @@ def good_notebook() -> dict:
         "`transformer.masks` · tests: `tests/test_masks.py` · 3 minutes CPU, 1 GPU"
     )
     passage = "> **Paper §3.2.1.** Ours ([§3.2.1](https://arxiv.org/abs/1706.03762))."
-    return {
-        "nbformat": 4,
-        "nbformat_minor": 5,
-        "metadata": {"kernelspec": {"name": "python3", "display_name": "", "language": "python"}},
-        "cells": [
-            markdown(header),
-            code("print(2 + 3)", 1, printed("5\n")),
-            markdown(passage),
-            code("draw()", 2, copy.deepcopy(PICTURE)),
-            markdown("*What to look for.* A line that rises."),
-            markdown("## Recap\n\n## Exercises"),
-        ],
-    }
+    cells = [
+        new_markdown_cell(header),
+        code("print(2 + 3)", 1, printed("5\n")),
+        new_markdown_cell(passage),
+        code("draw()", 2, copy.deepcopy(PICTURE)),
+        new_markdown_cell("*What to look for.* A line that rises."),
+        new_markdown_cell("## Recap\n\n## Exercises"),
+    ]
+    return new_notebook(metadata={"kernelspec": KERNEL}, cells=cells)
 
 
 def change(cell: int, **values: object) -> Callable[[dict], None]:
@@ -121,7 +108,7 @@ def test_nbval_notices_a_changed_chart(tmp_path: Path) -> None:
         "from lessonkit.charts import schedule_explorer\nschedule_explorer()",
         "from matplotlib import pyplot as plt\n_ = plt.figure().add_subplot(title='A')",
     ]
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(s) for s in sources])
+    notebook = new_notebook(cells=list(map(new_code_cell, sources)))
     nbformat.write(nbclient.execute(notebook), tmp_path / "true.ipynb")
     chart, figure = (cell.outputs[-1].data for cell in notebook.cells[1:])
     chart[renderer.VEGALITE]["params"][0].update(value=65)

@@ -24,9 +24,6 @@ Patch = pytest.MonkeyPatch
 TINY_SETTINGS = [word for key, value in TINY.items() for word in ("--set", f"{key}={value}")]
 
 
-# --- help ----------------------------------------------------------------------------------
-
-
 def test_help_names_what_there_is_with_an_example(run: Run) -> None:
     for command, words in (  # those that no other test types
         ("", "corpora train translate evaluate export diagnose"),
@@ -41,18 +38,12 @@ def test_help_names_what_there_is_with_an_example(run: Run) -> None:
         assert f"python -m transformer {command}".strip() in out.partition("\nExample")[2]
 
 
-# --- corpora -------------------------------------------------------------------------------
-
-
 def test_corpora_are_listed_with_their_terms_and_need_not_all_be_fetched(run: Run) -> None:
     status, out, _ = run("corpora", "list")
     assert status == 0
     for word in ("embedded", "multi30k", "tatoeba", "de-en", "test_2016_flickr", "CC BY"):
         assert word in out
     assert run("corpora", "fetch", "embedded") == (0, "embedded has no files to download\n", "")
-
-
-# --- train ---------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -97,9 +88,6 @@ def test_a_second_ctrl_c_names_the_command_that_goes_on(
     monkeypatch.setattr(recipe_run.corpora, "load", press)  # before there is a run to go on with
     status, _, err = run(*command[:-1], tmp_path / "other")
     assert (status, err) == (130, "stopped\n")
-
-
-# --- translate -----------------------------------------------------------------------------
 
 
 def test_every_line_has_its_line_whatever_it_holds(
@@ -174,9 +162,6 @@ def test_a_line_is_answered_before_the_next_one_comes(tiny_folder: Path) -> None
             assert process.stdout.readline().endswith(b"\n")
         process.stdin.close()
         assert process.wait() == 0
-
-
-# --- evaluate ------------------------------------------------------------------------------
 
 
 @pytest.mark.slow

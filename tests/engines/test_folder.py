@@ -98,9 +98,6 @@ def test_an_export_that_is_cut_short_leaves_nothing(
     assert not list(tmp_path.iterdir())
 
 
-# --- from the command line ---------------------------------------------------------------------
-
-
 def test_where_it_is_and_how_to_try_it_is_said(capsys: Capture, monkeypatch: Patch) -> None:
     asked: list[tuple[str, str, Path]] = []
     monkeypatch.setattr(folder, "export_model", lambda *given: asked.append(given))

@@ -29,7 +29,6 @@ class Ahead(nn.Module):
     def forward(self, src, tgt_in):
         return self.model(src, tgt_in.flip(1)).flip(1)
 
-made = sound_model()
 pipeline = Pipeline(score=lambda said, wanted: corpus_bleu(wanted, said), test=tuple(
     (str(i), f"sentence number {i} of a set of {i + 9} in all") for i in range(9)))
 """
@@ -43,15 +42,6 @@ def code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
     return name
-
-
-@pytest.mark.slow
-def test_a_sound_module_breaks_no_law(code: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["diagnose", f"{code}:made"]) == 0
-    out, err = capsys.readouterr()
-    assert "0 broken" in out
-    assert "imported" not in out  # what their code prints is no report
-    assert "imported" in err
 
 
 @pytest.mark.slow
@@ -73,7 +63,9 @@ def test_ids_may_be_length_first_and_special_ids_others(
 ) -> None:
     typed = ["diagnose", f"{code}:LengthFirst", "--length-first", "--bos", "1", "--eos", "2"]
     assert main(typed) == 0
-    out = capsys.readouterr().out
+    out, err = capsys.readouterr()
+    assert "imported" not in out  # what their code prints is no report
+    assert "imported" in err
     assert "ids are length first (given" in out
     assert "bos 1" in out
     assert main(["diagnose", f"{code}:pipeline"]) == 1  # on the laws of scores

@@ -18,9 +18,6 @@ from transformer.support.errors import UserError, check_fields, is_out_of_memory
 Capture = pytest.CaptureFixture[str]
 
 
-# --- commands ------------------------------------------------------------------------------
-
-
 def raising(error: BaseException) -> Callable[[], int]:
     """Give a command that prints a line and raises."""
 
@@ -62,9 +59,6 @@ def test_output_that_cannot_be_written() -> None:
         assert done.returncode == 2
         assert says in done.stderr
         assert done.stderr.count("\n") == (says != "")
-
-
-# --- settings ------------------------------------------------------------------------------
 
 
 class Colour(StrEnum):

@@ -57,41 +57,28 @@ def test_the_solutions_pass_in_the_lesson(lesson: str) -> None:
         assert ": passed, " in repr(eval(each.call, names))
 
 
-def faults(cells: list[Any], module: Any) -> list[str]:
-    """Say what is wrong with a lesson's predictions and questions."""
-    sources = [cell["source"] for cell in cells]
-    text = "\n".join(sources)
-    own = predictions(module)
-    used = set(re.findall(r"\bex\.(\w+)\.predict\(", text)) | set(REVEALS.findall(text))
-    found = [f"{name}: the lesson has no such prediction" for name in sorted(used - set(own))]
-    if len(own) < FEWEST:
-        found.append(f"predictions: the lesson has {len(own)}, and must have {FEWEST} or more")
-    if hasattr(module, "recall") and not any(CELL in each for each in sources[:RECALL_BEFORE]):
-        found.append(f"recall: among the first {RECALL_BEFORE} cells there must be: {CELL}")
-    for name, each in own.items():
-        if sources.count(each.blank) != 1:
-            found.append(f"{name}: one cell must hold just this:\n{each.blank}")
-            continue
-        place = sources.index(each.blank)
-        above = _plain(sources[place - 1])
-        if _plain(each.question) not in above:
-            found.append(f"{name}: the cell above must hold this question:\n{each.question}")
-        later = [cell for cell in cells[place + 1 :] if name in REVEALS.findall(cell["source"])]
-        if len(later) != 1:
-            found.append(f"{name}: {len(later)} cells below compare it, not one")
-        between = cells[place + 1 : cells.index(later[0]) + 1] if later else []
-        for cell in between:
-            hidden = cell["metadata"].get("jupyter", {}).get("outputs_hidden", False)
-            if cell.get("outputs") and not hidden:
-                found.append(f"{name}: an output below is not hidden: {cell['source'][:40]!r}")
-    return found
-
-
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """The words of a Markdown text, whatever its lines: marks of a quotation are left out."""
     return " ".join(re.sub(r"^>", "", text, flags=re.MULTILINE).split())
 
 
 @pytest.mark.parametrize("lesson", LESSONS)
 def test_a_lesson_that_asks_first_does_it_in_full(lesson: str) -> None:
-    assert not faults(cells(lesson), LESSONS[lesson])
+    own, sources = predictions(LESSONS[lesson]), [cell.source for cell in cells(lesson)]
+    text = "\n".join(sources)
+    assert set(re.findall(r"\bex\.(\w+)\.predict\(", text) + REVEALS.findall(text)) <= set(own)
+    assert len(own) >= FEWEST
+    if hasattr(LESSONS[lesson], "recall"):
+        assert any(CELL in each for each in sources[:RECALL_BEFORE])
+    for name, each in own.items():
+        assert sources.count(each.blank) == 1, (
+            f"{name}: one cell must hold just this:\n{each.blank}"
+        )
+        place = sources.index(each.blank)
+        above = f"{name}: the cell above must hold this question:\n{each.question}"
+        assert plain(each.question) in plain(sources[place - 1]), above
+        below = [i for i, source in enumerate(sources) if name in REVEALS.findall(source)]
+        assert [i > place for i in below] == [True], f"{name}: one cell below compares it"
+        for cell in cells(lesson)[place + 1 : below[0] + 1]:
+            hidden = cell.metadata.get("jupyter", {}).get("outputs_hidden", False)
+            assert hidden or not cell.get("outputs"), f"{name}: this is not hidden: {cell.source}"
