@@ -38,11 +38,6 @@ def three(mask: Tensor) -> Tensor:
     return mask[:, None]
 
 
-def two(mask: Tensor) -> Tensor:
-    assert mask.dim() == 2
-    return mask[:, None, None] if mask.shape[0] != mask.shape[1] else mask
-
-
 STYLES: dict[str, Callable[[Tensor], Tensor]] = {
     "may-bool-4": lambda mask: four(mask) & True,
     "may-bool-3": lambda mask: three(mask) & True,

@@ -121,9 +121,6 @@ def test_the_first_batch_is_not_counted_and_ratios_are_of_a_round(monkeypatch: P
     assert figures[OURS]["share_of_ceiling"] == round(told / 2 / 1000, 3)
 
 
-Capture = pytest.CaptureFixture[str]
-
-
 def contender(tokens: int, times: float, parameters: int = 1234) -> dict[str, Any]:
     return {
         "tokens_per_second": tokens,

@@ -11,8 +11,6 @@ from transformer.data import corpora
 from transformer.models.translator import BATCH_TOKENS, Translator
 from transformer.support.errors import UserError
 
-WEIGHTS = "model.safetensors"
-
 
 @pytest.fixture(scope="module")
 def sentences() -> list[str]:

@@ -1,7 +1,8 @@
-"""Pictures without a screen: axes to draw on, and no figure that stays open."""
+"""Pictures without a screen: axes to draw on; no figure stays open, no renderer enabled."""
 
 from collections.abc import Iterator
 
+import altair as alt
 import matplotlib
 
 matplotlib.use("Agg")
@@ -12,10 +13,12 @@ from matplotlib.axes import Axes
 
 
 @pytest.fixture(autouse=True)
-def _no_figure_stays() -> Iterator[None]:
+def _nothing_stays() -> Iterator[None]:
+    before = alt.renderers.active
     plt.close("all")
     yield
     plt.close("all")
+    alt.renderers.enable(before)
 
 
 @pytest.fixture

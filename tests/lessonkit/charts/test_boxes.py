@@ -2,7 +2,6 @@
 
 import json
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -20,11 +19,8 @@ from transformer.support.errors import UserError
 
 
 @pytest.fixture(autouse=True)
-def enabled() -> Iterator[None]:
-    before = alt.renderers.active
+def enabled() -> None:
     renderer.enable()
-    yield
-    alt.renderers.enable(before)
 
 
 @pytest.mark.slow

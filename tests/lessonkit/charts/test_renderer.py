@@ -4,7 +4,6 @@ import base64
 import json
 import re
 import sys
-from collections.abc import Iterator
 from io import BytesIO
 from types import ModuleType
 from typing import Any
@@ -16,13 +15,6 @@ from PIL import Image
 
 from lessonkit.charts import renderer, schedule_explorer
 from transformer.support.errors import UserError
-
-
-@pytest.fixture(autouse=True)
-def _renderer_is_put_back() -> Iterator[None]:
-    before = alt.renderers.active
-    yield
-    alt.renderers.enable(before)
 
 
 def shown(chart: alt.TopLevelMixin) -> tuple[dict[str, Any], dict[str, Any]]:
