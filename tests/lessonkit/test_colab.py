@@ -1,7 +1,6 @@
 """What is done on Colab; how much a lesson trains here, and in which folder."""
 
 import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +11,7 @@ import torch
 
 from lessonkit import colab, records
 from lessonkit.records import course_profile
-from tests.helpers import ROOT
+from tests.helpers import ROOT, python
 from transformer.support.errors import UserError
 
 Patch = pytest.MonkeyPatch
@@ -132,5 +131,5 @@ def test_a_temporary_run_is_removed_when_its_process_ends(tmp_path: Path) -> Non
     )
     for kept in ([], ["kept"]):
         asked = {records.RUNS: str(tmp_path / "kept") if kept else "", "TMPDIR": str(tmp_path)}
-        subprocess.run([sys.executable, "-c", program], env=os.environ | asked, check=True)
+        python("-c", program, env=os.environ | asked)
         assert [path.name for path in tmp_path.iterdir()] == kept
