@@ -2,8 +2,6 @@
 
 import importlib.util
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +10,7 @@ import pytest
 from attention_course.__main__ import main
 from engines import folder
 from engines.folder import export_model
+from tests.helpers import python
 from transformer.support.errors import UserError
 
 Capture = pytest.CaptureFixture[str]
@@ -50,16 +49,10 @@ def test_translate_py_needs_nothing_of_the_course(
     exported: Export, engine: str, tmp_path: Path
 ) -> None:
     """An empty line stays empty; blanks and apostrophes are as one types them."""
-    command = [sys.executable, "-W", "error", "-c", ALONE]
-    said = subprocess.run(
-        [*command, str(exported("demo-en-fr", engine) / "translate.py")],
-        input="The  dog sleeps.\n\nThe old woman is reading a book.\nThe dog doesn’t sleep.\n",
-        cwd=tmp_path,
-        capture_output=True,
-        encoding="utf-8",
-        env=os.environ | {"PYTHONIOENCODING": "ascii"},
-        check=True,
-    )
+    text = "The  dog sleeps.\n\nThe old woman is reading a book.\nThe dog doesn’t sleep.\n"
+    where = {"cwd": tmp_path, "env": os.environ | {"PYTHONIOENCODING": "ascii"}}
+    script = exported("demo-en-fr", engine) / "translate.py"
+    said = python("-W", "error", "-c", ALONE, script, input=text, encoding="utf-8", **where)
     assert said.stderr == ""
     first, second, third, _ = said.stdout.splitlines()
     assert (first.partition(" chien ")[0], second) == ("Le", "")

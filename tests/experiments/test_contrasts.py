@@ -98,9 +98,6 @@ def test_errors(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-# --- the records ---------------------------------------------------------------------------------
-
-
 def test_every_translation_model_has_a_record_of_today_s_table() -> None:
     assert {file.stem for file in RECORDS} == set(model_names()) - {"demo-parser"}
     for file in RECORDS:
