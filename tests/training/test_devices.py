@@ -61,7 +61,9 @@ def test_a_processor_gets_bf16_where_it_gains(machine: Callable[..., None]) -> N
 
 
 def test_where_nothing_is_said() -> None:
+    threads = torch.get_num_threads()
     assert min(devices._seconds(each) for each in (torch.float32, torch.bfloat16)) > 0
+    assert torch.get_num_threads() == threads
     assert pick(torch.device("mps")).precision == Precision.FLOAT32
     assert devices.pick_device().type == ("cuda" if torch.cuda.is_available() else "cpu")
 

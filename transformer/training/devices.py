@@ -11,6 +11,7 @@ import shlex
 import subprocess
 import sys
 import time
+import timeit
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -110,12 +111,11 @@ def _fastest(device: torch.device) -> tuple[Precision, str]:
 
 @cache
 def _seconds(numbers: torch.dtype) -> float:
-    """Give the fewest seconds that the processor worked for a product, of some rounds."""
-    matrix, rounds = torch.rand(256, 256).to(numbers), []
-    for _ in range(4):  # the first is slow
-        started = time.process_time()
-        matrix @ matrix
-        rounds.append(time.process_time() - started)
+    """Give the fewest seconds that one thread worked for a product, of some rounds."""
+    matrix, threads = torch.rand(256, 256).to(numbers), torch.get_num_threads()
+    torch.set_num_threads(1)  # more would wait for each other on a busy processor, at full speed
+    rounds = timeit.repeat(lambda: matrix @ matrix, timer=time.process_time, number=1, repeat=4)
+    torch.set_num_threads(threads)
     return min(rounds)
 
 
