@@ -179,7 +179,7 @@ def test_runs_are_trained_scored_and_recorded(
     assert load_speed_runs() == [held]
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_two_processes_share_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(speedrun, "RECIPE", "demo")
     train_for_time(["steps=3", "warmup_steps=2"], 1, 2, tmp_path / "run")
