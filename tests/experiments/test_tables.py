@@ -162,7 +162,7 @@ def test_the_table_shows_what_was_not_reached_in_brackets() -> None:
     assert second.endswith("| a chip, 2 processes, bfloat16 |")
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_runs_are_trained_scored_and_recorded(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
