@@ -91,16 +91,16 @@ def _seed_numbers(runs: Sequence[Mapping[str, Any]]) -> str:
 
 
 def systems_table() -> str:
-    """Give a row of a Markdown table for each earlier system: its own report, and our run.
+    """Give a row of a Markdown table for each run of an earlier system: its own report, and ours.
 
     Loss (nats) and perplexity are per token of the test set; they depend on what a token is.
     """
     rows = []
     for name, report in PUBLISHED.items():
-        path = results_folder() / "systems" / f"{name}.json"
-        theirs = {"published": report["figures"], "published_on": report["conditions"]}
-        ours = _system(read_json(path)) if path.exists() else {"bleu": "not run yet"}
-        rows.append(dict.fromkeys(SYSTEM_COLUMNS, "") | ours | theirs | {"recipe": f"`{name}`"})
+        for run in report.get("runs", [name]):
+            path = results_folder() / "systems" / f"{run}.json"
+            ours = _system(read_json(path)) if path.exists() else {"bleu": "not run yet"}
+            rows.append(dict.fromkeys(SYSTEM_COLUMNS, "") | ours | report | {"recipe": f"`{name}`"})
     return by_field(SYSTEM_COLUMNS, rows)
 
 

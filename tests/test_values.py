@@ -239,6 +239,7 @@ def test_any_number_in_every_place_is_refused_or_answered() -> None:
                 replace(call, good, name, odd)
 
 
+@pytest.mark.slow
 @settings(max_examples=1500, derandomize=True, deadline=None, database=None)
 @given(st.data())
 def test_any_value_in_any_place_is_refused_or_answered(data: st.DataObject) -> None:

@@ -6,6 +6,7 @@ size (§5.1), which is mostly products. The same batches and first weights for e
 
 import statistics
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -24,50 +25,45 @@ RECIPE = "multi30k-de-en"
 BASE = {"batch_tokens": "25000", "warmup_steps": "4000", "learning_rate_factor": "1"}  # §5.1, §5.3
 BASE_TYPES = 37_000  # §5.1; the text has fewer, the softmax has all
 STEPS, SLOW = 40, 8  # in all; of these not timed: kernels are chosen, or compiled
+COMPILED = "bf16, compiled"
 LARGEST = 8192  # side of the largest product
 
 
-def measure(steps: int = STEPS) -> dict[str, Any]:
-    """Measure both models; a UserError where there is no GPU."""
+def measure(save: Callable[[dict[str, Any]], None], steps: int = STEPS) -> None:
+    """Measure both models, and save all that is known after each run; the slow to compile are last.
+
+    A UserError where there is no GPU.
+    """
     device = pick().device
     if device.type != "cuda":
         raise UserError("no GPU is seen here, and the steps are one's: run this where there is one")
-    small = load(RECIPE, steps)
     base = load(RECIPE, steps, BASE)
     base = base._replace(
         recipe=replace(base.recipe, model=ModelConfig()),
         src_vocab_size=BASE_TYPES,
         tgt_vocab_size=BASE_TYPES,
     )
-    return {
-        "memory_gb": round(memory(device) / 1e9, 1),
-        "largest_product": {each: largest_rate(each, device) for each in Precision},
-        "steps": steps,
-        "models": {
-            name: {"batches": workload.about(), "ways": ways(workload, device)}
-            for name, workload in ((RECIPE, small), ("base", base))
-        },
-    }
+    loads = {RECIPE: load(RECIPE, steps), "base": base}
+    found: dict[str, Any] = {"memory_gb": round(memory(device) / 1e9, 1)}
+    found["largest_product"] = {each: largest_rate(each, device) for each in Precision}
+    models = {name: {"batches": each.about(), "ways": {}} for name, each in loads.items()}
+    found |= {"steps": steps, "models": models}
+    for way in (*Precision, COMPILED):
+        for name, workload in loads.items():
+            models[name]["ways"][str(way)] = run(workload, device, way)
+            save(found)
 
 
-def ways(workload: Workload, device: torch.device) -> dict[str, Any]:
-    """Measure each precision, then the fastest compiled."""
-    found = {str(each): run(workload, device, each) for each in Precision}
-    found["bf16, compiled"] = run(workload, device, Precision.BF16, compiled=True)
-    return found
-
-
-def run(
-    workload: Workload, device: torch.device, precision: Precision, compiled: bool = False
-) -> dict[str, Any]:
-    """Make the first steps of a recipe.
+def run(workload: Workload, device: torch.device, way: str) -> dict[str, Any]:
+    """Make the first steps of a recipe in a precision, or as `COMPILED`.
 
     Returns:
         Target tokens a second (the median step's, without padding), milliseconds of that step,
         seconds of the slow first two, operations a second of its matrix products, the most
         memory held (GB), the last step's loss (nats per token), and steps left out for overflow.
     """
-    training, network = workload.recipe.training, workload.network
+    precision, training = Precision(way.partition(",")[0]), workload.recipe.training
+    network = workload.network
     torch.manual_seed(training.seed)
     torch._dynamo.reset()
     torch.cuda.empty_cache()
@@ -75,7 +71,7 @@ def run(
     sizes = {"src_vocab_size": workload.src_vocab_size, "tgt_vocab_size": workload.tgt_vocab_size}
     model = Transformer(network, **sizes).to(device).train()
     state = new_state(model, training, precision)
-    if compiled:
+    if way == COMPILED:
         model.compile(dynamic=True)
     scale = state.scaler.get_scale()
     seconds, speeds, rates, skipped = [], [], [], 0

@@ -26,7 +26,8 @@ def record(section: str, file: Path) -> None:
     if section == "export":
         export.record_speed("de-en", file)
     elif section == "gpu":
-        write_json(file, provenance(pick_device()) | gpu.measure())
+        origin = provenance(pick_device())
+        gpu.measure(lambda found: write_json(file, origin | found))
     else:
         keep_freed_memory()  # as `train` does; the peer has it too
         with one_thread():

@@ -50,6 +50,7 @@ STYLES: dict[str, Callable[[Tensor], Tensor]] = {
 WRONG = {"hidden-float-4": torch.float32, "add-float-4": torch.float32}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STYLES)
 def test_masks_of_every_style_are_found(name: str) -> None:
     class Theirs(Masked):
@@ -198,6 +199,7 @@ FORMS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("make", "said"), FORMS, ids=[said for _, said in FORMS])
 def test_a_module_is_taken_as_it_is(make: Callable[[], nn.Module], said: str) -> None:
     torch.manual_seed(0)

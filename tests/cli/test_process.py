@@ -14,7 +14,7 @@ from subprocess import PIPE
 import pytest
 
 from attention_course.__main__ import main
-from tests.helpers import TINY
+from tests.helpers import TINY, weekly
 from transformer.data import corpora
 from transformer.models.folder import LAST, holds_run
 from transformer.training.processes import NOTED
@@ -71,7 +71,7 @@ def begin(command: list[str], before: Callable[[], None] | None = None) -> subpr
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("request_to_end", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("request_to_end", [signal.SIGINT, signal.SIGTERM, weekly(signal.SIGHUP)])
 def test_a_request_to_end_a_training_keeps_everything(
     request_to_end: signal.Signals, tmp_path: Path
 ) -> None:
@@ -94,7 +94,7 @@ def test_a_request_to_end_a_training_keeps_everything(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("deed", ["moved", "removed", "replaced"])
+@pytest.mark.parametrize("deed", [weekly("moved"), "removed", weekly("replaced")])
 def test_a_run_whose_folder_goes_is_not_done_and_writes_nothing_in_its_place(
     deed: str, tmp_path: Path
 ) -> None:

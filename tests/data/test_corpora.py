@@ -229,6 +229,7 @@ def all_pairs(text: ParallelText) -> list[tuple[str, str]]:
     return [(s, r) for s, refs in zip(text.src, references, strict=True) for r in refs]
 
 
+@pytest.mark.weekly
 def test_tatoebas_splits_hold_every_pair_once_and_share_no_side(real: Path) -> None:
     splits = [corpora.load("tatoeba", name, "en", "fr") for name in CORPORA["tatoeba"].splits]
     pairs = [all_pairs(text) for text in splits]

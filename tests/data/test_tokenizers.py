@@ -77,6 +77,7 @@ def test_bpe_learns_a_pair_that_is_seen_min_frequency_times() -> None:
         assert joint.to_dict()["merges"] == merges
 
 
+@pytest.mark.slow
 def test_a_special_token_in_text_is_letters_or_words() -> None:
     for special in (*SPECIAL_TOKENS, "a <eos> b", "<pad><pad>"):
         ids = TRAINED.encode(special)

@@ -2,9 +2,13 @@
 
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+weekly = partial(pytest.param, marks=pytest.mark.weekly)  # a case
 ROOT = Path(__file__).resolve().parents[2]
 
 # Settings that make the recipe `demo` small enough for a test.

@@ -81,7 +81,7 @@ def test_a_class_is_graded_and_a_forger_gets_nothing(tmp_path: Path) -> None:
     assert rows[1]["my_scaler"] == "not attempted"
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_right_answers_are_right_on_the_cases_of_other_seeds() -> None:
     code = """
 from lessonkit.exercises.grading import known

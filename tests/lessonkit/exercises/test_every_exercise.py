@@ -53,6 +53,7 @@ def test_reference_blank_and_solution(exercise: Exercise) -> None:
     assert sum(bool(line.strip()) for line in solution) <= 20
 
 
+@pytest.mark.slow
 def test_wrong_answers_are_refused_with_their_own_hints(exercise: Exercise) -> None:
     hints = exercise.hints_of
     assert set(hints) == set(exercise.wrong), "each has its words, and each word its answer"

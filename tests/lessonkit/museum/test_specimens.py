@@ -32,7 +32,7 @@ def test_every_law_is_broken_by_a_specimen() -> None:
     )
 
 
-@pytest.mark.slow
+@pytest.mark.weekly  # each of a hundred models is asked about every law
 @pytest.mark.parametrize("group", dict.fromkeys(each.group for each in SPECIMENS))
 def test_a_specimen_breaks_the_laws_that_are_recorded(group: str) -> None:
     for each in SPECIMENS:
