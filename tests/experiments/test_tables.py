@@ -177,7 +177,8 @@ def test_a_goal_is_reached_when_chance_is_small() -> None:
     assert not speedrun.standing(record(35.0, 36.0, 36.5))[3]
     assert not speedrun.standing(record(35.0, 35.1, 35.2))[3]
     near = record(36.9, 37.1, 37.3)  # p against the second goal is 0.019
-    assert [speedrun.standing(near | {"goal": goal})[3] for goal in speedrun.LEVELS] == [True, False]
+    assert speedrun.standing(near)[3]
+    assert not speedrun.standing(near | {"goal": speedrun.HIGHER})[3]
     assert speedrun.machine_of(record(36.0)) == "a chip, 1 thread, float32"
     assert speedrun.machine_of(record(36.0, processes=2)) == "a chip, 2 processes, bfloat16"
     goals = {each["goal"] for each in speedrun.load_speed_runs()}
