@@ -65,6 +65,8 @@ quick: $(STAMP)
 # sums are added in the same order when a lesson is stored and when it is checked.
 test quick lessons notebooks: export OMP_NUM_THREADS := 1
 test quick lessons notebooks: export COURSE_PROFILE := quick
+# Where it is set, each of their hundreds of processes compiles the packages anew.
+test quick lessons notebooks: export PYTHONDONTWRITEBYTECODE :=
 
 lessons: $(STAMP)
 	$(NBVAL)
