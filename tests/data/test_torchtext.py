@@ -13,6 +13,7 @@ import torch
 from torchtext.data import BucketIterator, Field
 from torchtext.datasets import TranslationDataset
 
+from tests.helpers import weekly
 from transformer.config import EOS_ID, PAD_ID, SPECIAL_TOKENS
 from transformer.data import corpora
 from transformer.data.batches import Example, collate
@@ -41,7 +42,7 @@ def treated_words(lang: str, text: str) -> list[str]:
     return split_words(lang, TREATMENTS[BY_LANGUAGE[lang]](text))
 
 
-@pytest.fixture(scope="module", params=TYPES)
+@pytest.fixture(scope="module", params=["embedded", weekly("multi30k")])
 def sides(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Sides:
     """A corpus as two files, which torchtext reads as system 4 did."""
     config = find_recipe("multi30k").override({"corpus": request.param}).data

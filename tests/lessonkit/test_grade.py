@@ -64,7 +64,7 @@ def test_a_class_is_graded_and_a_forger_gets_nothing(tmp_path: Path) -> None:
         notebook(tmp_path, "exit", leaves, "%matplotlib inline\n" + RIGHT[4]),
     ]
     table = tmp_path / "class.csv"
-    wanted = (*files, tmp_path / "none.ipynb", "--csv", table, "--seconds", 15)
+    wanted = (*files, tmp_path / "none.ipynb", "--csv", table, "--seconds", 8)
     done = grade(*wanted, status=1)
     lines = {Path(line.split(": ")[0]).stem: line for line in done.stdout.splitlines()}
     assert "ann.ipynb: 5 of 5 right" in lines["ann"]

@@ -145,7 +145,7 @@ def test_strange_answers_are_reported_without_a_traceback(
 EQUIVALENT = tomllib.loads((Path(__file__).parent / "equivalents.toml").read_text(encoding="utf-8"))
 
 
-@pytest.mark.slow  # all of them together: 4,800 changes in 20 seconds
+@pytest.mark.weekly  # all of them together: 4,800 changes in 20 seconds
 @pytest.mark.parametrize("name", ALL)
 def test_a_change_of_the_reference_is_refused_or_known_to_be_right(name: str) -> None:
     known = [change for changes in EQUIVALENT.get(name, {}).values() for change in changes]
