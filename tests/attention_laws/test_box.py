@@ -126,7 +126,7 @@ def test_it_ends_and_is_told(
     assert "Traceback" not in err
 
 
-@pytest.mark.parametrize("by_file", [False, True])
+@pytest.mark.parametrize("by_file", [False, weekly(True)])
 def test_no_name_of_theirs_shadows_ours_nor_the_reverse(folder: Path, by_file: bool) -> None:
     """With a file and with a package of each name, of a model that is not sound."""
     text = (folder / "sound.py").read_text(encoding="utf-8")

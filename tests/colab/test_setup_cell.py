@@ -77,7 +77,7 @@ def test_it_fetches_the_course_once_though_it_runs_twice(runtime: Path, remote: 
     assert not (runtime / "new-course").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_it_fetches_the_commit_that_it_names(runtime: Path, remote: str) -> None:
     bare = next((runtime.parent / "remotes").glob("*/*"))
     git = ["git", "-C", str(bare), "rev-parse", "HEAD~1"]

@@ -329,7 +329,7 @@ def solutions() -> list[str]:
     return found
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_all_pieces_of_ones_own_run_to_a_translation_and_a_bleu(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
