@@ -107,7 +107,7 @@ CASES = {
 }
 
 
-WEEKLY = ("quits", "crashes", "loops", "adapter_that_raises", "exits_at_once")
+WEEKLY = ("quits", "quits_later", "crashes", "loops", "adapter_that_raises", "exits_at_once")
 FEW = {"Cyclic": "shape", "shouts": "shape", "slow_train_step": "all_move,shape"}  # laws
 
 

@@ -54,6 +54,7 @@ def test_laws_are_tests_with_names(tmp_path: Path) -> None:
         assert any(line.startswith(f"test_{skipped} SKIPPED") for line in said)
 
 
+@pytest.mark.weekly
 def test_a_line_of_configuration_names_the_factory(tmp_path: Path) -> None:
     shutil.copy(ROOT / "experiments" / "laws" / "plain.py", tmp_path / "sound.py")
     lines = "[pytest]\nattention_laws = sound:bare\nattention_laws_strict = true\n"

@@ -93,8 +93,8 @@ def test_a_request_to_end_a_training_keeps_everything(
     assert (tmp_path / "r un" / LAST).exists()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("deed", [weekly("moved"), "removed", weekly("replaced")])
+@pytest.mark.weekly
+@pytest.mark.parametrize("deed", ["moved", "removed", "replaced"])
 def test_a_run_whose_folder_goes_is_not_done_and_writes_nothing_in_its_place(
     deed: str, tmp_path: Path
 ) -> None:
