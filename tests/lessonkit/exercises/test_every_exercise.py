@@ -129,7 +129,7 @@ STRANGE: list[tuple[Any, str]] = [
 ]
 
 
-@pytest.mark.weekly
+@pytest.mark.slow
 def test_strange_answers_are_reported_without_a_traceback(
     exercise: Exercise, capsys: pytest.CaptureFixture[str]
 ) -> None:
