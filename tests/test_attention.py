@@ -82,14 +82,15 @@ def test_shapes_with_widths_that_do_not_divide() -> None:
     torch.testing.assert_close(make()(query)[0], make()(query, query)[0])  # itself, if no memory
 
 
+@pytest.mark.parametrize("numbers", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("return_weights", [False, True])
-def test_attention_dropout_works_in_training_only(return_weights: bool) -> None:
-    attention, query = make(dropout=0.5), torch.randn(BATCH, Q_LEN, D_MODEL)
+def test_dropout_works_in_training_only(return_weights: bool, numbers: torch.dtype) -> None:
+    attention, query = make(dropout=0.5).to(numbers), torch.randn(BATCH, Q_LEN, D_MODEL).to(numbers)
     first, second = (attention(query, return_weights=return_weights)[0] for _ in range(2))
     assert not torch.equal(first, second)
     attention.eval()
     quiet, weights = attention(query, return_weights=return_weights)
-    torch.testing.assert_close(quiet, make()(query)[0])
+    torch.testing.assert_close(quiet, make().to(numbers)(query)[0])
     assert (weights is not None) == return_weights
 
 

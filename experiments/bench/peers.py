@@ -1,8 +1,8 @@
 """Who makes the training steps: ours, and PyTorch's own layers of the same shape and work.
 
 Not in the paper. The peer gets the recipe's dropout in the same places, its tying, its biases, its
-Adam (fused), its loss, and on a CPU in bfloat16 the same kernel of attention as ours; and no mask
-that the loss makes superfluous.
+Adam (fused), its loss, and on a CPU in bfloat16 attention that is not fused, for the other is slow
+there; and no mask that the loss makes superfluous.
 """
 
 import warnings

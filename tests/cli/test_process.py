@@ -71,20 +71,18 @@ def begin(command: list[str], before: Callable[[], None] | None = None) -> subpr
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("request_to_end", [signal.SIGINT, signal.SIGTERM, weekly(signal.SIGHUP)])
-def test_a_request_to_end_a_training_keeps_everything(
-    request_to_end: signal.Signals, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("sig", [signal.SIGINT, *map(weekly, (signal.SIGTERM, signal.SIGHUP))])
+def test_a_request_to_end_a_training_keeps_everything(sig: signal.Signals, tmp_path: Path) -> None:
     command = ["train", "demo", *SETTINGS, "--steps", "100000", "--out", str(tmp_path / "r un")]
 
     def as_a_shell_does() -> None:
         """Let a foreground listen to Ctrl-C, what is in the background not; neither has nohup."""
-        waits = request_to_end != signal.SIGINT
+        waits = sig != signal.SIGINT
         signal.signal(signal.SIGINT, signal.SIG_IGN if waits else signal.default_int_handler)
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
     run = begin(command, as_a_shell_does)
-    run.send_signal(request_to_end)
+    run.send_signal(sig)
     out, err = run.communicate(timeout=100)
     assert (run.returncode, err) == (130, f"{NOTED}\n")
     said, _, again = out.splitlines()[-1].partition("; go on with: ")

@@ -56,7 +56,7 @@ class Precision(StrEnum):
                 set_precision("highest" if self == Precision.FLOAT32 else "high")
             if half is not None:
                 held.enter_context(torch.autocast(device.type, dtype=half))
-                held.enter_context(sdpa_kernel(KERNELS[device.type]))
+                held.enter_context(sdpa_kernel(KERNELS.get(device.type, SDPBackend.MATH)))
             yield
 
 

@@ -70,7 +70,7 @@ def test_what_is_rounded_otherwise_is_no_fault_where_64_bits_can_be_had() -> Non
 def test_a_faint_leak_is_a_leak_in_64_bits_too() -> None:
     """Hidden with -10 where it should be with minus infinity, e^-10 of a weight is left."""
     edits = (
-        Edit("attention", "if return_weights:", "if True:"),
+        Edit("attention", "if return_weights or", "if True or"),
         Edit("attention", "masked_fill(~mask, -torch.inf)", "masked_fill(~mask, -10.0)"),
         Edit("attention", "weights.masked_fill(~mask, 0.0)", "weights"),
     )
