@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from experiments import cooccurrence
-from experiments.muon import ITERATIONS, Muon, MuonAndAdam
+from experiments.muon import Muon, MuonAndAdam
 from experiments.training_parts import FAST, FAST_PARTS, Parts, changed, find, linear_decay_rate
 from transformer.attention import MultiHeadAttention
 from transformer.config import BOS_ID, EOS_ID, ModelConfig, TrainingConfig
@@ -118,8 +118,7 @@ def test_muon_is_pytorchs() -> None:
     shapes = [(7, 13), (13, 7), (7, 13), (11, 11)]
     ours, theirs = ([nn.Parameter(torch.full(shape, 0.5)) for shape in shapes] for _ in range(2))
     mine = Muon(ours, precision=torch.bfloat16)
-    settings = {"ns_steps": ITERATIONS, "adjust_lr_fn": "match_rms_adamw"}
-    other = torch.optim.Muon(theirs, weight_decay=0.0, **settings)
+    other = torch.optim.Muon(theirs, weight_decay=0.0, adjust_lr_fn="match_rms_adamw")
     for rate in (0.1, 0.05, 0.2):
         for one, another in zip(ours, theirs, strict=True):
             one.grad = torch.randn_like(one)
