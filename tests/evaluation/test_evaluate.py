@@ -96,6 +96,7 @@ def test_evaluate_translator_takes_another_length_penalty(text: ParallelText) ->
         assert figures["chrf"] == scores.chrf(hypotheses, [[sentence] for sentence in three.tgt])
 
 
+@pytest.mark.slow
 def test_a_folder_is_measured_on_its_own_corpus_unless_told(
     tiny_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
