@@ -19,7 +19,7 @@ class Size(NamedTuple):
 
 # Ceilings: lowered whenever a room has become smaller, raised for nothing.
 BUDGETS = {
-    "transformer": Size(4_495, 34),
+    "transformer": Size(4_493, 34),
     "attention_laws": Size(4_993, 34),
     "engines": Size(1_122, 11),
     "lessonkit": Size(12_748, 82),
@@ -27,7 +27,7 @@ BUDGETS = {
     "experiments": Size(5_843, 43),
     "tests": Size(17_968, 167),
 }
-TOTAL = 29_718  # of all rooms but the tests
+TOTAL = 29_716  # of all rooms but the tests
 
 
 def sizes(root: Path) -> dict[str, Size]:

@@ -31,10 +31,7 @@ from transformer.training.processes import launcher
 
 # Of attention in 16 bits. On a CPU the backward pass of the fused one is ten times slower than in
 # float32; on an NVIDIA GPU cuDNN's prepares itself anew for each shape (docs/benchmarks.md).
-KERNELS = {
-    "cpu": [SDPBackend.MATH],
-    "cuda": [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH],
-}
+KERNELS = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]  # on CUDA
 
 
 class Precision(StrEnum):
@@ -49,14 +46,15 @@ class Precision(StrEnum):
     def products(self, device: torch.device) -> Iterator[None]:
         """Multiply matrices in these numbers, by PyTorch's autocast."""
         half = {Precision.BF16: torch.bfloat16, Precision.FP16: torch.float16}.get(self)
+        cuda = device.type == "cuda"
         with ExitStack() as held:
-            if device.type == "cuda":
+            if cuda:
                 set_precision = torch.set_float32_matmul_precision
                 held.callback(set_precision, torch.get_float32_matmul_precision())
                 set_precision("highest" if self == Precision.FLOAT32 else "high")
             if half is not None:
                 held.enter_context(torch.autocast(device.type, dtype=half))
-                held.enter_context(sdpa_kernel(KERNELS.get(device.type, SDPBackend.MATH)))
+                held.enter_context(sdpa_kernel(KERNELS if cuda else SDPBackend.MATH))
             yield
 
 
