@@ -60,29 +60,30 @@ def scaled_dot_product_attention(
     return kept @ value, weights  # (batch, num_heads, q_len, d_v)
 
 
-class KeyValueCache:
-    """The keys and values that one attention has computed while decoding (not in the paper).
+class Cache:
+    """What a part of a model remembers from step to step while decoding (not in the paper)."""
+
+    kept: tuple[Tensor, ...] = ()  # the first axis of each is the batch
+
+    def select(self, rows: Tensor) -> None:
+        """Keep, repeat or reorder rows of the batch, (new_batch,), as beams live, split and die."""
+        self.kept = tuple(each[rows] for each in self.kept)
+
+
+class KeyValueCache(Cache):
+    """Keys and values that one attention has computed, (batch, num_heads, k_len, d_k or d_v).
 
     Self-attention grows its cache by a position a step; cross-attention fills it once.
     """
 
-    def __init__(self) -> None:
-        self.kept: tuple[Tensor, Tensor] | None = None  # (batch, num_heads, k_len, d_k or d_v)
-
-    def append(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+    def append(self, keys: Tensor, values: Tensor) -> tuple[Tensor, ...]:
         """Add positions, and return all keys and values so far."""
-        if self.kept is not None:
+        if self.kept:
             check_batches("cache", self.kept[0], "query", keys)
-            keys = torch.cat((self.kept[0], keys), dim=2)  # (batch, num_heads, k_len, d_k)
-            values = torch.cat((self.kept[1], values), dim=2)  # (batch, num_heads, k_len, d_v)
+            pairs = zip(self.kept, (keys, values), strict=True)
+            keys, values = (torch.cat(pair, dim=2) for pair in pairs)
         self.kept = keys, values
         return self.kept
-
-    def select(self, rows: Tensor) -> None:
-        """Keep, repeat or reorder rows of the batch, (new_batch,), as beams live, split and die."""
-        if self.kept is not None:
-            keys, values = self.kept
-            self.kept = keys[rows], values[rows]  # (new_batch, num_heads, k_len, d_k or d_v)
 
 
 class MultiHeadAttention(nn.Module):
@@ -153,9 +154,9 @@ class MultiHeadAttention(nn.Module):
 
     def _keys_and_values(
         self, query: Tensor, memory: Tensor | None, cache: KeyValueCache | None
-    ) -> tuple[Tensor, Tensor]:
+    ) -> tuple[Tensor, ...]:
         """Project memory to keys and values, or take from the cache what is there."""
-        if memory is not None and cache is not None and cache.kept is not None:
+        if memory is not None and cache is not None and cache.kept:
             return cache.kept
         if memory is not None:
             check_hidden("memory", memory, self, axes=3)

@@ -9,24 +9,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from transformer.attention import scaled_dot_product_attention
+from transformer.attention import Cache, scaled_dot_product_attention
 from transformer.config import RecurrentConfig
 from transformer.dropout import Dropout, evaluating
 from transformer.embeddings import look_up
 from transformer.masks import padding_mask
 from transformer.model import AttentionMaps
 from transformer.support.errors import check_pair
-
-
-class RecurrentCache:
-    """What decoding remembers from step to step: one state, and the keys of the source."""
-
-    # Hidden and cell state, (batch, hidden_size) each, and keys (batch, src_len, hidden_size).
-    kept: tuple[Tensor, ...] = ()
-
-    def select(self, rows: Tensor) -> None:
-        """Keep, repeat or reorder rows of the batch, (new_batch,)."""
-        self.kept = tuple(each[rows] for each in self.kept)
 
 
 class Recurrent(nn.Module):
@@ -75,13 +64,13 @@ class Recurrent(nn.Module):
         return pad_packed_sequence(outputs, batch_first=True, total_length=src.shape[1])[0]
 
     def decode(
-        self, tgt_in: Tensor, memory: Tensor, src_mask: Tensor, cache: RecurrentCache | None = None
+        self, tgt_in: Tensor, memory: Tensor, src_mask: Tensor, cache: Cache | None = None
     ) -> Tensor:
         """Score the token after each of `tgt_in`; arguments as of `Transformer.decode`."""
         return self.output(self._steps(tgt_in, memory, src_mask, cache or self.new_cache())[0])
 
     def _steps(
-        self, tgt_in: Tensor, memory: Tensor, src_mask: Tensor, cache: RecurrentCache
+        self, tgt_in: Tensor, memory: Tensor, src_mask: Tensor, cache: Cache
     ) -> tuple[Tensor, list[Tensor]]:
         """Run the decoder token by token.
 
@@ -110,17 +99,16 @@ class Recurrent(nn.Module):
         hidden = torch.tanh(self.first_state(memory[:, 0, self.config.hidden_size :]))
         return hidden, torch.zeros_like(hidden), self.key_projection(memory)
 
-    def new_cache(self) -> RecurrentCache:
-        """Make an empty cache for `decode`."""
-        return RecurrentCache()
+    def new_cache(self) -> Cache:
+        """Make an empty cache for `decode`: of hidden and cell state, and the source's keys."""
+        return Cache()
 
     @torch.no_grad()
     def attention_maps(self, src: Tensor, tgt_in: Tensor) -> AttentionMaps:
         """Give every attention weight: `cross`, with attention, has one layer of one head."""
-        src_mask = padding_mask(src)
+        mask = padding_mask(src)
         with evaluating(self):
-            memory = self.encode(src, src_mask)
-            weights = self._steps(tgt_in, memory, src_mask, self.new_cache())[1]
+            weights = self._steps(tgt_in, self.encode(src, mask), mask, self.new_cache())[1]
         (batch, src_len), tgt_len = src.shape, tgt_in.shape[1]
 
         def no_layer(q_len: int, k_len: int) -> Tensor:

@@ -45,7 +45,7 @@ class DecoderCache:
     def length(self) -> int:
         """Number of target positions already seen."""
         own = self.layers[0][0].kept
-        return 0 if own is None else own[0].shape[2]
+        return own[0].shape[2] if own else 0
 
     def select(self, rows: Tensor) -> None:
         """Keep, repeat or reorder rows of the batch, (new_batch,)."""

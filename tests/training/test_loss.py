@@ -23,7 +23,8 @@ def example(pad_id: int = PAD_ID) -> tuple[Tensor, Tensor]:
 
 
 @pytest.mark.parametrize(("smoothing", "pad_id"), [(0.0, 0), (0.1, 4), (0.7, VOCAB - 1), (0.1, 0)])
-def test_equals_torch_in_value_and_gradient(smoothing: float, pad_id: int) -> None:
+def test_equals_torch(smoothing: float, pad_id: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transformer.training.loss.CACHE", 2 * VOCAB + 1)  # parts of two tokens
     logits, targets = example(pad_id)
     ours, theirs = (logits.double().requires_grad_() for _ in range(2))
     sums = label_smoothing_loss(ours, targets, smoothing=smoothing, pad_id=pad_id)
@@ -63,8 +64,7 @@ def test_half_precision_logits_are_widened_first(narrow: torch.dtype) -> None:
     wide, *_ = label_smoothing_loss(half.detach().float(), targets, smoothing=0.1, pad_id=0)
     assert torch.equal(loss, wide)
     loss.backward()
-    assert half.grad is not None
-    assert half.grad.dtype == narrow
+    assert getattr(half.grad, "dtype", None) == narrow
 
 
 # --- the loss of a model ---------------------------------------------------------------

@@ -82,12 +82,11 @@ def evaluate_folder(
     """
     translator = Translator.load(folder, pick_device())
     data = translator.recipe.data
-    split = split or corpora.default_split(data.corpus)
-    names = ("corpus", "split", "src_lang", "tgt_lang")
-    values = data.corpus, split, data.src_lang, data.tgt_lang
-    text, precision = corpora.load(*values), read_json(find_model(folder) / RUN)["precision"]
-    what = dict(zip(names, values, strict=True)) | {"trained_in": precision}
-    return what | evaluate_translator(translator, text, beam_size, alpha)
+    what = {"corpus": data.corpus, "split": split or corpora.default_split(data.corpus)}
+    what |= {"src_lang": data.src_lang, "tgt_lang": data.tgt_lang}
+    trained_in = read_json(find_model(folder) / RUN)["precision"]
+    figures = evaluate_translator(translator, corpora.load(*what.values()), beam_size, alpha)
+    return what | {"trained_in": trained_in} | figures
 
 
 def origin_of(folder: str | Path) -> dict[str, Any]:

@@ -14,6 +14,8 @@ from transformer.support.errors import MOST_TYPES, UserError, check_floats, chec
 from transformer.training import processes
 from transformer.training.devices import Precision
 
+CACHE = 2**19  # numbers of a part of the logits: 2 MB in float32
+
 
 class LossSums(NamedTuple):
     """Sums over the real tokens of a batch; divide by `tokens` for a mean."""
@@ -41,18 +43,17 @@ def label_smoothing_loss(
     check_number("smoothing", smoothing, -1)
     if not 0 <= smoothing < 1:
         raise UserError(f"smoothing is {smoothing}: give a number from 0 up to, not including, 1")
-    if logits.dtype in (torch.float16, torch.bfloat16):
-        logits = logits.float()
     real = targets != pad_id
     try:
-        loss, true = _SmoothedLoss.apply(logits, targets, real, smoothing)
+        flat = (each.flatten(0, 1) for each in (logits, targets, real))
+        loss, true = _SmoothedLoss.apply(*flat, smoothing)
     except RuntimeError:  # only now, for a step waits for no number: is a target to blame?
         low, high = map(int, targets.aminmax())
         if low < 0 or high >= logits.size(-1):
             known = f"give ids from 0 to {logits.size(-1) - 1}"
             raise UserError(f"targets go from {low} to {high}: {known}") from None
         raise
-    return LossSums(loss, -true.where(real, 0).sum(), real.sum())
+    return LossSums(loss, -true.where(real.flatten(), 0).sum(), real.sum())
 
 
 class _SmoothedLoss(torch.autograd.Function):
@@ -66,30 +67,41 @@ class _SmoothedLoss(torch.autograd.Function):
     def forward(
         ctx: Any, logits: Tensor, targets: Tensor, real: Tensor, smoothing: float
     ) -> tuple[Tensor, Tensor]:
-        """Give the sum, and the log-probability of each target (batch, tgt_len)."""
+        """Give the sum, and the log-probability of each target (tokens,)."""
         share = smoothing / logits.size(-1)  # of each type
         true_share = 1 - smoothing + share
-        log_probs = logits.log_softmax(-1)
+        log_probs = torch.empty_like(logits, dtype=torch.promote_types(logits.dtype, torch.float32))
+        for part in _parts(logits):
+            torch.log_softmax(logits[part], -1, log_probs.dtype, out=log_probs[part])
         true = log_probs.gather(-1, targets.unsqueeze(-1)).squeeze(-1)
         per_token = -true_share * true
         if smoothing > 0:
             per_token = per_token - share * (log_probs.sum(-1) - true)
         ctx.save_for_backward(log_probs, targets, real)
-        ctx.shares = share, true_share
+        ctx.dtype, ctx.shares = logits.dtype, (share, true_share)
         ctx.mark_non_differentiable(true)
         return per_token.where(real, 0).sum(), true
 
     @staticmethod
     def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor | None, ...]:
-        """Give the gradient at the logits, (batch, tgt_len, vocab_size)."""
+        """Give the gradient at the logits, (tokens, vocab_size)."""
         log_probs, targets, real = ctx.saved_tensors
         share, true_share = ctx.shares
-        gradient = log_probs.exp_()
-        gradient -= share
-        more = gradient.new_full((), share - true_share)  # made on the device, not copied to it
-        gradient.scatter_add_(-1, targets.unsqueeze(-1), more.expand(*targets.shape, 1))
-        gradient *= (real * upstream[0]).unsqueeze(-1)
+        half = ctx.dtype != log_probs.dtype  # else the gradient takes the place of these
+        gradient = torch.empty_like(log_probs, dtype=ctx.dtype) if half else log_probs
+        more = log_probs.new_full((), share - true_share)  # made on the device, not copied to it
+        for part in _parts(log_probs):
+            probs, true = log_probs[part].exp_(), targets[part].unsqueeze(-1)
+            probs.sub_(share).scatter_add_(-1, true, more.expand(true.shape))
+            torch.mul(probs, (real[part] * upstream[0]).unsqueeze(-1), out=gradient[part])
         return gradient, None, None, None
+
+
+def _parts(logits: Tensor) -> list[slice]:
+    """Cut (tokens, vocab_size) so that a CPU has a part in its cache; a GPU takes all at once."""
+    tokens, types = logits.shape
+    at_once = max(1, CACHE // types) if logits.is_cpu else tokens
+    return [slice(i, i + at_once) for i in range(0, tokens, at_once)]
 
 
 def batch_loss(
