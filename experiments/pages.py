@@ -10,7 +10,7 @@ from experiments.bench import sections
 from experiments.tables import SEED_COLUMNS, runs_table, seeds_table, systems_table
 from transformer.support.files import read_json, results_folder, write_atomically
 
-SHORT = ("recipe", "test_set", "seeds", "precision", "mean_bleu", "interval")  # of seeds, README's
+SHORT = ("recipe", "test_set", "seeds", "precision", "beam", "mean_bleu", "interval")  # README's
 
 
 def write_tables(root: Path) -> str:
