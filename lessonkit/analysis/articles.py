@@ -112,7 +112,7 @@ def first_articles(translator: Translator, text: ParallelText) -> list[tuple[str
             right(case, after=range(1, case.length)) for case in cases
         ],
         "the noun hidden from the encoder too": [right(case, before=case.noun) for case in cases],
-        "control: the last word hidden so": [right(case, before=case.last) for case in cases],
+        "control: the last word hidden instead": [right(case, before=case.last) for case in cases],
     }
     return [(hidden, sum(answers), len(answers)) for hidden, answers in counted.items()]
 
