@@ -49,9 +49,9 @@ def _batch_tokens(text: str) -> int:
     """Read a number of tokens, or "auto"."""
     if text == "auto":
         return AUTO
-    if (number := int(text)) < 1:
-        raise argparse.ArgumentTypeError(f"{number}: give 1 or more, or auto")
-    return number
+    if not (text.isdecimal() and int(text) >= 1):
+        raise argparse.ArgumentTypeError(f"{text}: give 1 or more, or auto")
+    return int(text)
 
 
 MODELS = f"a model folder, or a shipped model: {', '.join(model_names())}"

@@ -7,7 +7,7 @@ import random
 import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -279,10 +279,30 @@ def test_fp16_leaves_out_a_step_that_overflows_and_says_so(tmp_path: Path) -> No
     go(tmp_path, model, config, stop_after=4, resume=True, **options)
     assert all(torch.equal(before[name], now) for name, now in model.state_dict().items())
     left_out = load_tensors(tmp_path / LAST)[1]["progress"]["overflows"]
-    assert reports[-1].note == f"{left_out} steps left out (overflow)"
+    assert reports[-1].note == f"steps left out (overflow): {left_out}"
     assert load_tensors(tmp_path / LAST)[1]["scaler"]["scale"] == 2**16 / 2**left_out
     with pytest.raises(UserError, match=r"step 10: the 10th in a row to overflow in fp16"):
         go(tmp_path / "2", spoiled(Tiny(), range(1, 99)), config, **options)
+    reports.clear()
+    go(tmp_path / "3", spoiled(Tiny(), range(1, 2), "loss"), config, stop_after=1, **options)
+    assert str(reports[0]).startswith("step 1/12 · epoch 1 · loss nan")
+    assert told(tmp_path / "3")[0]["loss"] is None
+
+
+def test_the_backward_pass_multiplies_as_the_precision_says(monkeypatch: Patch) -> None:
+    inside: list[bool] = []
+
+    @contextmanager
+    def noted(*_: Any) -> Iterator[None]:
+        inside.append(True)
+        yield
+        inside.pop()
+
+    monkeypatch.setattr(Precision, "products_of_float32", noted)
+    model, seen = Tiny(), list[int]()
+    model.embedding.weight.register_hook(lambda grad: seen.append(len(inside)))
+    loop.update(model, loop.new_state(model, CONFIG), next(DATA.epoch(0)), CONFIG, 0.0)
+    assert seen == [1]
 
 
 @pytest.mark.slow

@@ -102,6 +102,10 @@ def test_validation_loss_weighs_tokens_not_batches() -> None:
     assert model.training
     assert validation_loss(model.eval(), batches) == pytest.approx(by_hand, 1e-6)
     assert not model.training
+    sizes: list[int] = []
+    model.register_forward_hook(lambda _, given, __: sizes.append(given[1].numel()))
+    assert validation_loss(model, batches, micro_tokens=4) == pytest.approx(by_hand, 1e-6)
+    assert sizes == [4, 4, 2]
 
 
 def test_bf16_on_a_cpu_is_near_float32_and_takes_the_plain_attention() -> None:

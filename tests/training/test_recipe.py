@@ -201,7 +201,8 @@ def test_a_run_keeps_the_precision_that_it_was_begun_in(tmp_path: Path, monkeypa
     with pytest.raises(UserError, match=r"begun with precision=bf16 .* go on with .*=float32"):
         carry_out(RECIPE, tmp_path, resume=True, precision=Precision.FLOAT32)
     monkeypatch.setattr(devices, "_fastest", lambda device: (Precision.FLOAT32, "as measured"))
-    carry_out(RECIPE, tmp_path, resume=True)
+    carry_out(RECIPE, tmp_path, resume=True, on_begin=begun.append)
+    assert begun[1].endswith("bf16 (as the run was begun)")
     assert read_json(tmp_path / "run.json")["precision"] == "bf16"
 
 
@@ -222,7 +223,12 @@ def test_the_memory_decides_how_much_is_computed_at_once(
         patch.setattr(Transformer, "forward", small_memory)
         with pytest.raises(torch.OutOfMemoryError):
             carry_out(recipe, tmp_path / "1")
+        made: list[Tensor] = []
+        empty = torch.empty_like
+        patch.setattr(torch, "empty_like", lambda t, **o: made.append(t) or empty(t, **o))
         carry_out(recipe, tmp_path / "1", resume=True, micro_tokens=0, stop_after=2)
+    moments = [each for each in made if isinstance(each, torch.nn.Parameter)]
+    assert len(moments) == 2 * len(set(map(id, moments))) > 40  # tried beside Adam's two
     assert max(seen) > 50
 
 

@@ -8,7 +8,7 @@ Not in the paper, but for the weights to average (§6.1).
     data.json                            digests of the training examples, and the first machine
     log.jsonl                            one line per report
     checkpoints/last.safetensors         to resume from (see `training.checkpoint`)
-    checkpoints/best.safetensors         weights of the lowest validation loss
+    checkpoints/best.safetensors         weights of the lowest validation loss before the end
     checkpoints/step_000500.safetensors  weights to average, the newest few
     model.safetensors                    the final weights
     run.json                             where, when and how long the run was

@@ -188,11 +188,18 @@ class Run:
             progress.overflows_in_a_row = 0
             return
         fp16 = self.settings["precision"] == Precision.FP16
-        _require(fp16, f"step {step}: the loss or its gradient is not finite")
+        self._require(fp16, f"step {step}: the loss or its gradient is not finite")
         progress.overflows += 1
         progress.overflows_in_a_row += 1
         most = f"step {step}: the {MOST_OVERFLOWS}th in a row to overflow in fp16 and be left out"
-        _require(progress.overflows_in_a_row < MOST_OVERFLOWS, most)
+        self._require(progress.overflows_in_a_row < MOST_OVERFLOWS, most)
+
+    def _require(self, learns: bool, astray: str) -> None:
+        fixed, exact = self.settings["learning_rate"], self.settings["precision"] == "float32"
+        smaller = "learning_rate" if fixed else "learning_rate_factor, more warmup_steps"
+        remedy = f"{smaller} or clip_norm=1{'' if exact else ', or --precision float32'}"
+        kept = f"the last good checkpoint, {folder.LAST}, is unharmed"
+        require(learns, f"{astray}; {kept}; begin another run with a smaller {remedy}")
 
     def _pass_time(self) -> float:
         """Add to the run's seconds those since the last call, and give them."""
@@ -204,10 +211,10 @@ class Run:
         """Tell of the steps since the last report."""
         self._read()
         progress = self.progress
-        loss = progress.window_nll / max(progress.window_tokens, 1)
+        loss = progress.window_nll / (progress.window_tokens or math.nan)  # nan: none was finite
         speed = progress.window_tokens / progress.window_seconds
         progress.window_nll, progress.window_tokens, progress.window_seconds = 0.0, 0, 0.0
-        left_out = f"{progress.overflows} steps left out (overflow)" if progress.overflows else ""
+        left_out = f"steps left out (overflow): {progress.overflows}" if progress.overflows else ""
         return self._log("training", loss, rate, speed, left_out)
 
     def validate(self, measure: Callable[[], float], rate: float) -> Report:
@@ -215,7 +222,8 @@ class Run:
         self._read()
         loss, progress, most = measure(), self.progress, self.settings["average_last"]
         self._pass_time()  # which was not spent in learning
-        _require(math.isfinite(loss), f"step {progress.step}: the validation loss is not finite")
+        finite = math.isfinite(loss)
+        self._require(finite, f"step {progress.step}: the validation loss is not finite")
         if most > 1:
             self._save_weights(folder.step_file(self.out, progress.step), loss=loss)
             progress.to_average = [*progress.to_average, progress.step][-most:]
@@ -233,7 +241,8 @@ class Run:
         perplexity = math.exp(min(loss, 700.0))
         report = Report(kind, *figures, perplexity, self.settings["steps"], seconds_left, note)
         if self._writes():
-            values = {key: each for key, each in vars(report).items() if key not in WATCHED}
+            kept = {key: each for key, each in vars(report).items() if key not in WATCHED}
+            values = {key: None if each != each else each for key, each in kept.items()}  # no NaN
             with (self.out / folder.LOG).open("ab") as file:
                 line = json.dumps(values, allow_nan=False) + "\n"
                 progress.log_bytes = file.tell() + file.write(line.encode())
@@ -292,9 +301,3 @@ def require_same(saved: Mapping[str, Any], given: Mapping[str, Any]) -> None:
         elif key != "steps":
             change = f"the run was begun with {key}={before} and cannot go on with {key}={now}"
             require(before == now, f"{change}: give {key}={before}, or begin in another folder")
-
-
-def _require(learns: bool, astray: str) -> None:
-    kept = f"the last good checkpoint, {folder.LAST}, is unharmed; begin another run with a smaller"
-    remedy = "learning_rate_factor, more warmup_steps, clip_norm=1 or --precision float32"
-    require(learns, f"{astray}; {kept} {remedy}")

@@ -30,7 +30,7 @@ from transformer.support.files import PACKAGE
 from transformer.training.processes import launcher
 
 # Of attention in 16 bits. On a CPU the backward pass of the fused one is ten times slower than in
-# float32; on an NVIDIA GPU cuDNN's prepares itself anew for each shape (docs/benchmarks.md).
+# float32; on an NVIDIA GPU cuDNN's seems to prepare anew for each shape (docs/benchmarks.md).
 KERNELS = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]  # on CUDA
 
 
@@ -44,18 +44,26 @@ class Precision(StrEnum):
 
     @contextmanager
     def products(self, device: torch.device) -> Iterator[None]:
-        """Multiply matrices in these numbers, by PyTorch's autocast."""
+        """Multiply a forward pass's matrices in these numbers, by PyTorch's autocast."""
         half = {Precision.BF16: torch.bfloat16, Precision.FP16: torch.float16}.get(self)
-        cuda = device.type == "cuda"
         with ExitStack() as held:
-            if cuda:
-                set_precision = torch.set_float32_matmul_precision
-                held.callback(set_precision, torch.get_float32_matmul_precision())
-                set_precision("highest" if self == Precision.FLOAT32 else "high")
+            held.enter_context(self.products_of_float32(device))
             if half is not None:
                 held.enter_context(torch.autocast(device.type, dtype=half))
-                held.enter_context(sdpa_kernel(KERNELS if cuda else SDPBackend.MATH))
+                kernels = KERNELS if device.type == "cuda" else SDPBackend.MATH
+                held.enter_context(sdpa_kernel(kernels))
             yield
+
+    @contextmanager
+    def products_of_float32(self, device: torch.device) -> Iterator[None]:
+        """Multiply what is in float32, as TF32 where that is meant: backward passes need it too."""
+        before = torch.get_float32_matmul_precision()
+        if device.type == "cuda":
+            torch.set_float32_matmul_precision("highest" if self == Precision.FLOAT32 else "high")
+        try:
+            yield
+        finally:
+            torch.set_float32_matmul_precision(before)
 
 
 @dataclass(frozen=True)

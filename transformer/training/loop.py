@@ -11,6 +11,7 @@ from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -107,9 +108,8 @@ def train(
     rate = rate or partial(rate_of, d_model=d_model, config=config)
     settings = asdict(config) | {"d_model": d_model, "precision": precision}
     settings["optimizer"] = type(state.optimizer).__name__
-    measure = partial(
-        validation_loss, model, validation_batches, device=device, precision=precision
-    )
+    on: dict[str, Any] = {"device": device, "precision": precision, "micro_tokens": micro_tokens}
+    measure = partial(validation_loss, model, validation_batches, **on)
     last_step = config.steps if stop_after is None else min(stop_after, config.steps)
     held = locked(out) if processes.rank() == 0 else nullcontext()
     with held, processes.noted_interrupt() as pressed:
@@ -142,7 +142,7 @@ def train(
         ended = progress.step == config.steps
         if progress.step % config.validate_every:  # after a validation, all is saved
             run.save()
-            if ended:
+            if ended:  # not in the checkpoint, for a run that goes on has no validation here
                 on_report(run.validate(measure, rate(config.steps)))
         kept = _finish(run, measure) if ended else (None, "")
         place = progress.step, progress.epoch + 1, progress.seconds
@@ -201,8 +201,8 @@ def update(
     tokens = batch.num_tgt_tokens
     state.optimizer.zero_grad()
     for part in parts:
-        last = part is parts[-1]
-        with nullcontext() if last else processes.without_exchange(network):
+        held = nullcontext() if part is parts[-1] else processes.without_exchange(network)
+        with held, precision.products_of_float32(state.device):
             sums = batch_loss(network, part.to(state.device), config, precision)
             # The mean of the processes' gradients is to be that of the mean over all tokens.
             state.scaler.scale(sums.loss / (tokens / processes.size())).backward()

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from transformer.config import PAD_ID, TrainingConfig
-from transformer.data.batches import Batch
+from transformer.data.batches import Batch, cut
 from transformer.dropout import evaluating
 from transformer.support.errors import MOST_TYPES, UserError, check_floats, check_ids, check_number
 from transformer.training import processes
@@ -124,10 +124,12 @@ def validation_loss(
     *,
     device: torch.device | str = "cpu",
     precision: Precision = Precision.FLOAT32,
+    micro_tokens: int | None = None,
 ) -> float:
     """Measure the mean loss without smoothing or dropout, nats per real token.
 
-    Several processes share the batches, and all get the mean over all of them.
+    Several processes share the batches, and all get the mean over all of them. At most
+    `micro_tokens` tokens are computed at once; None: a batch.
 
     Raises:
         UserError: there are no tokens.
@@ -136,7 +138,8 @@ def validation_loss(
     total, tokens = 0.0, 0.0
     with evaluating(model), torch.inference_mode():
         for batch in islice(batches, processes.rank(), None, processes.size()):
-            total += float(batch_loss(model, batch.to(device), config, precision).nll)
+            for part in cut(batch, most_tokens=micro_tokens):
+                total += float(batch_loss(model, part.to(device), config, precision).nll)
             tokens += batch.num_tgt_tokens
     total, tokens = processes.add_up([total, tokens])
     if tokens == 0:

@@ -45,8 +45,7 @@ def wrap(model: nn.Module) -> nn.Module:
         return model
     device = next(model.parameters()).device
     ids = [device] if device.type == "cuda" else None
-    # Buffers are tables of positions, the same in every process.
-    return DistributedDataParallel(model, device_ids=ids, broadcast_buffers=False)
+    return DistributedDataParallel(model, device_ids=ids)
 
 
 def without_exchange(network: nn.Module) -> AbstractContextManager[None]:

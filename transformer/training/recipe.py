@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -117,6 +118,7 @@ def _prepare(
         require_same(folder.read_recipe(out).settings(), recipe.settings())
         precision = precision or Precision(begun["precision"])
     where, data, training = devices.pick(device, precision), recipe.data, recipe.training
+    where = replace(where, why="as the run was begun") if resume else where
     text = corpora.load(data.corpus, "train", data.src_lang, data.tgt_lang)
     held_out = corpora.load(data.corpus, "validation", data.src_lang, data.tgt_lang)
     if resume:
@@ -141,6 +143,7 @@ def _fitting_tokens(model: torch.nn.Module, work: Work, device: torch.device) ->
     tokens, widest = training.batch_tokens, 1 + max(map(len, longest[0]))
     batch = collate(longest[: max(1, tokens // widest)])
     model.to(device).train()
+    _moments = [torch.empty_like(each) for each in model.parameters() for _ in "mv"]  # Adam's
     while True:
         try:
             part = cut(batch, most_tokens=tokens)[0].to(device)
