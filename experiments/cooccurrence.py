@@ -26,6 +26,7 @@ from transformer.model import Transformer
 from transformer.support.errors import UserError
 
 MOST_TYPES = 12_000  # on both sides: a table of 576 MB
+READ = 0.5  # length of what is read: so its positions, and what the layers add, count for more
 SPAN = 3.0  # tokens: two at this distance count 1 / e of what they count side by side
 EXTRA, ROUNDS = 16, 5  # of the search for the strongest directions
 
@@ -35,8 +36,9 @@ def begin_with_cooccurrence(model: Transformer, examples: Sequence[Example]) -> 
     """Give each type that occurs its vector, and let cross-attention look for like vectors.
 
     The untrained model's embeddings, softmax (with its bias, if it has one) and cross-attentions
-    are changed in place. Each new vector has length 1, as a drawn embedding has on average; a type
-    that does not occur keeps what was drawn. Too many types for the table of their pairs, or fewer
+    are changed in place. Each new vector has length 1, as a drawn embedding has on average, or
+    `READ` where words read have tables of their own; a type that does not occur keeps what was
+    drawn, or that part of it. Too many types for the table of their pairs, or fewer
     than a vector's numbers, are a UserError.
     """
     src, tgt = model.src_embedding.token.weight, model.tgt_embedding.token.weight
@@ -63,6 +65,8 @@ def begin_with_cooccurrence(model: Transformer, examples: Sequence[Example]) -> 
         follows = next_words([each.tgt for each in examples], len(tgt)).to(tgt)
         read = follows.any(dim=1)
         tgt[read] = normalize(follows @ output, dim=1)[read]
+        src.mul_(READ)
+        tgt.mul_(READ)
     if model.output.bias is not None:
         model.output.bias.copy_(frequencies([each.tgt for each in examples], len(tgt)).log())
     for module in model.modules():

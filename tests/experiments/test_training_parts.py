@@ -167,6 +167,10 @@ def test_a_word_begins_beside_its_translation(tied: bool) -> None:
     assert torch.equal(tgt[12], before[12])  # it does not occur
     assert torch.equal(tgt[:4], before[:4])  # padding, unknown and marks neither
     assert model.output.weight is tgt
+    apart = untied((13, 13), tie_source_target=False, tie_softmax=False)
+    cooccurrence.begin_with_cooccurrence(apart, examples)
+    for table, word, length in ((apart.src_embedding.token, 4, 0.5), (apart.output, 8, 1.0)):
+        assert table.weight[word].norm().item() == pytest.approx(length)
 
 
 def test_next_words_by_hand() -> None:
