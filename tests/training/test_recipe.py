@@ -223,8 +223,7 @@ def test_the_memory_decides_how_much_is_computed_at_once(
         patch.setattr(Transformer, "forward", small_memory)
         with pytest.raises(torch.OutOfMemoryError):
             carry_out(recipe, tmp_path / "1")
-        made: list[Tensor] = []
-        empty = torch.empty_like
+        made, empty = list[Tensor](), torch.empty_like
         patch.setattr(torch, "empty_like", lambda t, **o: made.append(t) or empty(t, **o))
         carry_out(recipe, tmp_path / "1", resume=True, micro_tokens=0, stop_after=2)
     moments = [each for each in made if isinstance(each, torch.nn.Parameter)]
