@@ -36,10 +36,10 @@ def begin_with_cooccurrence(model: Transformer, examples: Sequence[Example]) -> 
     """Give each type that occurs its vector, and let cross-attention look for like vectors.
 
     The untrained model's embeddings, softmax (with its bias, if it has one) and cross-attentions
-    are changed in place. Each new vector has length 1, as a drawn embedding has on average, or
-    `READ` where words read have tables of their own; a type that does not occur keeps what was
-    drawn, or that part of it. Too many types for the table of their pairs, or fewer
-    than a vector's numbers, are a UserError.
+    are changed in place. Each new vector has length 1, as a drawn embedding has on average; a type
+    that does not occur keeps what was drawn. Tables that are read alone are then multiplied by
+    `READ`. Too many types for the table of their pairs, or fewer than a vector's numbers, are a
+    UserError.
     """
     src, tgt = model.src_embedding.token.weight, model.tgt_embedding.token.weight
     first = 0 if src is tgt else len(src)  # target types come after source types, or are the same

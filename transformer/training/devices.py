@@ -46,8 +46,7 @@ class Precision(StrEnum):
     def products(self, device: torch.device) -> Iterator[None]:
         """Multiply a forward pass's matrices in these numbers, by PyTorch's autocast."""
         half = {Precision.BF16: torch.bfloat16, Precision.FP16: torch.float16}.get(self)
-        with ExitStack() as held:
-            held.enter_context(self.products_of_float32(device))
+        with self.products_of_float32(device), ExitStack() as held:
             if half is not None:
                 held.enter_context(torch.autocast(device.type, dtype=half))
                 kernels = KERNELS if device.type == "cuda" else SDPBackend.MATH
@@ -57,13 +56,12 @@ class Precision(StrEnum):
     @contextmanager
     def products_of_float32(self, device: torch.device) -> Iterator[None]:
         """Multiply what is in float32, as TF32 where that is meant: backward passes need it too."""
-        before = torch.get_float32_matmul_precision()
-        if device.type == "cuda":
-            torch.set_float32_matmul_precision("highest" if self == Precision.FLOAT32 else "high")
-        try:
+        set_precision = torch.set_float32_matmul_precision
+        with ExitStack() as held:
+            held.callback(set_precision, torch.get_float32_matmul_precision())
+            if device.type == "cuda":
+                set_precision("highest" if self == Precision.FLOAT32 else "high")
             yield
-        finally:
-            torch.set_float32_matmul_precision(before)
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,9 @@ def wrap(model: nn.Module) -> nn.Module:
         return model
     device = next(model.parameters()).device
     ids = [device] if device.type == "cuda" else None
-    return DistributedDataParallel(model, device_ids=ids)
+    network = DistributedDataParallel(model, device_ids=ids)
+    network.broadcast_buffers = False  # tables of positions, the same in every process
+    return network
 
 
 def without_exchange(network: nn.Module) -> AbstractContextManager[None]:
