@@ -54,8 +54,9 @@ def test_resumed_goes_on_with_the_same_dropout(tmp_path: Path, precision: Precis
 
 
 def test_every_precision_learns_as_float32_does(tmp_path: Path) -> None:
-    # 200 steps without dropout; on an H200 tf32 was at most 0.11 apart, bf16 0.04, fp16 0.01.
-    config = replace(CONFIG, steps=200, learning_rate=0.003, validate_every=50)
+    # Without dropout, and up to where the held-out loss still falls: after that, weights moved by
+    # a thousandth part are as far apart.
+    config = replace(CONFIG, steps=100, learning_rate=0.003, validate_every=25)
     losses = {}
     for precision in Precision:
         out = tmp_path / precision
@@ -71,7 +72,7 @@ def test_every_precision_learns_as_float32_does(tmp_path: Path) -> None:
     for precision, found in losses.items():
         apart = max(abs(a - b) for a, b in zip(found, exact, strict=True))
         print(f"{precision}: last loss {found[-1]:.4f}, at most {apart:.4f} from float32's")
-        assert apart < 0.2
+        assert apart < 0.1
 
 
 def test_the_same_on_gpu_and_cpu() -> None:

@@ -228,7 +228,7 @@ def test_the_memory_decides_how_much_is_computed_at_once(
         carry_out(recipe, tmp_path / "1", resume=True, micro_tokens=0, stop_after=2)
     moments = [each for each in made if isinstance(each, torch.nn.Parameter)]
     assert len(moments) == 2 * len(set(map(id, moments))) > 40  # tried beside Adam's two
-    assert max(seen) > 50
+    assert seen[0] == seen[1] > 50 >= max(seen[2:])  # twice, and more than is then taken
 
 
 def test_a_run_killed_before_its_first_checkpoint_begins_with_the_same_weights(
