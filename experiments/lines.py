@@ -19,7 +19,7 @@ class Size(NamedTuple):
 
 # Ceilings: lowered whenever a room has become smaller, raised for nothing.
 BUDGETS = {
-    "transformer": Size(4_509, 34),
+    "transformer": Size(4_497, 34),
     "attention_laws": Size(4_993, 34),
     "engines": Size(1_122, 11),
     "lessonkit": Size(12_748, 82),
@@ -27,7 +27,7 @@ BUDGETS = {
     "experiments": Size(5_847, 43),
     "tests": Size(18_000, 167),
 }
-TOTAL = 29_736  # of all rooms but the tests
+TOTAL = 29_724  # of all rooms but the tests
 
 
 def sizes(root: Path) -> dict[str, Size]:

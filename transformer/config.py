@@ -62,10 +62,8 @@ class ModelConfig:
             f"d_model {width} is not divisible by num_heads {self.num_heads}: "
             f"choose a divisor of {width}, or give d_k and d_v",
         )
-        require(
-            width % 2 == 0 or self.positions != Positions.SINUSOIDAL,
-            f"d_model {width} is odd: sinusoids come in pairs, give an even number",
-        )
+        odd = f"d_model {width} is odd: sinusoids come in pairs, give an even number"
+        require(width % 2 == 0 or self.positions != Positions.SINUSOIDAL, odd)
         require(
             self.position_dim < width or not concatenated,
             f"position_dim {self.position_dim} leaves no room for the word in d_model {width}: "
@@ -129,14 +127,10 @@ class DataConfig:
 
     def __post_init__(self) -> None:
         check_fields(self)
-        require(
-            self.src_lang != self.tgt_lang,
-            f"src_lang and tgt_lang are both {self.src_lang!r}: give two languages",
-        )
-        require(
-            self.src_vocab_size is None or not self.joint_vocabulary,
-            "src_vocab_size has no effect on one vocabulary: set joint_vocabulary=false",
-        )
+        same = f"src_lang and tgt_lang are both {self.src_lang!r}: give two languages"
+        require(self.src_lang != self.tgt_lang, same)
+        unused = "src_vocab_size has no effect on one vocabulary: set joint_vocabulary=false"
+        require(self.src_vocab_size is None or not self.joint_vocabulary, unused)
         # The special types, and every byte or at least a word.
         smallest = FIRST_ID + (256 if self.tokenizer == TokenizerKind.BPE else 1)
         size = min(self.vocab_size, self.src_vocab_size or self.vocab_size)
@@ -181,11 +175,9 @@ class Recipe:
 
     def __post_init__(self) -> None:
         tied = isinstance(self.model, ModelConfig) and self.model.tie_source_target
-        require(
-            self.data.joint_vocabulary or not tied,
-            "tie_source_target needs one vocabulary: set joint_vocabulary=true, "
-            "or tie_source_target=false",
-        )
+        remedy = "set joint_vocabulary=true, or tie_source_target=false"
+        one = f"tie_source_target needs one vocabulary: {remedy}"
+        require(self.data.joint_vocabulary or not tied, one)
         longest = self.data.max_train_tokens + 1
         require(
             longest <= self.model.max_len,

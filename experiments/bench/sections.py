@@ -45,7 +45,7 @@ def gpu_table(figures: dict[str, Any]) -> str:
             row += [f"{each['memory_gb']:.2f}", f"{share:.1%}", f"{each['loss']:.3f}"]
             rows.append([*row, f"{each['first_two_seconds']:.1f}"])
     head = ["model", "way", "tokens/s", "ms a step", "GB", "of the largest product's rate"]
-    head += [f"loss, step {figures['steps']}", "first two steps, s"]
+    head += ["loss, last step", "first two steps, s"]
     about = f"{figures['hardware']}, torch {figures['torch']}, {figures['date']}:"
     return f"{about}\n\n{markdown(head, rows, words=range(2))}"
 

@@ -54,8 +54,7 @@ def test_resumed_goes_on_with_the_same_dropout(tmp_path: Path, precision: Precis
 
 
 def test_every_precision_learns_as_float32_does(tmp_path: Path) -> None:
-    # Without dropout, and up to where the held-out loss still falls: after that, weights moved by
-    # a thousandth part are as far apart.
+    # Without dropout, while the held-out loss falls: later, weights moved by 1/1000 differ as much.
     config = replace(CONFIG, steps=100, learning_rate=0.003, validate_every=25)
     losses = {}
     for precision in Precision:

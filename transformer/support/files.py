@@ -29,10 +29,8 @@ def require_checkout() -> Path:
     """Give the root of the checkout; a UserError where this is an installed package."""
     if root := checkout():
         return root
-    raise UserError(
-        f"{PACKAGE} is an installed package, and what the course keeps is made in its "
-        "repository: clone the repository, and run this there"
-    )
+    why = "is an installed package, and what the course keeps is made in its repository"
+    raise UserError(f"{PACKAGE} {why}: clone the repository, and run this there")
 
 
 def data_folder() -> Path:
@@ -112,10 +110,8 @@ def to_json(value: Any) -> bytes:
     try:
         text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
     except ValueError as error:
-        raise UserError(
-            "a figure is not a finite number, so it is not written: the model has gone astray, "
-            "train it anew with a smaller learning rate"
-        ) from error
+        astray = "a figure is not a finite number, so it is not written: the model has gone astray"
+        raise UserError(f"{astray}, train it anew with a smaller learning rate") from error
     return (text + "\n").encode("utf-8", "backslashreplace")  # half letters, of a path, as escapes
 
 

@@ -20,7 +20,7 @@ import torch.distributed as dist
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
-from transformer.support.errors import ENDING, MISTAKE, UserError
+from transformer.support.errors import ENDING, MISTAKE, UserError, require
 
 Answer = TypeVar("Answer")
 # What gloo and NCCL say of a connection whose other end is gone.
@@ -130,10 +130,9 @@ def _device(number: int, count: int) -> torch.device:
     """Give a process of this machine its own GPU, or the CPU where there is none."""
     if not torch.cuda.is_available():
         return torch.device("cpu")
-    if count > (gpus := torch.cuda.device_count()):
-        raise UserError(
-            f"{count} processes on a machine with {gpus} GPUs: give --nproc-per-node {gpus}"
-        )
+    gpus = torch.cuda.device_count()
+    many = f"{count} processes on a machine with {gpus} GPUs: give --nproc-per-node {gpus}"
+    require(count <= gpus, many)
     torch.cuda.set_device(number)
     return torch.device("cuda", number)
 

@@ -137,10 +137,7 @@ def _prepare(
 
 
 def _fitting_tokens(model: torch.nn.Module, work: Work, device: torch.device) -> int:
-    """Give the most tokens, of a step's and its halves, whose gradients the memory holds.
-
-    A quarter more is tried: each batch wants pieces of other sizes, and some memory lies between.
-    """
+    """Give the most tokens, of a step's and its halves, that memory holds with room to spare."""
     training = work.description.recipe.training
     longest = sorted(work.batches.examples, key=lambda pair: -max(map(len, pair)))
     tokens, widest = training.batch_tokens, 1 + max(map(len, longest[0]))
@@ -149,7 +146,7 @@ def _fitting_tokens(model: torch.nn.Module, work: Work, device: torch.device) ->
     _moments = [torch.empty_like(each) for each in model.parameters() for _ in "mv"]  # Adam's
     while True:
         try:
-            part = cut(batch, most_tokens=tokens * 5 // 4)[0].to(device)
+            part = cut(batch, most_tokens=tokens * 5 // 4)[0].to(device)  # pieces lie scattered
             for _ in range(2):  # the second beside the gradients of the first
                 batch_loss(model, part, training, work.where.precision).loss.backward()
             break
