@@ -30,7 +30,7 @@ from transformer.support.files import PACKAGE
 from transformer.training.processes import launcher
 
 # Of attention in 16 bits. On a CPU the backward pass of the fused one is ten times slower than in
-# float32; on an H200 steps with cuDNN's take 4 to 12 times as long (docs/benchmarks.md).
+# float32; on an H200 cuDNN's is slow wherever a shape is new (docs/benchmarks.md).
 KERNELS = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]  # on CUDA
 
 
