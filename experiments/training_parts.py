@@ -1,8 +1,8 @@
 """What experiments change about training that no recipe can say, and the fast recipe with it.
 
-Not in the paper: a rate that falls to 0 in a line, Muon beside Adam, and weights that begin
-with counts. Their settings are typed among the recipe's own. No torch in here until it is needed:
-the command line's help lists what is made of them.
+Not in the paper: a rate that falls to 0 in a line, Muon beside Adam, weights that begin with counts
+or with a look at the neighbours. Their settings are typed among the recipe's own. No torch in here
+until it is needed: the command line's help lists what is made of them.
 """
 
 import argparse
@@ -46,6 +46,7 @@ class Parts:
     optimizer: Optimizers = Optimizers.ADAM
     muon_rate_factor: float = 1.0  # Muon's learning rate as a multiple of Adam's
     cooccurrence_start: bool = False  # begin with counts of which types occur together
+    neighbour_start: bool = False  # begin with heads that look at a place
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -58,6 +59,7 @@ class Parts:
 
         from experiments.cooccurrence import begin_with_cooccurrence
         from experiments.muon import MuonAndAdam
+        from experiments.neighbours import begin_with_neighbours
         from transformer.training.devices import Precision, pick
 
         found: dict[str, Any] = {}
@@ -76,10 +78,12 @@ class Parts:
                 rate_factor=self.muon_rate_factor,
                 precision=torch.bfloat16 if rounded else torch.float32,
             )
-        if self.cooccurrence_start:
-            message = "cooccurrence_start is for Transformers: leave it out"
+        asked = self.cooccurrence_start, self.neighbour_start
+        both = zip(asked, (begin_with_cooccurrence, begin_with_neighbours), strict=True)
+        if starts := [begin for wanted, begin in both if wanted]:
+            message = "cooccurrence_start and neighbour_start are for Transformers: leave them out"
             require(isinstance(recipe.model, ModelConfig), message)
-            found["start"] = begin_with_cooccurrence
+            found["start"] = lambda model, examples: [each(model, examples) for each in starts]
         return found
 
 

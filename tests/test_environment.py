@@ -15,7 +15,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from tests.helpers import ROOT, python
+from tests.helpers import ROOT
 from transformer import __version__
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -183,19 +183,6 @@ def test_ci_runs_what_a_reader_runs_on_the_oldest_python() -> None:
     settings = [step.get("with", {}) for step in jobs["checks"]]
     (python,) = (each["python-version"] for each in settings if "python-version" in each)
     assert f">={python}" == PROJECT["requires-python"]
-
-
-WITHOUT_PLAYWRIGHT = """
-import runpy, sys
-sys.modules["playwright"] = None
-sys.path.insert(0, "tests/browser")
-runpy.run_path("tests/browser/check_lessons.py", run_name="__main__")
-"""
-
-
-def test_without_playwright_one_line_says_how_to_get_it() -> None:
-    (line,) = python("-c", WITHOUT_PLAYWRIGHT, cwd=ROOT, status=1).stderr.splitlines()
-    assert line.startswith("The browser check needs Playwright: pip install -e '.[browser]'")
 
 
 def test_the_citation_names_the_course_and_the_paper() -> None:

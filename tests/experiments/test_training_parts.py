@@ -1,4 +1,4 @@
-"""What the fast recipe changes: Muon, the line to 0, and weights from what occurs together."""
+"""What the fast recipe changes: Muon, the line to 0, and the weights that it begins with."""
 
 import math
 import re
@@ -11,10 +11,12 @@ from torch import nn
 
 from experiments import cooccurrence
 from experiments.muon import Muon, MuonAndAdam
+from experiments.neighbours import begin_with_neighbours
 from experiments.training_parts import FAST, FAST_PARTS, Parts, changed, find, linear_decay_rate
 from transformer.attention import MultiHeadAttention
 from transformer.config import BOS_ID, EOS_ID, ModelConfig, TrainingConfig
 from transformer.data.batches import Example, TokenBudgetBatches
+from transformer.embeddings import sinusoidal_positions
 from transformer.model import Transformer
 from transformer.recipes import find_recipe
 from transformer.support.errors import UserError
@@ -93,8 +95,7 @@ def test_settings_go_to_the_recipe_or_to_the_parts() -> None:
     assert options["rate"](300) == 0
     assert Parts().options(DEMO) == {}
     assert sorted(FAST_PARTS.options(FAST)) == ["optimizer", "rate", "start"]
-    assert find("multi30k-de-en-fast") == (FAST, FAST_PARTS)
-    assert find("demo") == (DEMO, Parts())
+    assert [find("multi30k-de-en-fast"), find("demo")] == [(FAST, FAST_PARTS), (DEMO, Parts())]
 
 
 def test_parts_that_cannot_be() -> None:
@@ -196,9 +197,26 @@ def test_attention_begins_with_what_is_like_the_query() -> None:
     assert cosines.argmax(dim=-1).tolist() == [list(range(7))]
 
 
+def test_heads_begin_with_a_place() -> None:
+    model = network(d_model=64)
+    encoder, decoder = model.encoder.layers[1], model.decoder.layers[1]
+    begin_with_neighbours(model)
+    for module, heads in (
+        (encoder.self_attention, (-1, 1)),
+        (decoder.self_attention, (-1, -2)),
+        (decoder.cross_attention, (0, 0)),
+    ):
+        _, weights = module(sinusoidal_positions(11, 64)[None], return_weights=True)
+        for seen, away in zip(weights[0].argmax(dim=-1).tolist(), heads, strict=True):
+            assert seen[2:-1] == list(range(2 + away, 10 + away))
+    assert not encoder.feed_forward.outer.weight.any()  # it adds nothing yet
+    with pytest.raises(UserError, match="turns sinusoids: set positions=sinusoidal"):
+        begin_with_neighbours(network(positions="learned"))
+
+
 def test_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     recipe, parts = changed(find_recipe("demo-lstm"), {"cooccurrence_start": "true"})
-    with pytest.raises(UserError, match="cooccurrence_start is for Transformers"):
+    with pytest.raises(UserError, match="_start are for Transformers"):
         parts.options(recipe)
     config = ModelConfig(d_model=32, num_heads=4, num_layers=1)
     model = Transformer(config, src_vocab_size=20, tgt_vocab_size=20)
