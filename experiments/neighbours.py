@@ -1,7 +1,7 @@
 """Weights to begin with that look at places: a neighbour's, or the same one in the other sentence.
 
 Not in the paper, whose heads have to find their neighbours from nothing. The sinusoids make it easy
-(§3.5): what a place adds, turned by a fixed matrix, is what the place k further on adds. So a head
+(§3.5): what a place adds, times lesson 03's matrix, is what the place k further on adds. So a head
 whose keys read the quickest waves, and whose queries read them turned, looks k places away.
 """
 
@@ -10,9 +10,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from lessonkit.exercises.positions import my_shift
 from transformer.attention import MultiHeadAttention
 from transformer.config import Positions
-from transformer.data.batches import Example
 from transformer.layers import DecoderLayer, EncoderLayer
 from transformer.model import Transformer
 from transformer.support.errors import require
@@ -22,13 +22,12 @@ LIKE = 0.35  # what is left of cross-attention's queries and keys beside the wav
 
 
 @torch.no_grad()
-def begin_with_neighbours(model: Transformer, examples: Sequence[Example] = ()) -> None:
-    """Let every head begin by looking at a place; the layers of self-attention add nothing yet.
+def begin_with_neighbours(model: Transformer) -> None:
+    """Let every head begin by looking at a place; only cross-attention adds anything yet.
 
     Self-attention looks at one neighbour a head: in the encoder the word before, the word after,
     the second before, and so on; in the decoder only at what is before. Cross-attention goes by
-    places beside what it went by. The examples are not read. A UserError where the positions are
-    no sinusoids.
+    places beside what it went by. A UserError where the positions are no sinusoids.
     """
     sinusoids = model.config.positions == Positions.SINUSOIDAL
     require(sinusoids, "neighbour_start turns sinusoids: set positions=sinusoidal")
@@ -47,9 +46,10 @@ def look_away(attention: MultiHeadAttention, places: Sequence[int]) -> None:
     """Let each head look as many places further on as is said; heads beyond these stay drawn."""
     queries, keys = _heads(attention)
     waves = min(WAVES, keys.shape[1] // 2)
-    quickest = torch.eye(attention.d_model, device=keys.device)[: 2 * waves]
+    quickest = torch.eye(attention.d_model)[: 2 * waves]
     for query, key, away in zip(queries, keys, places, strict=False):
-        for weight, matrix in ((query, turned(quickest, away)), (key, quickest)):
+        turned = quickest @ my_shift(away, attention.d_model)
+        for weight, matrix in ((query, turned), (key, quickest)):
             weight.zero_()
             weight[: 2 * waves] = NEAR * matrix
 
@@ -57,20 +57,7 @@ def look_away(attention: MultiHeadAttention, places: Sequence[int]) -> None:
 def look_beside(attention: MultiHeadAttention) -> None:
     """Let each head look where its own place is in the other sentence, and a little as before."""
     for weights in _heads(attention):
-        weights.mul_(LIKE).add_(torch.eye(*weights.shape[1:], device=weights.device))
-
-
-def turned(rows: Tensor, away: int) -> Tensor:
-    """Turn rows that each read one number of a sinusoid, (2 waves, d_model): sine, cosine, sine.
-
-    What they then read of a place is what they read, before, of the place `away` further on.
-    """
-    width = rows.shape[1]
-    angles = away / 10_000 ** (torch.arange(0, len(rows), 2, device=rows.device) / width)
-    sine, cosine = angles.sin()[:, None], angles.cos()[:, None]
-    even, odd = rows[0::2], rows[1::2]
-    both = cosine * even + sine * odd, cosine * odd - sine * even
-    return torch.stack(both, dim=1).flatten(0, 1)
+        weights.mul_(LIKE).add_(torch.eye(*weights.shape[1:]))
 
 
 def _heads(attention: MultiHeadAttention) -> list[Tensor]:

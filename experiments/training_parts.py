@@ -8,7 +8,7 @@ until it is needed: the command line's help lists what is made of them.
 import argparse
 import dataclasses
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -21,6 +21,8 @@ from transformer.support.errors import UserError, check_fields, require
 from transformer.training.schedule import learning_rate
 
 if TYPE_CHECKING:
+    from transformer.data.batches import Example
+    from transformer.model import Transformer
     from transformer.training.devices import Precision
 
 
@@ -57,9 +59,7 @@ class Parts:
         """Give what `train_recipe` takes beside the recipe and the precision, which Muon shares."""
         import torch
 
-        from experiments.cooccurrence import begin_with_cooccurrence
         from experiments.muon import MuonAndAdam
-        from experiments.neighbours import begin_with_neighbours
         from transformer.training.devices import Precision, pick
 
         found: dict[str, Any] = {}
@@ -78,13 +78,21 @@ class Parts:
                 rate_factor=self.muon_rate_factor,
                 precision=torch.bfloat16 if rounded else torch.float32,
             )
-        asked = self.cooccurrence_start, self.neighbour_start
-        both = zip(asked, (begin_with_cooccurrence, begin_with_neighbours), strict=True)
-        if starts := [begin for wanted, begin in both if wanted]:
+        if self.cooccurrence_start or self.neighbour_start:
             message = "cooccurrence_start and neighbour_start are for Transformers: leave them out"
             require(isinstance(recipe.model, ModelConfig), message)
-            found["start"] = lambda model, examples: [each(model, examples) for each in starts]
+            found["start"] = self._begin
         return found
+
+    def _begin(self, model: "Transformer", examples: "Sequence[Example]") -> None:
+        """Change the weights that a new network begins with."""
+        from experiments.cooccurrence import begin_with_cooccurrence
+        from experiments.neighbours import begin_with_neighbours
+
+        if self.cooccurrence_start:
+            begin_with_cooccurrence(model, examples)
+        if self.neighbour_start:
+            begin_with_neighbours(model)
 
 
 def linear_decay_rate(

@@ -146,7 +146,7 @@ def _fitting_tokens(model: torch.nn.Module, work: Work, device: torch.device) ->
     _moments = [torch.empty_like(each) for each in model.parameters() for _ in "mv"]  # Adam's
     while True:
         try:
-            part = cut(batch, most_tokens=tokens * 5 // 4)[0].to(device)  # pieces lie scattered
+            part = cut(batch, most_tokens=tokens * 5 // 4)[0].to(device)  # free memory is in pieces
             for _ in range(2):  # the second beside the gradients of the first
                 batch_loss(model, part, training, work.where.precision).loss.backward()
             break
