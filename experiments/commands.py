@@ -81,7 +81,6 @@ OPTIONS: Mapping[str, AddOption] = {
     "section": option("section", "SECTION", "training, export or gpu", choices=SECTIONS),
     "each": option("--each", "N", "mutants of each file (10)", type=int, default=10),
     "seed": option("--seed", "N", "of the sample (33)", type=int, default=33),
-    "at": option("--at", "COMMIT", "before (HEAD)", default="HEAD"),
     "change": option("--change", "TEXT", "what is new since the record before"),
     "set": option(
         "--set", "KEY=VALUE", "of the recipe", dest="settings", action="append", default=[]

@@ -1,7 +1,6 @@
-"""The rooms keep their shape: imports run one way, budgets of lines hold, files stay short."""
+"""Imports run one way, and in no circle."""
 
 import ast
-import re
 import sys
 from collections.abc import Iterator
 from functools import cache
@@ -10,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from experiments.lines import BUDGETS, TOTAL, sizes
 from tests.helpers import ROOT
 
 # What each room may import at all. docs/tour.md says what each is for.
@@ -32,8 +30,6 @@ FORBIDDEN = {
     "transformer.training.loop": {"model", "lstm"},
     "transformer.training.loss": {"model", "lstm"},
 }
-MAX_FILE_LINES, MAX_FUNCTION_LINES = 250, 40  # docstrings, comments and blank lines not counted
-ONE_PAGE = {"transformer.training.loop.train": 55}  # read from top to bottom, as loops are
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -123,38 +119,3 @@ def test_no_cycle() -> None:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
         pytest.fail(f"imports go round: {' -> '.join(error.args[1])}")
-
-
-def test_rooms_are_within_their_budgets() -> None:
-    now = sizes(ROOT)
-    for name, most in BUDGETS.items():
-        within = now[name].lines <= most.lines and now[name].files <= most.files
-        assert within, f"{name}: before adding a module, ask which one it replaces"
-    assert sum(size.lines for name, size in now.items() if name != "tests") <= TOTAL
-
-
-def docstring_lines(node: ast.AST) -> set[int]:
-    kinds = ast.Module | ast.ClassDef | Function
-    inner = [each for each in ast.walk(node) if isinstance(each, kinds) and ast.get_docstring(each)]
-    spans = [range(each.body[0].lineno, each.body[0].end_lineno + 1) for each in inner]
-    return {line for span in spans for line in span}
-
-
-def code_lines(path: Path, node: ast.AST, first: int, last: int) -> int:
-    text = path.read_text(encoding="utf-8").splitlines()
-    skipped = docstring_lines(node)
-    counted = [i for i in range(first, last + 1) if i not in skipped]
-    return sum(not re.fullmatch(r"\s*(#.*)?", text[i - 1]) for i in counted)
-
-
-def test_files_and_functions_are_short() -> None:
-    for name, path in MODULES.items():
-        whole = len(path.read_text(encoding="utf-8").splitlines())
-        length = code_lines(path, tree(path), 1, whole)
-        assert length <= MAX_FILE_LINES, f"{name} has {length} lines: has it still one subject?"
-        for node in ast.walk(tree(path)):
-            if isinstance(node, Function):
-                first, last = node.body[0].lineno, node.body[-1].end_lineno
-                length = code_lines(path, node, first, last)
-                most = ONE_PAGE.get(f"{name}.{node.name}", MAX_FUNCTION_LINES)
-                assert length <= most, f"{name}.{node.name} has {length} lines"

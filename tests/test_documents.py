@@ -72,7 +72,7 @@ def test_a_named_command_is_one() -> None:
             for said in re.findall(words, " ".join(text.split())):
                 assert said in known, f"{path}: {said}"
                 named += 1
-    assert named > 100
+    assert named
 
 
 def test_readme_is_short_and_what_it_and_the_pages_tell_to_type_is_understood() -> None:

@@ -1,7 +1,6 @@
-"""Rooms and lessons are counted; what is no model is not shipped."""
+"""Lessons are counted; what is no model is not shipped."""
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -9,28 +8,7 @@ import pytest
 from experiments import ship
 from experiments.__main__ import main
 from experiments.lesson_counts import MOST_MINUTES, MOST_WORDS, count, lessons
-from experiments.lines import BUDGETS, Size, sizes, sizes_at, table
 from tests.helpers import ROOT
-
-
-def test_now_and_before(tmp_path: Path) -> None:
-    file = tmp_path / "transformer" / "deep" / "a.py"
-    file.parent.mkdir(parents=True)
-    file.write_text("1\n2\n")
-    git = ["git", "-C", str(tmp_path), "-c", "user.name=x", "-c", "user.email=x"]
-    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "first"]):
-        subprocess.run([*git, *words], check=True)
-    file.write_text("1\n")
-    (file.parent / "b.py").write_text("1\n\n3\n")
-    (file.parent / "c.txt").write_text("1\n")
-    now, before = sizes(tmp_path), sizes_at(tmp_path, "HEAD")
-    assert (before["transformer"], now["transformer"]) == (Size(2, 1), Size(4, 2))
-    assert now["tests"] == Size(0, 0)
-    rows = table(tmp_path, "HEAD").splitlines()
-    assert len(rows) == len(BUDGETS) + 2
-    assert rows[1].split()[:5] == ["transformer", "2", "1", "4", "2"]
-    assert rows[-1].split()[:7] == ["all", "but", "tests", "2", "1", "4", "2"]
-
 
 Capture = pytest.CaptureFixture[str]
 Patch = pytest.MonkeyPatch
