@@ -63,11 +63,16 @@ def imported(node: ast.AST) -> set[str]:
     return set()
 
 
-def imports(name: str, outside_functions: bool = False) -> set[str]:
-    """The modules of the rooms that a module imports, in its functions too unless told."""
+def imports(name: str, in_functions: bool = True, for_types: bool = True) -> set[str]:
+    """The modules that a module imports when it is loaded, and elsewhere if wanted."""
     nodes = list(ast.walk(tree(MODULES[name])))
-    late = [node for node in nodes if isinstance(node, Function) or is_for_types(node)]
-    skipped = {id(inner) for node in late if outside_functions for inner in ast.walk(node)}
+    unwanted = [
+        node
+        for node in nodes
+        if (isinstance(node, Function) and not in_functions)
+        or (is_for_types(node) and not for_types)
+    ]
+    skipped = {id(inner) for node in unwanted for inner in ast.walk(node)}
     found = {each for node in nodes if id(node) not in skipped for each in imported(node)}
     return found & set(MODULES)
 
@@ -86,7 +91,7 @@ def upward(name: str, others: set[str]) -> set[str]:
 
 
 def test_imports_run_one_way() -> None:
-    found = {name: upward(name, imports(name, outside_functions=name in DOORS)) for name in MODULES}
+    found = {name: upward(name, imports(name, in_functions=name not in DOORS)) for name in MODULES}
     assert not {name: others for name, others in found.items() if others}
     assert set(MODULES) >= DOORS
 
@@ -114,7 +119,10 @@ def test_network_search_and_loop_know_no_more_than_they_need() -> None:
 
 
 def test_no_cycle() -> None:
-    graph = {name: imports(name, name in DOORS) - {name} for name in MODULES}
+    graph = {
+        name: imports(name, in_functions=name not in DOORS, for_types=False) - {name}
+        for name in MODULES
+    }
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:

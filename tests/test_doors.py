@@ -1,9 +1,13 @@
 """Each room's door gives what it names, and opens without loading it."""
 
+import ast
 import itertools
 import json
 import re
 import sys
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -12,19 +16,40 @@ import transformer
 from lessonkit import analysis, charts
 from tests.helpers import ROOT, python
 
+# A package whose table of exports is repeated in a block of imports for editors.
+EXPORTING = [transformer]
+
+
+@pytest.mark.parametrize("package", EXPORTING, ids=lambda package: package.__name__)
+def test_a_package_exports_what_its_modules_define(package: ModuleType) -> None:
+    shown_to_editors = imports_for_editors(package)
+    assert set(dir(package)) == set(package.__all__) == set(shown_to_editors)
+    for name, module in shown_to_editors.items():
+        assert getattr(package, name) is getattr(import_module(module), name)
+    with pytest.raises(AttributeError, match=r"has no .*'Transfomer'"):
+        package.Transfomer  # noqa: B018
+
+
+def imports_for_editors(package: ModuleType) -> dict[str, str]:
+    """The module of each name that an `if TYPE_CHECKING:` block imports."""
+    tree = ast.parse(Path(str(package.__file__)).read_text(encoding="utf-8"))
+    (block,) = (node for node in tree.body if isinstance(node, ast.If))
+    return {
+        alias.name: str(node.module)
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+
 
 def test_every_name_of_the_door_is_in_its_module() -> None:
-    for module, names in transformer.DOOR.items():
-        for name in names:
-            found = getattr(transformer, name)
-            assert found is getattr(sys.modules[f"transformer.{module}"], name)
     for door in (analysis, charts):
         for name in itertools.chain(*door.DOOR.values()):
             assert getattr(lessonkit, name) is getattr(door, name) is not None
     for module, names in lessonkit.DOOR.items():
         for name in names:
             assert getattr(lessonkit, name) is getattr(sys.modules[f"lessonkit.{module}"], name)
-    for door in (transformer, lessonkit, analysis, charts):
+    for door in (lessonkit, analysis, charts):
         with pytest.raises(AttributeError, match=r"has no .*'Transfomer'"):
             door.Transfomer  # noqa: B018
 

@@ -2,14 +2,16 @@
 
 Each name is loaded when it is first used. docs/tour.md says in which order to read the files.
 """
+# ruff: noqa: F401 (type checkers and editors use the imports of TYPE_CHECKING)
 
-import importlib
-from typing import Any
+from typing import TYPE_CHECKING
+
+from transformer.support.exports import lazy_exports
 
 __version__ = "0.1.0"
 
-# The names of this door, by the module that each is in.
-DOOR = {
+# The exported names, by the module that defines them. The block below repeats them for editors.
+EXPORTS = {
     "config": ("BOS_ID", "EOS_ID", "PAD_ID", "UNK_ID", "ModelConfig", "TrainingConfig"),
     "masks": ("causal_mask", "padding_mask"),
     "attention": ("MultiHeadAttention", "scaled_dot_product_attention"),
@@ -43,13 +45,38 @@ DOOR = {
     "recipes": ("find_recipe",),
     "support.files": ("find_model", "results_folder"),
 }
-_PLACES = {name: module for module, names in DOOR.items() for name in names}
+__all__, __dir__, __getattr__ = lazy_exports(__name__, EXPORTS)
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _PLACES:
-        raise AttributeError(f"module 'transformer' has no attribute {name!r}")
-    place = f"transformer.{_PLACES[name]}"
-    module = importlib.import_module(place)
-    found = getattr(module, name, None)
-    return importlib.import_module(f"{place}.{name}") if found is None else found
+if TYPE_CHECKING:
+    from transformer.attention import MultiHeadAttention, scaled_dot_product_attention
+    from transformer.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID, ModelConfig, TrainingConfig
+    from transformer.data import batches, corpora, tokenizers
+    from transformer.data.batches import (
+        Batch,
+        TokenBudgetBatches,
+        collate,
+        collate_sources,
+        cut,
+        encode_pairs,
+        padding_share,
+    )
+    from transformer.data.corpora import embedded
+    from transformer.data.parallel import ParallelText, aligned_tokens, group_pairs
+    from transformer.decoding import beam_search, greedy_search, length_penalty
+    from transformer.embeddings import Embedding, sinusoidal_positions
+    from transformer.evaluation.evaluate import evaluate_translator, text_loss
+    from transformer.evaluation.scores import bleu, chrf, parse_f1, phrases
+    from transformer.layers import DecoderLayer, EncoderLayer, FeedForward, Residual
+    from transformer.lstm import Recurrent
+    from transformer.masks import causal_mask, padding_mask
+    from transformer.model import Decoder, Encoder, Transformer, count_parameters
+    from transformer.models.folder import holds_run, load_tensors, read_description
+    from transformer.models.translator import Translator
+    from transformer.recipes import find_recipe
+    from transformer.support.files import find_model, results_folder
+    from transformer.training.checkpoint import read_log
+    from transformer.training.devices import Precision, pick
+    from transformer.training.loop import new_state, train, update
+    from transformer.training.loss import batch_loss, label_smoothing_loss, validation_loss
+    from transformer.training.recipe import train_recipe
+    from transformer.training.schedule import learning_rate
