@@ -15,7 +15,7 @@ from attention_course.status import exit_status
 from transformer.recipes import RECIPES
 from transformer.support.errors import ENDING, MISTAKE, UserError
 
-MOST_SAID = 1200  # letters of a message: what was typed may be of any length
+MAX_MESSAGE_LENGTH = 1200  # letters of a message: what was typed may be of any length
 
 
 class Parser(argparse.ArgumentParser):
@@ -28,8 +28,10 @@ class Parser(argparse.ArgumentParser):
 
 def shortened(message: str) -> str:
     """Leave out the middle of a message that echoes something endless."""
-    half = MOST_SAID // 2
-    return message if len(message) <= MOST_SAID else f"{message[:half]} ... {message[-half:]}"
+    half = MAX_MESSAGE_LENGTH // 2
+    return (
+        message if len(message) <= MAX_MESSAGE_LENGTH else f"{message[:half]} ... {message[-half:]}"
+    )
 
 
 def make_parser() -> Parser:
@@ -105,7 +107,7 @@ def _run(options: argparse.Namespace) -> int:
     try:
         return options.run(options) or 0
     except (UserError, OSError) as error:
-        if len(str(error)) <= MOST_SAID:
+        if len(str(error)) <= MAX_MESSAGE_LENGTH:
             raise
         raise UserError(shortened(str(error))) from error
 

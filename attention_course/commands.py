@@ -19,7 +19,7 @@ from transformer.support.files import check_file, model_names, to_json, write_js
 
 PROGRAM = "python -m transformer"
 BLOCK = 512  # lines translated together
-READ, MOST_BYTES = 1 << 16, 1_000_000  # bytes of the input: taken at once; of a line
+READ, MAX_LINE_BYTES = 1 << 16, 1_000_000  # bytes of the input: taken at once; of a line
 PRECISIONS = "float32", "tf32", "bf16", "fp16"  # of `training.devices.Precision`, without torch
 ENGINES = "ctranslate2", "onnx", "transformers"
 AUTO = 0  # as `--batch-tokens`
@@ -235,8 +235,10 @@ def _blocks() -> Iterator[list[str]]:
         for start in range(0, len(whole), BLOCK):
             yield [_text(line, number + i) for i, line in enumerate(whole[start:][:BLOCK], start)]
         number += len(whole)
-        if len(rest) > MOST_BYTES:
-            raise UserError(f"line {number} of the input has over {MOST_BYTES:,} bytes: split it")
+        if len(rest) > MAX_LINE_BYTES:
+            raise UserError(
+                f"line {number} of the input has over {MAX_LINE_BYTES:,} bytes: split it"
+            )
     if rest:
         yield [_text(rest, number)]
 

@@ -25,7 +25,7 @@ from transformer.layers import DecoderLayer
 from transformer.model import Transformer
 from transformer.support.errors import UserError
 
-MOST_TYPES = 12_000  # on both sides: a table of 576 MB
+MAX_TYPES = 12_000  # on both sides: a table of 576 MB
 READ = 0.5  # length of what is read: so its positions, and what the layers add, count for more
 SPAN = 3.0  # tokens: two at this distance count 1 / e of what they count side by side
 EXTRA, ROUNDS = 16, 5  # of the search for the strongest directions
@@ -44,10 +44,10 @@ def begin_with_cooccurrence(model: Transformer, examples: Sequence[Example]) -> 
     src, tgt = model.src_embedding.token.weight, model.tgt_embedding.token.weight
     first = 0 if src is tgt else len(src)  # target types come after source types, or are the same
     types = first + len(tgt)
-    if types > MOST_TYPES:
+    if types > MAX_TYPES:
         raise UserError(
             f"cooccurrence_start counts pairs of {types:,} types: give a vocab_size that "
-            f"leaves {MOST_TYPES:,} or fewer on both sides"
+            f"leaves {MAX_TYPES:,} or fewer on both sides"
         )
     if (width := src.shape[1]) > types:
         raise UserError(

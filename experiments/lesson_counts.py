@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
-MOST_WORDS, MOST_MINUTES = 1_800, 30  # of a body
+MAX_WORDS, MAX_MINUTES = 1_800, 30  # of a body
 EXERCISE = re.compile(r"^### .+ \(\d+ minutes, \w+\)", re.MULTILINE)
 TITLE = re.compile(r"(?<= · ).+")
 SECTIONS = re.compile(r"(?<=\*\*Paper sections:\*\* )(?:.+(?:\n  .+)*)")

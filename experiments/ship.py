@@ -37,7 +37,7 @@ from transformer.support.files import (
 )
 from transformer.training.checkpoint import read_log
 
-MOST_BYTES = 8_000_000  # of a shipped model's weights
+MAX_WEIGHT_BYTES = 8_000_000  # of a shipped model's weights
 SLICE = 100  # sentences of the test set, its first, that a test translates again
 
 PAGE = Path(__file__).with_name("card.md")  # of a shipped model, to be filled in
@@ -60,8 +60,10 @@ def ship(folder: Path, name: str) -> Path:
     read_log(folder / LOG)  # only to refuse a run without one
     tensors, about = load_tensors(folder / WEIGHTS)
     halves = {key: tensor.half() for key, tensor in tensors.items()}
-    if (size := sum(tensor.nbytes for tensor in halves.values())) > MOST_BYTES:
-        raise UserError(f"the weights take {size:,} bytes, over {MOST_BYTES:,}: ship a smaller one")
+    if (size := sum(tensor.nbytes for tensor in halves.values())) > MAX_WEIGHT_BYTES:
+        raise UserError(
+            f"the weights take {size:,} bytes, over {MAX_WEIGHT_BYTES:,}: ship a smaller one"
+        )
     models_folder().mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=models_folder(), prefix=".") as temporary:
         made = Path(temporary) / "model"

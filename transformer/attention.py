@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from transformer.config import MOST_SIZE
+from transformer.config import MAX_DIMENSION
 from transformer.dropout import Dropout
 from transformer.support.errors import (
     check_batches,
@@ -106,7 +106,7 @@ class MultiHeadAttention(nn.Module):
         bias: bool = False,
     ) -> None:
         super().__init__()
-        check_sizes(MOST_SIZE, d_model=d_model, num_heads=num_heads, d_k=d_k, d_v=d_v)
+        check_sizes(MAX_DIMENSION, d_model=d_model, num_heads=num_heads, d_k=d_k, d_v=d_v)
         self.d_model, self.num_heads = d_model, num_heads
         self.query_projection = nn.Linear(d_model, num_heads * d_k, bias)
         self.key_projection = nn.Linear(d_model, num_heads * d_k, bias)

@@ -11,7 +11,7 @@ PAD_ID, UNK_ID, BOS_ID, EOS_ID = range(4)
 FIRST_ID = len(SPECIAL_TOKENS)  # of the types that stand for text
 BEAM_SIZE = 4  # §6.1: of the search
 LENGTH_PENALTY = 0.6  # §6.1: alpha
-MOST_SIZE = 2**16  # of a network; more is a slip of the finger, refused before the work
+MAX_DIMENSION = 2**16  # of a network; more is a slip of the finger, refused before the work
 
 
 class Positions(StrEnum):
@@ -55,7 +55,7 @@ class ModelConfig:
 
     def __post_init__(self) -> None:
         rates = ("dropout", "attention_dropout", "feed_forward_dropout")
-        check_fields(self, most=MOST_SIZE, fractions=rates)
+        check_fields(self, most=MAX_DIMENSION, fractions=rates)
         width, concatenated = self.d_model, self.positions == Positions.CONCATENATED
         require(
             width % self.num_heads == 0 or None not in (self.d_k, self.d_v),
@@ -98,7 +98,7 @@ class RecurrentConfig:
     max_len: int = 256  # most tokens of a sentence
 
     def __post_init__(self) -> None:
-        check_fields(self, most=MOST_SIZE, fractions=("dropout",))
+        check_fields(self, most=MAX_DIMENSION, fractions=("dropout",))
 
     @property
     def d_model(self) -> int:

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple, Protocol
 import torch
 from torch import Tensor
 
-from transformer.config import BEAM_SIZE, BOS_ID, EOS_ID, LENGTH_PENALTY, MOST_SIZE, PAD_ID
+from transformer.config import BEAM_SIZE, BOS_ID, EOS_ID, LENGTH_PENALTY, MAX_DIMENSION, PAD_ID
 from transformer.masks import padding_mask
 from transformer.support.errors import check_ids, check_number
 
 EXTRA_LENGTH = 50  # §6.1: at most the input length + 50
-MOST_BEAM_SIZE = 1000
-MOST_ALPHA = 10  # more says nothing more, and soon is no number
+MAX_BEAM_SIZE = 1000
+MAX_ALPHA = 10  # more says nothing more, and soon is no number
 
 
 class EncoderDecoder(Protocol):
@@ -46,14 +46,14 @@ def length_penalty(length: int, alpha: float = LENGTH_PENALTY) -> float:
     mean per token.
     """
     check_number("length", length, 1)
-    check_number("alpha", alpha, 0, MOST_ALPHA)
+    check_number("alpha", alpha, 0, MAX_ALPHA)
     return ((5 + length) / 6) ** alpha
 
 
 def check_search(beam_size: int, alpha: float = LENGTH_PENALTY) -> None:
     """Refuse what no search can be made with."""
-    check_number("beam_size", beam_size, 1, MOST_BEAM_SIZE, whole=True)
-    check_number("alpha", alpha, 0, MOST_ALPHA)
+    check_number("beam_size", beam_size, 1, MAX_BEAM_SIZE, whole=True)
+    check_number("alpha", alpha, 0, MAX_ALPHA)
 
 
 class Beam:
@@ -120,9 +120,9 @@ def start_beams(
     """Begin the search of each source; arguments and errors are those of `beam_search`."""
     check_ids("src", src)
     check_search(beam_size, alpha)
-    check_number("extra_length", extra_length, 0, MOST_SIZE, whole=True)
+    check_number("extra_length", extra_length, 0, MAX_DIMENSION, whole=True)
     if max_len is not None:
-        check_number("max_len", max_len, 1, MOST_SIZE, whole=True)
+        check_number("max_len", max_len, 1, MAX_DIMENSION, whole=True)
     limits = (src != PAD_ID).sum(dim=1) + extra_length  # (sentences,)
     limits = limits if max_len is None else limits.clamp(max=max_len)
     return [Beam(beam_size, limit, alpha) for limit in limits.tolist()]

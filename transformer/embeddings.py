@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from transformer.config import MOST_SIZE, ModelConfig, Positions
+from transformer.config import MAX_DIMENSION, ModelConfig, Positions
 from transformer.dropout import Dropout
 from transformer.support.errors import UserError, check_ids, check_number
 
@@ -16,8 +16,8 @@ def sinusoidal_positions(length: int, d_model: int) -> Tensor:
     PE(pos, 2i) = sin(pos / 10000^(2i/d_model)), PE(pos, 2i+1) = cos of the same angle. The width
     is even; the table is float, (length, d_model).
     """
-    check_number("length", length, 0, MOST_SIZE, whole=True)
-    check_number("d_model", d_model, 0, MOST_SIZE, whole=True)
+    check_number("length", length, 0, MAX_DIMENSION, whole=True)
+    check_number("d_model", d_model, 0, MAX_DIMENSION, whole=True)
     if d_model % 2:
         raise UserError(f"d_model {d_model} is odd: sinusoids come in pairs, give an even number")
     pos = torch.arange(length, dtype=torch.float64)[:, None]  # (length, 1)

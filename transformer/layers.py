@@ -3,7 +3,7 @@
 from torch import Tensor, nn
 
 from transformer.attention import KeyValueCache, MultiHeadAttention
-from transformer.config import MOST_SIZE, ModelConfig
+from transformer.config import MAX_DIMENSION, ModelConfig
 from transformer.dropout import Dropout
 from transformer.support.errors import check_floats, check_hidden, check_sizes
 
@@ -16,7 +16,7 @@ class FeedForward(nn.Module):
 
     def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
         super().__init__()
-        check_sizes(MOST_SIZE, d_model=d_model, d_ff=d_ff)
+        check_sizes(MAX_DIMENSION, d_model=d_model, d_ff=d_ff)
         self.d_model = d_model
         self.inner = nn.Linear(d_model, d_ff)
         self.outer = nn.Linear(d_ff, d_model)
@@ -40,7 +40,7 @@ class Residual(nn.Module):
 
     def __init__(self, d_model: int, dropout: float, pre_norm: bool) -> None:
         super().__init__()
-        check_sizes(MOST_SIZE, d_model=d_model)
+        check_sizes(MAX_DIMENSION, d_model=d_model)
         self.d_model = d_model
         self.norm = nn.LayerNorm(d_model)
         self.dropout = Dropout(dropout)

@@ -26,7 +26,7 @@ BASE = {"batch_tokens": "25000", "warmup_steps": "4000", "learning_rate_factor":
 BASE_TYPES = 37_000  # §5.1; the text has fewer, the softmax has all
 STEPS, SLOW = 40, 8  # in all; of these not timed: kernels are chosen, or compiled
 COMPILED = "bf16, compiled"
-LARGEST = 8192  # side of the largest product
+MAX_MATRIX_SIZE = 8192  # side of the largest product
 
 
 def measure(save: Callable[[dict[str, Any]], None], steps: int = STEPS) -> None:
@@ -102,7 +102,7 @@ def run(workload: Workload, device: torch.device, way: str) -> dict[str, Any]:
 
 def largest_rate(precision: Precision, device: torch.device, rounds: int = 10) -> float:
     """Measure the rate of a large product, TFLOP/s: the median of some rounds."""
-    left, right = torch.randn(2, LARGEST, LARGEST, device=device).unbind()
+    left, right = torch.randn(2, MAX_MATRIX_SIZE, MAX_MATRIX_SIZE, device=device).unbind()
     if precision in (Precision.BF16, Precision.FP16):  # autocast would time its casts, too
         short = torch.bfloat16 if precision == Precision.BF16 else torch.float16
         left, right = left.to(short), right.to(short)
@@ -114,4 +114,4 @@ def largest_rate(precision: Precision, device: torch.device, rounds: int = 10) -
             left @ right
             torch.cuda.synchronize()
             seconds.append(time.perf_counter() - started)
-    return round(2 * LARGEST**3 / statistics.median(seconds[3:]) / 1e12, 1)
+    return round(2 * MAX_MATRIX_SIZE**3 / statistics.median(seconds[3:]) / 1e12, 1)

@@ -21,7 +21,7 @@ PRECISIONS = {
     "float32": (Precision.FLOAT32, torch.float32),
     "bfloat16": (Precision.BF16, torch.bfloat16),
 }
-LARGEST = 2048  # side of the largest product
+MAX_MATRIX_SIZE = 2048  # side of the largest product
 
 
 def measure() -> dict[str, Any]:
@@ -51,9 +51,9 @@ def largest_rate(dtype: torch.dtype) -> float:
 
     Billions of multiplications (each with its addition) a second.
     """
-    left, right = torch.randn(2, LARGEST, LARGEST).to(dtype).unbind()
+    left, right = torch.randn(2, MAX_MATRIX_SIZE, MAX_MATRIX_SIZE).to(dtype).unbind()
     seconds = [seconds_of(partial(torch.mm, left, right)) for _ in range(ROUNDS)]
-    return round(LARGEST**3 / min(seconds) / 1e9, 1)
+    return round(MAX_MATRIX_SIZE**3 / min(seconds) / 1e9, 1)
 
 
 def compare(workload: Workload, precision: Precision, ceiling: float) -> dict[str, Any]:

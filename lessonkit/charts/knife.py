@@ -35,7 +35,7 @@ from transformer.support.errors import UserError
 NOTHING = "nothing"
 MAX_CUTS = 1_000  # more would make a chart too large to store, and its reader wait
 MAX_LETTERS = 100  # of a line; what follows in a translation that runs on is left out
-BARS, LEAST = 5, 0.01  # tokens shown at most, and the probability from which one is
+BARS, MIN_PROBABILITY = 5, 0.01  # tokens shown at most, and the probability from which one is
 TOP = 3  # of the old tokens and of the new ones
 
 
@@ -159,7 +159,9 @@ def _chances(whole: Outcome, outcome: Outcome) -> list[str]:
     steps = []
     for old, new in zip(whole.chances, outcome.chances, strict=True):
         ids = {*old.topk(TOP).indices.tolist(), *new.topk(TOP).indices.tolist()}
-        likely = [i for i in ids if max(old[i], new[i]) >= LEAST or i == int(old.argmax())]
+        likely = [
+            i for i in ids if max(old[i], new[i]) >= MIN_PROBABILITY or i == int(old.argmax())
+        ]
         # The likeliest old token first, among equal ones the likeliest new one.
         ranked = sorted((-round(float(old[i]), 2), -float(new[i]), i) for i in likely)
         shown = [i for *_, i in ranked[:BARS]]

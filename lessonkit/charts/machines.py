@@ -12,8 +12,12 @@ from lessonkit.charts.controls import Rows, axis, choice, colours, layered, one_
 from lessonkit.charts.style import OURS, PAPER, TARGET
 
 WIDTHS = (128, 256, 512, 1024, 2048, 4096)
-LEAST, MOST, STEPS = 0.1, 4096, 200  # of the operations per byte, and how many are drawn
-MOST_GPUS = 8  # as a power of 2
+MIN_INTENSITY, MAX_INTENSITY, STEPS = (
+    0.1,
+    4096,
+    200,
+)  # of the operations per byte, and how many are drawn
+MAX_LOG2_GPUS = 8  # as a power of 2
 MILLISECONDS = (0.03, 300_000)  # of a step: wide enough for all that the controls hold
 TOKENS_A_STEP = (25_000, 100_000, 400_000)  # on either side; the paper's first
 NAMES = tuple(each.name for each in MACHINES)
@@ -58,12 +62,13 @@ def roofline_explorer(matrix_width: int = 512, log2_tokens: int = 12) -> alt.Lay
         choice("machine", NAMES[0], NAMES),
     ]
     bytes_, rates = [10**power for power in range(-1, 4)], [10**power for power in range(9, 16)]
-    reach = {"type": "log", "domain": [LEAST, MOST]}
+    reach = {"type": "log", "domain": [MIN_INTENSITY, MAX_INTENSITY]}
+    ratio = MAX_INTENSITY / MIN_INTENSITY
     x = axis(alt.X, "intensity", "operations per byte", reach, format="~g", values=bytes_)
     y = axis(alt.Y, "rate", "operations per second", {"type": "log"}, format="~s", values=rates)
     roof = (
         unfold("place", str(STEPS + 1))
-        .transform_calculate(intensity=f"{LEAST} * pow({MOST / LEAST:g}, datum.place / {STEPS})")
+        .transform_calculate(intensity=f"{MIN_INTENSITY} * pow({ratio:g}, datum.place / {STEPS})")
         .transform_calculate(rate=ATTAINABLE.format("datum.intensity"))
         .mark_line(color=PAPER, strokeWidth=2.5, aria=False)
     )
@@ -94,7 +99,7 @@ def exchange_explorer(models: dict[str, Shared]) -> alt.LayerChart:
     """
     first = next(iter(models))
     controls = [
-        slider("log2_gpus", 3, 1, MOST_GPUS),
+        slider("log2_gpus", 3, 1, MAX_LOG2_GPUS),
         slider("reached", 40, 10, 100, 10),
         choice("machine", NAMES[0], NAMES),
         choice("model", first, models),
@@ -107,7 +112,7 @@ def exchange_explorer(models: dict[str, Shared]) -> alt.LayerChart:
         f"format(100 * {exchanging} / {both}, '.0f') + '% of it exchange'"
     )
     parts: Rows = [{"part": "computing"}, {"part": "exchanging"}]
-    powers = unfold("power", f"1, {MOST_GPUS + 1}", parts)
+    powers = unfold("power", f"1, {MAX_LOG2_GPUS + 1}", parts)
     lines = _over_gpus(powers.transform_calculate(n="pow(2, datum.power)"), models, "datum.n")
     chosen = alt.Chart(alt.Data(values=parts)).transform_calculate(n=GPUS)
     dots = _over_gpus(chosen, models, GPUS)
@@ -117,7 +122,7 @@ def exchange_explorer(models: dict[str, Shared]) -> alt.LayerChart:
     ]
     description = (
         "Milliseconds of a training step over the number of GPUs that share it, 2 to "
-        f"{2**MOST_GPUS}, both axes logarithmic: computing falls, exchanging gradients hardly "
+        f"{2**MAX_LOG2_GPUS}, both axes logarithmic: computing falls, exchanging gradients hardly "
         f"changes. Dots mark 8 GPUs, {NAMES[0]}, the {first} model, {TOKENS_A_STEP[0]:,} tokens a "
         "step. Controls change the number of GPUs, the share of their peak that they reach, the "
         "kind of GPU, the model, and the tokens of a step."
@@ -137,8 +142,8 @@ def _milliseconds(models: dict[str, Shared], gpus: str) -> tuple[str, str]:
 
 def _over_gpus(chart: alt.Chart, models: dict[str, Shared], gpus: str) -> alt.Chart:
     computing, exchanging = _milliseconds(models, gpus)
-    counts = [2**power for power in range(1, MOST_GPUS + 1)]
-    reach = {"type": "log", "base": 2, "domain": [2, 2**MOST_GPUS]}
+    counts = [2**power for power in range(1, MAX_LOG2_GPUS + 1)]
+    reach = {"type": "log", "base": 2, "domain": [2, 2**MAX_LOG2_GPUS]}
     x = axis(alt.X, "n", "GPUs", reach, format="d", values=counts)
     times = [10**power for power in range(-1, 6)]
     reach = {"type": "log", "domain": MILLISECONDS}

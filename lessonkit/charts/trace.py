@@ -19,7 +19,7 @@ WIDTH = 704  # pixels of both pictures
 ROW, LINE = 20, 17  # pixels of a row of the table, of a line below it
 ACROSS = 16  # numbers of a vector in a line of the lower picture
 WRITTEN_OUT = 256  # of a vector's numbers: more lines would not fit a screen
-MOST_ROWS = 24  # more would not fit a screen
+MAX_ROWS = 24  # more would not fit a screen
 FEW = 12  # columns that leave room for a number in each cell
 DARK = 0.65  # share of the deepest colour from which text on it is white
 
@@ -43,9 +43,9 @@ def trace_explorer(
         place: The row to begin with, from 0; past the last row of a table it means the last.
     """
     pieces = max(len(trace.source.tokens), len(trace.target.tokens))
-    if pieces > MOST_ROWS:
+    if pieces > MAX_ROWS:
         raise UserError(
-            f"{pieces} pieces, and a table has room for {MOST_ROWS}: give a shorter sentence"
+            f"{pieces} pieces, and a table has room for {MAX_ROWS}: give a shorter sentence"
         )
     steps = steps_of(trace, part)
     check_size(tuple(each.values.shape) for each in steps)

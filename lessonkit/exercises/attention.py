@@ -23,7 +23,7 @@ globals().update(asked(words := read_words("02")))  # recall and the predictions
 Pairs = Sequence[tuple[Tensor, Tensor]]
 OF_PYTORCH = F.scaled_dot_product_attention, F.multi_head_attention_forward
 # In `Blocks(32, 32)` a block has 128 scores of the 4 queries, and all blocks have 4,096.
-LARGEST, TOGETHER = 256, 2048
+MAX_SCORES_AT_ONCE, MAX_SCORES_IN_ALL = 256, 2048
 
 
 def my_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
@@ -202,5 +202,5 @@ attention_in_blocks = Exercise(
     ],
     cases=_block_cases(),
     expected=_all_at_once,
-    rules=(lambda: SmallTensors(LARGEST, TOGETHER),),
+    rules=(lambda: SmallTensors(MAX_SCORES_AT_ONCE, MAX_SCORES_IN_ALL),),
 )

@@ -19,8 +19,8 @@ from lessonkit.exercises.compare import ABSOLUTE, RELATIVE, plain, same, show
 from lessonkit.exercises.outcome import Args, Outcome, shown, try_difference
 
 FEW = 2  # cases are enough to be told of
-MOST_ALTERED = 12  # cases of which each argument is altered
-MOST_SQUARE = 4096  # what a factor may be the root of
+MAX_ALTERED_CASES = 12  # cases of which each argument is altered
+MAX_SQUARE = 4096  # what a factor may be the root of
 
 
 class Tried(NamedTuple):
@@ -128,7 +128,7 @@ def _conditions(values: Sequence[Any]) -> Iterator[tuple[str, Callable[[Any], bo
 
 def _altered(ended: Sequence[Tried], names: Sequence[str], again: Again) -> str:
     """Alter one argument after the other: say which of them an answer does not follow."""
-    some = ended[:: len(ended) // MOST_ALTERED + 1]
+    some = ended[:: len(ended) // MAX_ALTERED_CASES + 1]
     alike: dict[bool, list[str]] = {True: [], False: []}
     for place, name in enumerate(names):
         asked = [(each, new) for each in some for new in _with_another(each, place, some, again)]
@@ -279,8 +279,8 @@ def _tendency(pairs: Pairs) -> str:
 def _as_root(factor: float) -> str:
     """Write a factor as a root where it is one."""
     for text, square in (("sqrt({})", factor**2), ("1/sqrt({})", factor**-2)):
-        whole = round(min(square, MOST_SQUARE + 1))
-        is_root = 2 <= whole <= MOST_SQUARE and math.isclose(square, whole, rel_tol=1e-5)
+        whole = round(min(square, MAX_SQUARE + 1))
+        is_root = 2 <= whole <= MAX_SQUARE and math.isclose(square, whole, rel_tol=1e-5)
         if is_root and math.isqrt(whole) ** 2 != whole:
             return f" = {'-' * (factor < 0)}{text.format(whole)}"
     return ""

@@ -25,7 +25,7 @@ from transformer.config import PAD_ID
 Sentences = list[list[int]]
 
 LOSS_FAULTS = ("none", "padding counts", "sentences count alike", "softmax twice")
-MOST_PLACES = 16  # of a sentence
+MAX_PLACES = 16  # of a sentence
 
 globals().update(asked(words := read_words("14")))  # recall and the predictions
 tickets = Tickets(words["tickets"])
@@ -45,7 +45,7 @@ class Glimpse(Toy):
     def __post_init__(self) -> None:
         chance = chance_of(self.seed)
         self._tokens = torch.randint(-50, 51, (9, 4), generator=chance) / 32
-        self._seen = torch.randint(4, 13, (MOST_PLACES, MOST_PLACES), generator=chance) / 8
+        self._seen = torch.randint(4, 13, (MAX_PLACES, MAX_PLACES), generator=chance) / 8
 
     def __call__(self, tgt_in: Tensor) -> Tensor:
         """Ids (tgt_len,), 1 to 8 -> logits (tgt_len, 9)."""

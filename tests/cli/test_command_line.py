@@ -145,7 +145,7 @@ def test_lines_are_cut_at_line_feeds_alone(monkeypatch: Patch) -> None:
     assert max(map(len, blocks(odd))) <= 2
     with pytest.raises(UserError, match="line 3 of the input is not UTF-8"):
         blocks(b"a\n\n\xff\n")
-    monkeypatch.setattr(commands, "MOST_BYTES", 7)
+    monkeypatch.setattr(commands, "MAX_LINE_BYTES", 7)
     with pytest.raises(UserError, match="line 2 of the input has over 7 bytes: split it"):
         blocks(b"a\nb" + b"b" * 20)
 

@@ -147,8 +147,8 @@ def test_a_failure_says_what_to_do_in_a_line_and_leaves_no_file(
         ("endless", "over 1,000 bytes, or 600 seconds"),
         ("slow", "over 100,000,000 bytes, or 0.1 seconds"),
     ):
-        monkeypatch.setattr(corpora, "MOST_BYTES", 1000 if manner == "endless" else 10**8)
-        monkeypatch.setattr(corpora, "MOST_SECONDS", 0.1 if manner == "slow" else 600)
+        monkeypatch.setattr(corpora, "MAX_DOWNLOAD_BYTES", 1000 if manner == "endless" else 10**8)
+        monkeypatch.setattr(corpora, "MAX_DOWNLOAD_SECONDS", 0.1 if manner == "slow" else 600)
         said = rf"cannot get {place} .*{reason}.* put the right .*{SUM}"
         with pytest.raises(UserError, match=said):
             fetch(f"{server}{manner}/")

@@ -7,7 +7,7 @@ import pytest
 
 from experiments import ship
 from experiments.__main__ import main
-from experiments.lesson_counts import MOST_MINUTES, MOST_WORDS, count, lessons
+from experiments.lesson_counts import MAX_MINUTES, MAX_WORDS, count, lessons
 from tests.helpers import ROOT
 
 Capture = pytest.CaptureFixture[str]
@@ -52,8 +52,8 @@ def test_a_lesson_is_counted_as_its_reader_meets_it() -> None:
 
 def test_every_lesson_is_half_an_hour() -> None:
     for found in lessons(ROOT):
-        assert found.words <= MOST_WORDS, found.lesson
-        assert round(found.minutes) <= MOST_MINUTES, found.lesson
+        assert found.words <= MAX_WORDS, found.lesson
+        assert round(found.minutes) <= MAX_MINUTES, found.lesson
         if found.lesson[:1] != "A":
             assert found.gaps >= 2, found.lesson
             assert found.exercises <= 3, found.lesson

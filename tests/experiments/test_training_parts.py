@@ -222,6 +222,6 @@ def test_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     model = Transformer(config, src_vocab_size=20, tgt_vocab_size=20)
     with pytest.raises(UserError, match=r"one direction for each of 20 types .* has 32 numbers"):
         cooccurrence.begin_with_cooccurrence(model, [])
-    monkeypatch.setattr(cooccurrence, "MOST_TYPES", 23)
+    monkeypatch.setattr(cooccurrence, "MAX_TYPES", 23)
     with pytest.raises(UserError, match="pairs of 24 types: give a vocab_size that leaves 23"):
         cooccurrence.begin_with_cooccurrence(untied(), [])

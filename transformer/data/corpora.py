@@ -24,7 +24,7 @@ from transformer.support.errors import UserError, require, unknown_name
 from transformer.support.files import cache_folder, corpus_folder, write_atomically
 
 # Of a download: the largest file has 3 MB; a chunk is small, so that a slow server's time is seen.
-MOST_BYTES, MOST_SECONDS, CHUNK = 10**8, 600, 1 << 8
+MAX_DOWNLOAD_BYTES, MAX_DOWNLOAD_SECONDS, CHUNK = 10**8, 600, 1 << 8
 SHUFFLE_SEED = 2017  # Tatoeba's file is sorted by length
 FILE = "sentences.tsv.gz"  # of the embedded corpus
 
@@ -127,13 +127,15 @@ def _download(address: str) -> bytes:
     import requests
 
     print(f"downloading {address}", file=sys.stderr)
-    content, end = bytearray(), time.monotonic() + MOST_SECONDS
+    content, end = bytearray(), time.monotonic() + MAX_DOWNLOAD_SECONDS
     with requests.get(address, stream=True, timeout=30) as answer:
         answer.raise_for_status()
         for chunk in answer.iter_content(CHUNK):
             content += chunk
-            if len(content) > MOST_BYTES or time.monotonic() > end:
-                raise ValueError(f"over {MOST_BYTES:,} bytes, or {MOST_SECONDS} seconds")
+            if len(content) > MAX_DOWNLOAD_BYTES or time.monotonic() > end:
+                raise ValueError(
+                    f"over {MAX_DOWNLOAD_BYTES:,} bytes, or {MAX_DOWNLOAD_SECONDS} seconds"
+                )
     return bytes(content)
 
 

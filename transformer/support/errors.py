@@ -17,10 +17,10 @@ MISTAKE = 2  # exit status after what the user gave was wrong
 INTERRUPTED = 130  # exit status that a shell expects of a program stopped by Ctrl-C
 # Requests to end: of `kill`, and of a terminal that goes, a dropped ssh (not on Windows).
 ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-MOST = 10**9  # of any number that counts something
-MOST_TYPES = 10**7  # of a vocabulary
-TINY = 1e-50  # what is above 0
-LARGEST = 1e50  # of any number: its square and its cube are numbers still
+MAX_COUNT = 10**9  # of any number that counts something
+MAX_VOCAB_SIZE = 10**7  # of a vocabulary
+MIN_POSITIVE = 1e-50  # what is above 0
+MAX_NUMBER = 1e50  # of any number: its square and its cube are numbers still
 _KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 
 
@@ -49,7 +49,7 @@ def require(condition: bool, message: str) -> None:
 
 
 def check_fields(
-    config: Any, *, most: int = MOST, fractions: Sequence[str] = (), from_0: Sequence[str] = ()
+    config: Any, *, most: int = MAX_COUNT, fractions: Sequence[str] = (), from_0: Sequence[str] = ()
 ) -> None:
     """Hold the fields of a frozen dataclass to their types, in place; text is read: "128", "none".
 
@@ -88,11 +88,18 @@ def _read(value: Any, kind: type) -> Any:
             return kind(value)
         except ValueError:
             return value
-    return float(value) if kind is float and type(value) is int and abs(value) < MOST else value
+    return (
+        float(value) if kind is float and type(value) is int and abs(value) < MAX_COUNT else value
+    )
 
 
 def check_number(
-    name: str, value: Any, low: float = -LARGEST, high: float = LARGEST, *, whole: bool = False
+    name: str,
+    value: Any,
+    low: float = -MAX_NUMBER,
+    high: float = MAX_NUMBER,
+    *,
+    whole: bool = False,
 ) -> None:
     """Refuse what is no number, or a fraction where it must be `whole`, or not in low ... high."""
     kind = numbers.Integral if whole else numbers.Real  # numpy's too; a truth is none
@@ -100,9 +107,9 @@ def check_number(
     if fits and low <= value <= high:
         return
     number = "a whole number" if whole else "a number"
-    limits = f"from {low:,} to {high:,}" if high < LARGEST else f"of {low:,} or more"
-    wanted = f"{number} {'above 0' if low == TINY else limits}"
-    wanted = wanted if low > -LARGEST else f"a finite number, {LARGEST:g} at most"
+    limits = f"from {low:,} to {high:,}" if high < MAX_NUMBER else f"of {low:,} or more"
+    wanted = f"{number} {'above 0' if low == MIN_POSITIVE else limits}"
+    wanted = wanted if low > -MAX_NUMBER else f"a finite number, {MAX_NUMBER:g} at most"
     raise UserError(f"{name} is {shown(value)}: give {wanted}")
 
 

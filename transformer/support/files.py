@@ -14,7 +14,7 @@ from typing import Any
 from transformer.support.errors import UserError, require, shown
 
 PACKAGE = Path(__file__).resolve().parents[1]
-MOST_LEVELS = 200  # of a path; Python makes one folder inside the other, 1,000 at most
+MAX_PATH_LEVELS = 200  # of a path; Python makes one folder inside the other, 1,000 at most
 CARD = "card.json"  # of every shipped model; `experiments.ship` makes its folder
 _held: set[tuple[int, Path]] = set()  # threads of this process, and the folders that they hold
 
@@ -132,8 +132,8 @@ def read_json(path: Path) -> Any:
 
 def check_folder(folder: Path) -> None:
     """Refuse, before the work, a folder that could not be made or written to; leave nothing."""
-    if len(folder.parts) > MOST_LEVELS:
-        raise UserError(f"{folder} has over {MOST_LEVELS} levels: give a shorter path")
+    if len(folder.parts) > MAX_PATH_LEVELS:
+        raise UserError(f"{folder} has over {MAX_PATH_LEVELS} levels: give a shorter path")
     nearest = next(p for p in (folder, *folder.absolute().parents) if os.path.lexists(p))
     if not nearest.is_dir():
         raise UserError(f"{nearest} is not a folder: give another name than {folder}")

@@ -23,7 +23,7 @@ from transformer.training.devices import Precision
 
 WATCHED = ("steps", "seconds_left", "note")  # of a report: for who watches, not for the log
 DEVICE_STATE = "random/device"  # a GPU's random numbers
-MOST_OVERFLOWS = 10  # steps in a row; a `GradScaler` halves its scale after each
+MAX_OVERFLOWS = 10  # steps in a row; a `GradScaler` halves its scale after each
 
 
 @dataclass(kw_only=True)
@@ -191,8 +191,8 @@ class Run:
         self._require(fp16, f"step {step}: the loss or its gradient is not finite")
         progress.overflows += 1
         progress.overflows_in_a_row += 1
-        most = f"step {step}: the {MOST_OVERFLOWS}th in a row to overflow in fp16 and be left out"
-        self._require(progress.overflows_in_a_row < MOST_OVERFLOWS, most)
+        most = f"step {step}: the {MAX_OVERFLOWS}th in a row to overflow in fp16 and be left out"
+        self._require(progress.overflows_in_a_row < MAX_OVERFLOWS, most)
 
     def _require(self, learns: bool, astray: str) -> None:
         fixed, exact = self.settings["learning_rate"], self.settings["precision"] == "float32"

@@ -10,7 +10,13 @@ from torch import Tensor, nn
 from transformer.config import PAD_ID, TrainingConfig
 from transformer.data.batches import Batch, cut
 from transformer.dropout import evaluating
-from transformer.support.errors import MOST_TYPES, UserError, check_floats, check_ids, check_number
+from transformer.support.errors import (
+    MAX_VOCAB_SIZE,
+    UserError,
+    check_floats,
+    check_ids,
+    check_number,
+)
 from transformer.training import processes
 from transformer.training.devices import Precision
 
@@ -39,7 +45,7 @@ def label_smoothing_loss(
     """
     check_floats("logits", logits, (*getattr(targets, "shape", ()), None))
     check_ids("targets", targets)
-    check_number("pad_id", pad_id, -MOST_TYPES, MOST_TYPES, whole=True)
+    check_number("pad_id", pad_id, -MAX_VOCAB_SIZE, MAX_VOCAB_SIZE, whole=True)
     check_number("smoothing", smoothing, -1)
     if not 0 <= smoothing < 1:
         raise UserError(f"smoothing is {smoothing}: give a number from 0 up to, not including, 1")

@@ -1,7 +1,7 @@
 """The learning rate: it rises, then falls with the inverse square root of the step (§5.3)."""
 
 from transformer.config import TrainingConfig
-from transformer.support.errors import TINY, check_number
+from transformer.support.errors import MIN_POSITIVE, check_number
 
 
 def rate_of(step: int, d_model: int, config: TrainingConfig) -> float:
@@ -20,5 +20,5 @@ def learning_rate(step: int, d_model: int, warmup_steps: int, factor: float = 1.
     """
     for name, value in (("step", step), ("d_model", d_model), ("warmup_steps", warmup_steps)):
         check_number(name, value, 1)
-    check_number("factor", factor, TINY)
+    check_number("factor", factor, MIN_POSITIVE)
     return float(factor * d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.5))

@@ -4,7 +4,7 @@ import { BOXES, is_layered } from "./boxes.js";
 import { by_id, chance_text, draw_bar, fill_radios, make, readable, say, two_decimals } from "./dom.js";
 import { draw_strip } from "./strip.js";
 
-const MOST_PRODUCTS = 4; // of a dot product that are written out
+const MAX_PRODUCTS = 4; // of a dot product that are written out
 
 /**
  * Draw the opened box.
@@ -60,7 +60,7 @@ function attention({ heads, mask }, { box, head }, tokens, at, token) {
   const k = row_of(key, best);
   const d_k = q.length;
   const score = row_of(products, at)[best] / Math.sqrt(d_k);
-  const written = [...q.slice(0, MOST_PRODUCTS)].map(
+  const written = [...q.slice(0, MAX_PRODUCTS)].map(
     (value, i) => `(${two_decimals(value)})(${two_decimals(k[i])})`,
   );
   const allowed = (j) => row_of(mask, mask.rows === 1 ? 0 : at)[j];

@@ -14,7 +14,7 @@ const VIRIDIS = [
   [180, 222, 44],
   [253, 231, 37],
 ];
-const MOST = 64; // tokens of either side that are drawn
+const MAX_TOKENS = 64; // tokens of either side that are drawn
 
 /** Give the colour of a weight, 0 to 1, as [red, green, blue]. */
 export function viridis(weight) {
@@ -45,8 +45,8 @@ export function draw_small({ rows, cols, data }) {
 export function draw_map(place, map, readout) {
   const { weights, row_tokens, col_tokens, row_places, col_places, current, hidden, caption } = map;
   const token_at = ([side, at]) => ({ "data-side": side, "data-at": at });
-  const rows = row_tokens.slice(0, MOST);
-  const cols = col_tokens.slice(0, MOST);
+  const rows = row_tokens.slice(0, MAX_TOKENS);
+  const cols = col_tokens.slice(0, MAX_TOKENS);
   const value = (i, j) => weights.data[i * weights.cols + j];
   const heads = cols.map((token, j) => {
     const name = make("span", {}, readable(token));
@@ -71,8 +71,8 @@ export function draw_map(place, map, readout) {
     make("tbody", {}, ...body),
   );
   place.replaceChildren(table);
-  if (Math.max(row_tokens.length, col_tokens.length) > MOST) {
-    place.append(make("p", { className: "small" }, `The first ${MOST} tokens of either side.`));
+  if (Math.max(row_tokens.length, col_tokens.length) > MAX_TOKENS) {
+    place.append(make("p", { className: "small" }, `The first ${MAX_TOKENS} tokens of either side.`));
   }
   walk(table, (i, j) => {
     const [from, to] = [readable(row_tokens[i]), readable(col_tokens[j])];

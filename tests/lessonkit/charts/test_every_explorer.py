@@ -47,7 +47,7 @@ CHARTS: dict[str, Callable[[Translator], Any]] = {
     ),
 }
 MADE_UP = re.compile(r'"(view|param)_\w+"')  # names by Altair, in Altair 5.5 another each time
-LARGEST = {"trace": 150_000, "knife": 30_000}  # bytes of a stored chart; else 20,000
+MAX_CHART_BYTES = {"trace": 150_000, "knife": 30_000}  # bytes of a stored chart; else 20,000
 REFUSED = {
     "size": (lambda: charts.label_smoothing_explorer(11), "unknown vocab_size '11'.*10, 100"),
     "width": (lambda: charts.costs_explorer(d=100), "unknown d '100'.*32, 512, 64"),
@@ -85,7 +85,7 @@ def test_it_is_the_same_twice_and_says_what_it_shows(kind: str, shipped: Transla
     charts.schedule_explorer().to_dict()  # another chart in between moves Altair's own counters
     assert json.dumps(CHARTS[kind](shipped).to_dict()) == written
     assert not MADE_UP.search(written)
-    assert len(written.encode()) < LARGEST.get(kind, 20_000)
+    assert len(written.encode()) < MAX_CHART_BYTES.get(kind, 20_000)
     assert re.search(r"(\.|<eos>)$", spec["description"])
     for part in [spec] if "title" in spec else spec["vconcat"][1:]:
         assert part["title"]["anchor"] == "start"
