@@ -13,7 +13,7 @@ from typing import NoReturn
 from attention_course.commands import COMMANDS, PROGRAM, option
 from attention_course.status import exit_status
 from transformer.recipes import RECIPES
-from transformer.support.errors import ENDING, MISTAKE, UserError
+from transformer.support.errors import EXIT_USER_ERROR, TERMINATION_SIGNALS, UserError
 
 MAX_MESSAGE_LENGTH = 1200  # letters of a message: what was typed may be of any length
 
@@ -23,7 +23,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print the mistake, and end the program."""
-        self.exit(MISTAKE, f"error: {shortened(message)} (see {self.prog} --help)\n")
+        self.exit(EXIT_USER_ERROR, f"error: {shortened(message)} (see {self.prog} --help)\n")
 
 
 def shortened(message: str) -> str:
@@ -79,14 +79,14 @@ def main(
 
     Returns:
         The exit status: 0, 1 where `diagnose` finds a law broken, 2 after a user's mistake, 130
-        after Ctrl-C or a request to end (`ENDING`), or 70 after a mistake of the course's own.
+        after Ctrl-C or one of `TERMINATION_SIGNALS`, or 70 after a mistake of the course's own.
     """
     if isinstance(sys.stdout, io.TextIOWrapper):  # a line at a time; a path as its own bytes
         sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape", line_buffering=True)
     typed = sys.argv[1:] if arguments is None else list(arguments)
     options = (parser or make_parser()).parse_args(typed)
     options.typed = typed
-    for each in ENDING:
+    for each in TERMINATION_SIGNALS:
         if signal.getsignal(each) is signal.SIG_DFL:  # of `kill`, not what `nohup` leaves alone
             signal.signal(each, signal.default_int_handler)
     shown = set()

@@ -14,7 +14,7 @@ from typing import Any, cast
 from attention_course.status import keep_freed_memory
 from transformer.config import BEAM_SIZE, LENGTH_PENALTY, Recipe
 from transformer.recipes import find_recipe
-from transformer.support.errors import INTERRUPTED, UserError
+from transformer.support.errors import EXIT_INTERRUPTED, UserError
 from transformer.support.files import check_file, model_names, to_json, write_json
 
 PROGRAM = "python -m transformer"
@@ -165,10 +165,10 @@ def train_as_typed(
         if not holds_run(out):
             raise
         print(f"stopped at once; go on from what was last saved with: {again}", file=sys.stderr)
-        return INTERRUPTED
+        return EXIT_INTERRUPTED
     if result.interrupted:
         say(f"stopped after step {result.step}, all is kept; go on with: {again}")
-        return INTERRUPTED
+        return EXIT_INTERRUPTED
     say(result)
     say(f'try: echo "..." | {PROGRAM} translate {shlex.quote(str(out))}')
     return 0

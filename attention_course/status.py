@@ -6,7 +6,12 @@ import sys
 import traceback
 from collections.abc import Callable
 
-from transformer.support.errors import INTERRUPTED, MISTAKE, UserError, is_out_of_memory
+from transformer.support.errors import (
+    EXIT_INTERRUPTED,
+    EXIT_USER_ERROR,
+    UserError,
+    is_out_of_memory,
+)
 
 FAULT = 70  # exit status after a mistake of the course's own; sysexits.h calls it EX_SOFTWARE
 
@@ -14,7 +19,8 @@ FAULT = 70  # exit status after a mistake of the course's own; sysexits.h calls 
 def exit_status(command: Callable[[], int], show_traceback: bool = False) -> int:
     """Carry out a command, and say in one line what stopped it, after Python's traceback if asked.
 
-    Gives the command's own status, `MISTAKE` (files and memory too), `INTERRUPTED` or `FAULT`.
+    Gives the command's own status, `EXIT_USER_ERROR` (files and memory too), `EXIT_INTERRUPTED`
+    or `FAULT`.
     """
     try:
         status = command()
@@ -36,15 +42,15 @@ def exit_status(command: Callable[[], int], show_traceback: bool = False) -> int
 def _explain(error: BaseException) -> tuple[int, str]:
     """Give the exit status and the line for what stopped a command; no line where none is due."""
     if isinstance(error, KeyboardInterrupt):
-        return INTERRUPTED, "stopped"
+        return EXIT_INTERRUPTED, "stopped"
     if isinstance(error, UserError):
-        return MISTAKE, f"error: {error}"
+        return EXIT_USER_ERROR, f"error: {error}"
     if isinstance(error, BrokenPipeError):  # a reader that has read enough is no mistake
-        return MISTAKE, ""
+        return EXIT_USER_ERROR, ""
     if isinstance(error, OSError):
-        return MISTAKE, f"error: cannot go on: {error}"
+        return EXIT_USER_ERROR, f"error: cannot go on: {error}"
     if is_out_of_memory(error):
-        return MISTAKE, (
+        return EXIT_USER_ERROR, (
             "error: out of memory; what was saved before is kept: give a smaller model or beam, "
             "train in smaller parts (--resume --batch-tokens auto), or take a larger machine"
         )

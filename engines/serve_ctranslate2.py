@@ -9,7 +9,7 @@ from pathlib import Path
 import ctranslate2
 from tokenizers import Tokenizer
 
-FIRST_ID = 4  # below it stand <pad>, <unk>, <bos> and <eos>
+NUM_SPECIAL_TOKENS = 4  # below it stand <pad>, <unk>, <bos> and <eos>
 
 
 class Translator:
@@ -48,7 +48,7 @@ class Translator:
                 key=lambda found: paper_score(found[0], len(found[1]) + 1, alpha),
             )
             ids = [self.ids[token] for token in best[1]]
-            text = self.target.decode([number for number in ids if number >= FIRST_ID])
+            text = self.target.decode([number for number in ids if number >= NUM_SPECIAL_TOKENS])
             translations.append(text if sentence.strip() else "")
         return translations
 

@@ -9,7 +9,7 @@ from attention_course.__main__ import Parser
 from attention_course.__main__ import main as run_typed
 from attention_course.commands import typed_again
 from experiments.commands import COMMANDS, OPTIONS, Command
-from transformer.support.errors import INTERRUPTED
+from transformer.support.errors import EXIT_INTERRUPTED
 
 PROGRAM = "python -m experiments"
 
@@ -54,7 +54,7 @@ def run(command: Command, options: argparse.Namespace) -> int:
         if not command.goes_on:
             raise
         print(f"stopped; go on with: {typed_again(options.typed, 'experiments')}", file=sys.stderr)
-        return INTERRUPTED
+        return EXIT_INTERRUPTED
 
 
 if __name__ == "__main__":

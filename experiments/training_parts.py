@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 from attention_course.commands import parse_settings, train_as_typed
 from transformer.config import ModelConfig, Recipe
 from transformer.recipes import find_recipe
-from transformer.support.errors import UserError, check_fields, require
+from transformer.support.checks import check_fields
+from transformer.support.errors import UserError, require
 from transformer.training.schedule import learning_rate
 
 if TYPE_CHECKING:

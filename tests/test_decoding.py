@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from tests.helpers.scripted import VOCAB, Scripted, Sparse, padded_sources
-from transformer.config import BOS_ID, EOS_ID, FIRST_ID, PAD_ID, ModelConfig
+from transformer.config import BOS_ID, EOS_ID, NUM_SPECIAL_TOKENS, PAD_ID, ModelConfig
 from transformer.decoding import beam_search, greedy_search, length_penalty
 from transformer.model import Transformer
 from transformer.support.errors import UserError
@@ -121,7 +121,7 @@ def test_a_beam_wider_than_what_is_alive_finds_what_there_is() -> None:
 
 def test_a_prefix_that_nothing_can_follow_is_taken_as_it_stands() -> None:
     src = torch.tensor([[4, EOS_ID]])
-    one_word = Sparse(2, dead=tuple(range(FIRST_ID, VOCAB)))
+    one_word = Sparse(2, dead=tuple(range(NUM_SPECIAL_TOKENS, VOCAB)))
     (greedy,) = greedy_search(one_word, src, use_cache=False)
     (beam, *_) = beam_search(one_word, src, beam_size=3, alpha=0.0, use_cache=False)[0]
     for hypothesis in (greedy, beam):

@@ -13,11 +13,11 @@ from torch import Tensor, nn
 
 from transformer.config import MAX_DIMENSION
 from transformer.dropout import Dropout
-from transformer.support.errors import (
-    check_batches,
-    check_floats,
+from transformer.support.checks import (
+    check_float_tensor,
     check_hidden,
     check_mask,
+    check_same_batch_size,
     check_sizes,
 )
 
@@ -43,10 +43,10 @@ def scaled_dot_product_attention(
         (batch, num_heads, q_len, k_len): each row sums to 1. A query that may attend to nothing
         has weights 0 and output 0.
     """
-    check_floats("query", query, (..., None, None))
+    check_float_tensor("query", query, (..., None, None))
     *batch, q_len, d_k = query.shape
-    check_floats("key", key, (*batch, None, d_k), query)
-    check_floats("value", value, (*batch, key.shape[-2], None), query)
+    check_float_tensor("key", key, (*batch, None, d_k), query)
+    check_float_tensor("value", value, (*batch, key.shape[-2], None), query)
     if mask is not None:
         check_mask(mask, (*batch, q_len, key.shape[-2]))
     scores = query @ key.transpose(-2, -1)  # (batch, num_heads, q_len, k_len)
@@ -79,7 +79,7 @@ class KeyValueCache(Cache):
     def append(self, keys: Tensor, values: Tensor) -> tuple[Tensor, ...]:
         """Add positions, and return all keys and values so far."""
         if self.kept:
-            check_batches("cache", self.kept[0], "query", keys)
+            check_same_batch_size("cache", self.kept[0], "query", keys)
             pairs = zip(self.kept, (keys, values), strict=True)
             keys, values = (torch.cat(pair, dim=2) for pair in pairs)
         self.kept = keys, values
@@ -140,7 +140,7 @@ class MultiHeadAttention(nn.Module):
         check_hidden("query", query, self, axes=3)
         queries = self._split_heads(self.query_projection(query))  # (batch, num_heads, q_len, d_k)
         keys, values = self._keys_and_values(query, memory, cache)  # (batch, num_heads, k_len, ...)
-        check_batches("query", query, "memory", keys)
+        check_same_batch_size("query", query, "memory", keys)
         if mask is not None:
             check_mask(mask, (*queries.shape[:3], keys.shape[2]))
         if return_weights or (queries.is_cpu and queries.dtype.itemsize == 2):

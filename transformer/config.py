@@ -4,11 +4,12 @@ import dataclasses
 from enum import StrEnum
 from typing import Any, Self
 
-from transformer.support.errors import UserError, check_fields, require, unknown_name
+from transformer.support.checks import check_fields
+from transformer.support.errors import UserError, require, unknown_name
 
 SPECIAL_TOKENS = ("<pad>", "<unk>", "<bos>", "<eos>")
 PAD_ID, UNK_ID, BOS_ID, EOS_ID = range(4)
-FIRST_ID = len(SPECIAL_TOKENS)  # of the types that stand for text
+NUM_SPECIAL_TOKENS = len(SPECIAL_TOKENS)  # of the types that stand for text
 BEAM_SIZE = 4  # §6.1: of the search
 LENGTH_PENALTY = 0.6  # §6.1: alpha
 MAX_DIMENSION = 2**16  # of a network; more is a slip of the finger, refused before the work
@@ -55,7 +56,7 @@ class ModelConfig:
 
     def __post_init__(self) -> None:
         rates = ("dropout", "attention_dropout", "feed_forward_dropout")
-        check_fields(self, most=MAX_DIMENSION, fractions=rates)
+        check_fields(self, max_number=MAX_DIMENSION, fractions=rates)
         width, concatenated = self.d_model, self.positions == Positions.CONCATENATED
         require(
             width % self.num_heads == 0 or None not in (self.d_k, self.d_v),
@@ -98,7 +99,7 @@ class RecurrentConfig:
     max_len: int = 256  # most tokens of a sentence
 
     def __post_init__(self) -> None:
-        check_fields(self, most=MAX_DIMENSION, fractions=("dropout",))
+        check_fields(self, max_number=MAX_DIMENSION, fractions=("dropout",))
 
     @property
     def d_model(self) -> int:
@@ -132,7 +133,7 @@ class DataConfig:
         unused = "src_vocab_size has no effect on one vocabulary: set joint_vocabulary=false"
         require(self.src_vocab_size is None or not self.joint_vocabulary, unused)
         # The special types, and every byte or at least a word.
-        smallest = FIRST_ID + (256 if self.tokenizer == TokenizerKind.BPE else 1)
+        smallest = NUM_SPECIAL_TOKENS + (256 if self.tokenizer == TokenizerKind.BPE else 1)
         size = min(self.vocab_size, self.src_vocab_size or self.vocab_size)
         message = f"vocab_size {size} is too small: {self.tokenizer} needs at least {smallest}"
         require(size >= smallest, message)
@@ -159,7 +160,9 @@ class TrainingConfig:
     seed: int = 1  # of weights, dropout and the order of batches
 
     def __post_init__(self) -> None:
-        check_fields(self, fractions=("label_smoothing", "beta2"), from_0=("clip_norm", "seed"))
+        check_fields(
+            self, fractions=("label_smoothing", "beta2"), may_be_zero=("clip_norm", "seed")
+        )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from transformer.config import BEAM_SIZE, BOS_ID, EOS_ID, LENGTH_PENALTY, MAX_DIMENSION, PAD_ID
 from transformer.masks import padding_mask
-from transformer.support.errors import check_ids, check_number
+from transformer.support.checks import check_id_tensor, check_number
 
 EXTRA_LENGTH = 50  # §6.1: at most the input length + 50
 MAX_BEAM_SIZE = 1000
@@ -52,7 +52,7 @@ def length_penalty(length: int, alpha: float = LENGTH_PENALTY) -> float:
 
 def check_search(beam_size: int, alpha: float = LENGTH_PENALTY) -> None:
     """Refuse what no search can be made with."""
-    check_number("beam_size", beam_size, 1, MAX_BEAM_SIZE, whole=True)
+    check_number("beam_size", beam_size, 1, MAX_BEAM_SIZE, integer=True)
     check_number("alpha", alpha, 0, MAX_ALPHA)
 
 
@@ -118,11 +118,11 @@ def start_beams(
     src: Tensor, beam_size: int, alpha: float, extra_length: int, max_len: int | None
 ) -> list[Beam]:
     """Begin the search of each source; arguments and errors are those of `beam_search`."""
-    check_ids("src", src)
+    check_id_tensor("src", src)
     check_search(beam_size, alpha)
-    check_number("extra_length", extra_length, 0, MAX_DIMENSION, whole=True)
+    check_number("extra_length", extra_length, 0, MAX_DIMENSION, integer=True)
     if max_len is not None:
-        check_number("max_len", max_len, 1, MAX_DIMENSION, whole=True)
+        check_number("max_len", max_len, 1, MAX_DIMENSION, integer=True)
     limits = (src != PAD_ID).sum(dim=1) + extra_length  # (sentences,)
     limits = limits if max_len is None else limits.clamp(max=max_len)
     return [Beam(beam_size, limit, alpha) for limit in limits.tolist()]

@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from transformer.support.errors import check_number
+from transformer.support.checks import check_number
 
 LEVELS = 2**16  # of a random number of 16 bits
 

@@ -7,7 +7,8 @@ from torch import Tensor, nn
 
 from transformer.config import MAX_DIMENSION, ModelConfig, Positions
 from transformer.dropout import Dropout
-from transformer.support.errors import UserError, check_ids, check_number
+from transformer.support.checks import check_id_tensor, check_number
+from transformer.support.errors import UserError
 
 
 def sinusoidal_positions(length: int, d_model: int) -> Tensor:
@@ -16,8 +17,8 @@ def sinusoidal_positions(length: int, d_model: int) -> Tensor:
     PE(pos, 2i) = sin(pos / 10000^(2i/d_model)), PE(pos, 2i+1) = cos of the same angle. The width
     is even; the table is float, (length, d_model).
     """
-    check_number("length", length, 0, MAX_DIMENSION, whole=True)
-    check_number("d_model", d_model, 0, MAX_DIMENSION, whole=True)
+    check_number("length", length, 0, MAX_DIMENSION, integer=True)
+    check_number("d_model", d_model, 0, MAX_DIMENSION, integer=True)
     if d_model % 2:
         raise UserError(f"d_model {d_model} is odd: sinusoids come in pairs, give an even number")
     pos = torch.arange(length, dtype=torch.float64)[:, None]  # (length, 1)
@@ -53,8 +54,8 @@ class Embedding(nn.Module):
         Gives (batch, length, d_model). `start` is above 0 when decoding with a cache. A UserError
         where positions go past max_len, or an id is not in the vocabulary (on a CPU).
         """
-        check_ids("ids", ids)
-        check_number("start", start, 0, whole=True)
+        check_id_tensor("ids", ids)
+        check_number("start", start, 0, integer=True)
         end = start + ids.shape[1]
         if end > self.max_len:
             raise UserError(

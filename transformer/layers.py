@@ -5,7 +5,7 @@ from torch import Tensor, nn
 from transformer.attention import KeyValueCache, MultiHeadAttention
 from transformer.config import MAX_DIMENSION, ModelConfig
 from transformer.dropout import Dropout
-from transformer.support.errors import check_floats, check_hidden, check_sizes
+from transformer.support.checks import check_float_tensor, check_hidden, check_sizes
 
 
 class FeedForward(nn.Module):
@@ -56,7 +56,7 @@ class Residual(nn.Module):
     def after(self, hidden: Tensor, output: Tensor) -> Tensor:
         """Add the sub-layer's output to what went in, both (batch, length, d_model)."""
         check_hidden("hidden", hidden, self)
-        check_floats("output", output, hidden.shape, hidden)
+        check_float_tensor("output", output, hidden.shape, hidden)
         hidden = hidden + self.dropout(output)
         return hidden if self.pre_norm else self.norm(hidden)
 

@@ -15,7 +15,7 @@ from transformer.dropout import Dropout, evaluating
 from transformer.embeddings import look_up
 from transformer.masks import padding_mask
 from transformer.model import AttentionMaps
-from transformer.support.errors import check_pair
+from transformer.support.checks import check_pair
 
 
 class Recurrent(nn.Module):

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from transformer.config import MAX_DIMENSION, PAD_ID
-from transformer.support.errors import MAX_COUNT, check_ids, check_number
+from transformer.support.checks import MAX_COUNT, check_id_tensor, check_number
 
 
 def padding_mask(ids: Tensor, pad_id: int = PAD_ID) -> Tensor:
@@ -15,8 +15,8 @@ def padding_mask(ids: Tensor, pad_id: int = PAD_ID) -> Tensor:
 
     Of token ids (batch, k_len) it makes a boolean mask, (batch, 1, 1, k_len).
     """
-    check_ids("ids", ids)
-    check_number("pad_id", pad_id, -MAX_COUNT, MAX_COUNT, whole=True)
+    check_id_tensor("ids", ids)
+    check_number("pad_id", pad_id, -MAX_COUNT, MAX_COUNT, integer=True)
     return (ids != pad_id)[:, None, None, :]  # (batch, 1, 1, k_len)
 
 
@@ -27,8 +27,8 @@ def causal_mask(q_len: int, k_len: int | None = None, device: torch.device | Non
     is `q_len` if None. The boolean mask, (1, 1, q_len, k_len), is True on and below the diagonal.
     """
     k_len = q_len if k_len is None else k_len
-    check_number("k_len", k_len, 0, MAX_DIMENSION, whole=True)
-    check_number("q_len", q_len, 0, k_len, whole=True)
+    check_number("k_len", k_len, 0, MAX_DIMENSION, integer=True)
+    check_number("q_len", q_len, 0, k_len, integer=True)
     everything = torch.ones(q_len, k_len, dtype=torch.bool, device=device)  # (q_len, k_len)
     return everything.tril(diagonal=k_len - q_len)[None, None]  # (1, 1, q_len, k_len)
 

@@ -7,12 +7,13 @@ import torch
 from torch import Tensor, nn
 
 from transformer.attention import KeyValueCache
-from transformer.config import FIRST_ID, ModelConfig, Positions
+from transformer.config import NUM_SPECIAL_TOKENS, ModelConfig, Positions
 from transformer.dropout import evaluating
 from transformer.embeddings import Embedding
 from transformer.layers import DecoderLayer, EncoderLayer
 from transformer.masks import causal_mask, padding_mask
-from transformer.support.errors import MAX_VOCAB_SIZE, UserError, check_number, check_pair
+from transformer.support.checks import MAX_VOCAB_SIZE, check_number, check_pair
+from transformer.support.errors import UserError
 
 
 class Encoder(nn.Module):
@@ -96,7 +97,7 @@ class Transformer(nn.Module):
     def __init__(self, config: ModelConfig, *, src_vocab_size: int, tgt_vocab_size: int) -> None:
         super().__init__()
         for name, size in (("src_vocab_size", src_vocab_size), ("tgt_vocab_size", tgt_vocab_size)):
-            check_number(name, size, FIRST_ID, MAX_VOCAB_SIZE, whole=True)
+            check_number(name, size, NUM_SPECIAL_TOKENS, MAX_VOCAB_SIZE, integer=True)
         self.config = config
         self.src_embedding = Embedding(config, src_vocab_size)
         if config.tie_source_target:

@@ -12,8 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from sacrebleu.metrics import BLEU
 
-from transformer.evaluation.scores import check_sentences
-from transformer.support.errors import check_number, check_numbers, require, shown
+from transformer.evaluation.scores import check_hypotheses
+from transformer.support.checks import check_number, check_numbers
+from transformer.support.errors import require, short_repr
 
 LEVEL = 0.95  # of every interval in the course
 RESAMPLES = 1000
@@ -49,7 +50,7 @@ def paired_bootstrap(
 
 def sentence_counts(said: Sequence[str], references: Sequence[Sequence[str]]) -> np.ndarray:
     """Count what BLEU (13a) adds up, (sentences, 10): lengths, matches of 1 to 4 words, all."""
-    check_sentences(said, references)
+    check_hypotheses(said, references)
     metric = BLEU(effective_order=True)  # silences a warning about single sentences
     scores = [metric.sentence_score(*pair) for pair in zip(said, references, strict=True)]
     return np.array([[s.sys_len, s.ref_len, *s.counts, *s.totals] for s in scores])
@@ -73,10 +74,10 @@ def verdict(interval: Interval, worth: float) -> str:
 
     "no difference" where it lies within `worth`, the least worth having, to both sides.
     """
-    check_numbers("interval", interval, fewest=2)
+    check_numbers("interval", interval, min_count=2)
     check_number("worth", worth, 0)
     low, high = interval[0], interval[-1]
-    message = f"interval is {shown(interval)}: give two numbers, the lower end first"
+    message = f"interval is {short_repr(interval)}: give two numbers, the lower end first"
     require(len(interval) == 2 and low <= high, message)
     if low > 0 or high < 0:
         return "higher" if low > 0 else "lower"
@@ -117,7 +118,7 @@ def _within(factor: float, degrees: float) -> float:
 
 def chance_of(runs: Sequence[float], goal: float) -> float:
     """Give the p-value of runs whose mean is to be above a goal (one-sided t-test)."""
-    check_numbers("runs", runs, fewest=2)
+    check_numbers("runs", runs, min_count=2)
     check_number("goal", goal)
     above = mean(runs) - goal
     error = stdev(runs) / math.sqrt(len(runs))
@@ -129,7 +130,7 @@ def chance_of(runs: Sequence[float], goal: float) -> float:
 
 def mean_interval(runs: Sequence[float]) -> Interval:
     """Give the interval of a mean over seeds, of two runs or more."""
-    check_numbers("runs", runs, fewest=2)
+    check_numbers("runs", runs, min_count=2)
     half = student_t(len(runs) - 1) * stdev(runs) / math.sqrt(len(runs))
     return Interval(mean(runs) - half, mean(runs) + half)
 
@@ -151,8 +152,8 @@ def difference_p(base: Sequence[float], other: Sequence[float]) -> float:
 
 def _welch(base: Sequence[float], other: Sequence[float]) -> tuple[float, float, float]:
     """Give the difference of two means, its standard error, and the degrees of freedom."""
-    check_numbers("base", base, fewest=2)
-    check_numbers("other", other, fewest=2)
+    check_numbers("base", base, min_count=2)
+    check_numbers("other", other, min_count=2)
     a, b = variance(base) / len(base), variance(other) / len(other)
     difference = mean(other) - mean(base)
     if a + b == 0:
@@ -167,10 +168,12 @@ def margin(scores: Mapping[str, Sequence[float]], runs: int) -> float:
 
     `scores` are the runs of each variant, whose pooled variance says how much one run varies.
     """
-    check_number("runs", runs, 1, whole=True)
-    require(isinstance(scores, Mapping), f"scores are {shown(scores)}: give each variant's runs")
+    check_number("runs", runs, 1, integer=True)
+    require(
+        isinstance(scores, Mapping), f"scores are {short_repr(scores)}: give each variant's runs"
+    )
     for name, of_one in scores.items():
-        check_numbers(f"runs of {shown(name)}", of_one, fewest=0)
+        check_numbers(f"runs of {short_repr(name)}", of_one, min_count=0)
     several = [of_one for of_one in scores.values() if len(of_one) > 1]
     require(bool(several), "no variant has two runs: the spread of one cannot be told; add seeds")
     degrees = sum(len(of_one) - 1 for of_one in several)

@@ -15,7 +15,8 @@ from torch import Tensor, nn
 from transformer.config import TrainingConfig
 from transformer.data.batches import Batch
 from transformer.dropout import evaluating
-from transformer.support.errors import UserError, check_list, require, shown
+from transformer.support.checks import check_list
+from transformer.support.errors import UserError, require, short_repr
 from transformer.training.loss import batch_loss
 
 
@@ -38,7 +39,9 @@ def gradient_noise(model: nn.Module, batches: Sequence[Batch]) -> Noise:
     the two batches or more have no sentence in common.
     """
     check_list("batches", batches, "batches")
-    require(all(isinstance(each, Batch) for each in batches), f"{shown(batches)}: give batches")
+    require(
+        all(isinstance(each, Batch) for each in batches), f"{short_repr(batches)}: give batches"
+    )
     n = len(batches)
     if n < 2:
         raise UserError(f"{n} batches: give two or more, to see how far they differ")

@@ -14,7 +14,8 @@ from lessonkit.charts.cells import View, cell_chart, check_size, pack, view
 from lessonkit.charts.controls import WEIGHTS, heading, radio, slider
 from transformer.config import BOS_ID, SPECIAL_TOKENS
 from transformer.models.translator import Attention
-from transformer.support.errors import UserError, check_floats, check_texts, described
+from transformer.support.checks import check_float_tensor, check_texts, describe
+from transformer.support.errors import UserError
 
 LABEL_POINTS = 8
 ROUNDING = 0.01  # that bfloat16 may put a weight above 1
@@ -80,7 +81,7 @@ def draw_heads(weights: Tensor, queries: Sequence[str], keys: Sequence[str], tit
 
 def check_weights(weights: Tensor) -> None:
     """Refuse, with a UserError, to draw as attention weights what are none."""
-    check_floats("weights", weights, (..., None, None))
+    check_float_tensor("weights", weights, (..., None, None))
     wrong = weights[~((weights >= 0) & (weights <= 1 + ROUNDING))]
     if wrong.numel():
         raise UserError(f"weights hold {wrong[0]:.3g}: give numbers from 0 to 1, after the softmax")
@@ -114,7 +115,7 @@ def draw_mask(
     (q_len, k_len); tokens are as for `draw_attention`.
     """
     if getattr(mask, "dtype", None) != torch.bool:
-        raise UserError(f"mask is {described(mask)}: give a boolean one, True = may attend")
+        raise UserError(f"mask is {describe(mask)}: give a boolean one, True = may attend")
     label_cells("a mask", mask, queries, keys, ax, title)
     colors = ListedColormap([BLOCKED, ALLOWED])
     ax.imshow(mask.int().cpu().numpy(), cmap=colors, vmin=0, vmax=1)

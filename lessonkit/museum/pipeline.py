@@ -8,7 +8,7 @@ from functools import cache
 from sacrebleu.metrics import BLEU
 
 from attention_laws.adapter import Pipeline
-from transformer.config import FIRST_ID, UNK_ID
+from transformer.config import NUM_SPECIAL_TOKENS, UNK_ID
 from transformer.data import corpora
 from transformer.data.tokenizers import Tokenizer
 from transformer.models.folder import read_description
@@ -38,7 +38,7 @@ def score(hypotheses: list[str], references: list[str]) -> float:
 
 def decode(ids: list[int]) -> str:
     """Give the text of target ids, as it is scored."""
-    text = tokenizer_of("demo-en-fr").decode([each for each in ids if each >= FIRST_ID])
+    text = tokenizer_of("demo-en-fr").decode([each for each in ids if each >= NUM_SPECIAL_TOKENS])
     return text
 
 

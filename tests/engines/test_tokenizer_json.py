@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer as Library
 
 from engines.tokenizer_json import check_exportable, vocabulary, write_tokenizer
-from transformer.config import EOS_ID, FIRST_ID
+from transformer.config import EOS_ID, NUM_SPECIAL_TOKENS
 from transformer.data.parallel import PLAIN, TREATMENTS
 from transformer.data.tokenizers import BPETokenizer, WordTokenizer, load
 from transformer.support.errors import UserError
@@ -44,7 +44,7 @@ def test_any_text_has_the_same_ids(pair: tuple[BPETokenizer, Library], letters: 
         assert library.encode(text).ids == [*ours.encode(text), EOS_ID]
 
 
-@given(ids=st.lists(st.integers(FIRST_ID, FIRST_ID + 700)))
+@given(ids=st.lists(st.integers(NUM_SPECIAL_TOKENS, NUM_SPECIAL_TOKENS + 700)))
 def test_any_ids_have_the_same_text(pair: tuple[BPETokenizer, Library], ids: list[int]) -> None:
     ours, library = pair
     assert library.decode(ids) == ours.decode(ids)
@@ -53,7 +53,7 @@ def test_any_ids_have_the_same_text(pair: tuple[BPETokenizer, Library], ids: lis
 def test_its_tokens_are_the_vocabulary(pair: tuple[BPETokenizer, Library]) -> None:
     ours, library = pair
     tokens = vocabulary(ours)
-    assert tokens[: FIRST_ID + 1] == ["<pad>", "<unk>", "<bos>", "<eos>", "Ā"]
+    assert tokens[: NUM_SPECIAL_TOKENS + 1] == ["<pad>", "<unk>", "<bos>", "<eos>", "Ā"]
     assert len(tokens) == ours.vocab_size
     assert library.get_vocab() == {token: number for number, token in enumerate(tokens)}
 
@@ -62,10 +62,12 @@ def test_a_special_token_spelt_is_letters_and_what_is_too_long_is_cut_and_ends(
     tmp_path: Path,
 ) -> None:
     library, short = written(BPETokenizer([]), tmp_path), tmp_path / "short"
-    assert library.encode("<eos>").ids == [FIRST_ID + byte for byte in b" <eos>"] + [EOS_ID]
+    ids = [NUM_SPECIAL_TOKENS + byte for byte in b" <eos>"]
+    assert library.encode("<eos>").ids == [*ids, EOS_ID]
     short.mkdir()
     library = written(BPETokenizer([]), short, max_len=5)
-    assert library.encode("abcdef").ids == [FIRST_ID + byte for byte in b" abc"] + [EOS_ID]
+    ids = [NUM_SPECIAL_TOKENS + byte for byte in b" abc"]
+    assert library.encode("abcdef").ids == [*ids, EOS_ID]
 
 
 def test_words_and_a_piece_with_a_special_tokens_name_are_refused() -> None:

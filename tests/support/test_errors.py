@@ -13,7 +13,8 @@ import pytest
 import torch
 
 from attention_course.status import exit_status
-from transformer.support.errors import UserError, check_fields, is_out_of_memory
+from transformer.support.checks import check_fields
+from transformer.support.errors import UserError, is_out_of_memory
 
 Capture = pytest.CaptureFixture[str]
 
@@ -78,7 +79,7 @@ class Paint:
     cracks: int = 1
 
     def __post_init__(self) -> None:
-        check_fields(self, most=1000, fractions=["water"], from_0=["cracks"])
+        check_fields(self, max_number=1000, fractions=["water"], may_be_zero=["cracks"])
 
 
 def test_a_field_comes_to_have_its_type() -> None:

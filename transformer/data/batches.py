@@ -11,14 +11,8 @@ from torch import Tensor
 from transformer.config import BOS_ID, EOS_ID, PAD_ID
 from transformer.data.parallel import ParallelText
 from transformer.data.tokenizers import Tokenizer
-from transformer.support.errors import (
-    UserError,
-    check_ids,
-    check_list,
-    check_number,
-    require,
-    shown,
-)
+from transformer.support.checks import check_id_tensor, check_list, check_number
+from transformer.support.errors import UserError, require, short_repr
 
 
 class Example(NamedTuple):
@@ -89,7 +83,7 @@ def _check_pairs(examples: Sequence[Example]) -> None:
     pairs = [pair if isinstance(pair, list | tuple) else () for pair in examples]
     sides = [isinstance(side, list | tuple) for pair in pairs for side in pair]
     if not pairs or any(len(pair) != 2 for pair in pairs) or not all(sides):
-        raise UserError(f"examples are {shown(examples)}: give pairs of lists of ids")
+        raise UserError(f"examples are {short_repr(examples)}: give pairs of lists of ids")
 
 
 def _pad(sentences: Sequence[Sequence[int]], bos: bool = False, eos: bool = False) -> Tensor:
@@ -99,9 +93,9 @@ def _pad(sentences: Sequence[Sequence[int]], bos: bool = False, eos: bool = Fals
         longest = max(map(len, rows))
         padded = torch.tensor([row + [PAD_ID] * (longest - len(row)) for row in rows])
     except (TypeError, ValueError, RuntimeError, OverflowError) as error:
-        message = f"sentences are {shown(sentences)}: give one or more lists of token ids"
+        message = f"sentences are {short_repr(sentences)}: give one or more lists of token ids"
         raise UserError(message) from error
-    check_ids("sentences", padded)
+    check_id_tensor("sentences", padded)
     return padded
 
 
@@ -111,15 +105,15 @@ def cut(batch: Batch, rank: int = 0, size: int = 1, most_tokens: int | None = No
     They have at most `most_tokens` on either side, padding included; None: all in one. A process
     without a sentence gets one of padding alone, whose loss and gradient are 0.
     """
-    check_number("size", size, 1, whole=True)
-    check_number("rank", rank, 0, size - 1, whole=True)
+    check_number("size", size, 1, integer=True)
+    check_number("rank", rank, 0, size - 1, integer=True)
     own = batch.rows(slice(rank, None, size))
     if len(own.src) == 0:
         one = batch.rows(slice(0, 1))
         own = Batch(one.src, one.tgt_in, torch.full_like(one.tgt_out, PAD_ID))
     if most_tokens is None:
         return [own]
-    check_number("most_tokens", most_tokens, 1, whole=True)
+    check_number("most_tokens", most_tokens, 1, integer=True)
     at_once = max(1, most_tokens // max(own.src.size(1), own.tgt_in.size(1)))
     return [own.rows(slice(i, i + at_once)) for i in range(0, len(own.src), at_once)]
 
@@ -164,7 +158,7 @@ class TokenBudgetBatches:
         self.batch_tokens, self.pool_batches = batch_tokens, pool_batches
         self.batch_sentences = len(examples) if batch_sentences is None else batch_sentences
         for name in ("batch_tokens", "batch_sentences", "pool_batches"):
-            check_number(name, getattr(self, name), 1, whole=True)
+            check_number(name, getattr(self, name), 1, integer=True)
         self._keys = [length_key(example) for example in examples]
         longest, _ = max(self._keys)
         require(

@@ -13,7 +13,8 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from transformer.support.errors import UserError, check_list, check_text, check_texts, shown
+from transformer.support.checks import check_list, check_text, check_texts
+from transformer.support.errors import UserError, short_repr
 
 Pair = tuple[str, str]  # English, French
 
@@ -120,7 +121,7 @@ def group_pairs(pairs: Sequence[Pair]) -> list[list[Pair]]:
     for pair in pairs:
         check_texts("pair", pair)
         if len(pair) != 2:
-            raise UserError(f"{shown(pair)} is no pair: give two texts")
+            raise UserError(f"{short_repr(pair)} is no pair: give two texts")
     parent: dict[Pair, Pair] = {}
 
     def root(side: Pair) -> Pair:

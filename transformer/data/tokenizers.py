@@ -17,9 +17,10 @@ from tokenizers.models import BPE
 from tokenizers.pre_tokenizers import ByteLevel
 from tokenizers.trainers import BpeTrainer
 
-from transformer.config import FIRST_ID, SPECIAL_TOKENS, UNK_ID, DataConfig, TokenizerKind
+from transformer.config import NUM_SPECIAL_TOKENS, SPECIAL_TOKENS, UNK_ID, DataConfig, TokenizerKind
 from transformer.data.parallel import BY_LANGUAGE, PLAIN, TREATMENTS
-from transformer.support.errors import UserError, check_known, check_text, check_texts, unknown_name
+from transformer.support.checks import check_text, check_texts, check_token_ids
+from transformer.support.errors import UserError, unknown_name
 from transformer.support.files import read_json
 
 TREE = "tree"  # a tree of phrases in a line, whose tokens stand between blanks
@@ -52,7 +53,7 @@ class _Shared:
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
         """Give one piece or word per id; special ids too, as "<eos>"."""
-        return [self._shown[number] for number in check_known(ids, self.vocab_size)]
+        return [self._shown[number] for number in check_token_ids(ids, self.vocab_size)]
 
 
 # --- byte-pair encoding ---------------------------------------------------------------------
@@ -77,7 +78,7 @@ class BPETokenizer(_Shared):
             self.vocabulary.setdefault(left + right, len(self.vocabulary))
         pieces = [bytes(_BYTES[letter] for letter in piece) for piece in self.vocabulary]
         super().__init__(map(_show, pieces), lowercase, treatment)
-        self._bytes = [b""] * FIRST_ID + pieces
+        self._bytes = [b""] * NUM_SPECIAL_TOKENS + pieces
         self._library = Library(BPE(self.vocabulary, self.merges))
         self._library.pre_tokenizer = ByteLevel(add_prefix_space=False)
 
@@ -89,11 +90,11 @@ class BPETokenizer(_Shared):
             encodings = self._library.encode_batch(treated)
         except TypeError as error:
             raise UserError("a text holds half a letter (a lone surrogate): mend it") from error
-        return [[FIRST_ID + number for number in encoding.ids] for encoding in encodings]
+        return [[NUM_SPECIAL_TOKENS + number for number in encoding.ids] for encoding in encodings]
 
     def decode(self, ids: Iterable[int]) -> str:
         """Give the text of ids; special ids are skipped, broken UTF-8 becomes U+FFFD."""
-        joined = b"".join(self._bytes[number] for number in check_known(ids, self.vocab_size))
+        joined = b"".join(self._bytes[number] for number in check_token_ids(ids, self.vocab_size))
         return joined.decode("utf-8", errors="replace").removeprefix(" ")
 
     def tokens(self, text: str) -> list[str]:
@@ -147,7 +148,7 @@ class WordTokenizer(_Shared):
     ) -> None:
         super().__init__(types, lowercase, treatment)
         self.lang, self.types = lang, list(types)
-        self._ids = {word: number for number, word in enumerate(types, start=FIRST_ID)}
+        self._ids = {word: number for number, word in enumerate(types, start=NUM_SPECIAL_TOKENS)}
 
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
         """Give the ids of each sentence; unknown words as `UNK_ID`."""
@@ -156,8 +157,8 @@ class WordTokenizer(_Shared):
 
     def decode(self, ids: Iterable[int]) -> str:
         """Give the words of ids, joined by blanks; special ids are skipped."""
-        known = check_known(ids, self.vocab_size)
-        return " ".join(self._shown[number] for number in known if number >= FIRST_ID)
+        known = check_token_ids(ids, self.vocab_size)
+        return " ".join(self._shown[number] for number in known if number >= NUM_SPECIAL_TOKENS)
 
     def tokens(self, text: str) -> list[str]:
         """Give the words of a sentence, known or not, one per id of `encode`."""
@@ -231,7 +232,7 @@ def _learn(config: DataConfig, sides: Sequence[tuple[str, list[str]]], size: int
     if not kept:
         message = f"no word is seen min_frequency = {config.min_frequency} times"
         raise UserError(f"{message}: give more text or a smaller min_frequency")
-    return sorted(kept, key=lambda word: (-counts[word], word))[: size - FIRST_ID]
+    return sorted(kept, key=lambda word: (-counts[word], word))[: size - NUM_SPECIAL_TOKENS]
 
 
 def _learn_merges(config: DataConfig, texts: list[str], size: int) -> list[tuple[str, str]]:
@@ -239,7 +240,7 @@ def _learn_merges(config: DataConfig, texts: list[str], size: int) -> list[tuple
     learner = Library(BPE())
     learner.pre_tokenizer = ByteLevel(add_prefix_space=False)
     trainer = BpeTrainer(
-        vocab_size=size - FIRST_ID,
+        vocab_size=size - NUM_SPECIAL_TOKENS,
         min_frequency=config.min_frequency,
         initial_alphabet=ByteLevel.alphabet(),
         show_progress=False,

@@ -12,14 +12,8 @@ from typing import Any
 from sacrebleu.metrics import BLEU, CHRF
 
 from transformer.data.tokenizers import split_words
-from transformer.support.errors import (
-    UserError,
-    check_list,
-    check_text,
-    check_texts,
-    require,
-    shown,
-)
+from transformer.support.checks import check_list, check_text, check_texts
+from transformer.support.errors import UserError, require, short_repr
 
 RESAMPLES = 1000
 
@@ -51,7 +45,7 @@ class _ChrF(CHRF):
 def _score(
     metric: BLEU | CHRF, hypotheses: Sequence[str], references: Sequence[Sequence[str]]
 ) -> dict[str, Any]:
-    check_sentences(hypotheses, references)
+    check_hypotheses(hypotheses, references)
     score = metric.corpus_score(hypotheses, _by_rank(references), n_bootstrap=RESAMPLES)
     mean, half = float(score._mean), float(score._ci)  # numpy's own floats are not for JSON
     return {
@@ -70,7 +64,7 @@ def bleu_tokenised_lowercased(
     hypotheses: Sequence[str], references: Sequence[Sequence[str]], lang: str
 ) -> float:
     """Score lower-cased spaCy tokens without smoothing, as system 4's torchtext did, 0 to 100."""
-    check_sentences(hypotheses, references)
+    check_hypotheses(hypotheses, references)
     said, *groups = (
         [" ".join(split_words(lang, text, lowercase=True)) for text in texts]
         for texts in (hypotheses, *references)
@@ -84,13 +78,13 @@ def count_run_on(hypotheses: Sequence[str], references: Sequence[Sequence[str]])
 
     They mostly repeat themselves up to the length limit.
     """
-    check_sentences(hypotheses, references)
+    check_hypotheses(hypotheses, references)
     longest = [max(len(reference.split()) for reference in group) for group in references]
     said = [len(text.split()) for text in hypotheses]
     return sum(words > 2 * most for words, most in zip(said, longest, strict=True))
 
 
-def check_sentences(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> None:
+def check_hypotheses(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> None:
     """Refuse what cannot be scored: no translations, or references that do not fit them."""
     check_texts("translations", hypotheses)
     check_list("references", references, "lists of texts")
@@ -99,7 +93,7 @@ def check_sentences(hypotheses: Sequence[str], references: Sequence[Sequence[str
     require(len(hypotheses) > 0, "no translations to score: give at least one")
     for number, group in enumerate(references, start=1):
         if isinstance(group, str) or not group:
-            message = f"translation {number} has {shown(group)} for references"
+            message = f"translation {number} has {short_repr(group)} for references"
             raise UserError(f"{message}: give a list of some")
         check_texts(f"references of translation {number}", group)
 

@@ -12,7 +12,8 @@ from transformer.data.batches import collate_sources
 from transformer.decoding import Hypothesis, check_search
 from transformer.model import AttentionMaps
 from transformer.models.folder import Description, Network, read_model
-from transformer.support.errors import UserError, check_text, check_texts, shown
+from transformer.support.checks import check_text, check_texts
+from transformer.support.errors import UserError, short_repr
 from transformer.support.files import find_model
 
 BATCH_TOKENS = 4096  # source tokens searched side by side, times the beam
@@ -34,7 +35,9 @@ def usable(device: torch.device | str) -> torch.device:
         torch.zeros(1, device=found).item()
     except (RuntimeError, AssertionError, TypeError) as error:
         why = (str(error).splitlines() or [""])[0]
-        raise UserError(f"device is {shown(device)} ({why}): give 'cpu', or one here") from error
+        raise UserError(
+            f"device is {short_repr(device)} ({why}): give 'cpu', or one here"
+        ) from error
     return found
 
 

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from transformer.support.errors import UserError, require, shown
+from transformer.support.errors import UserError, require, short_repr
 
 PACKAGE = Path(__file__).resolve().parents[1]
 MAX_PATH_LEVELS = 200  # of a path; Python makes one folder inside the other, 1,000 at most
@@ -67,7 +67,9 @@ def model_names() -> list[str]:
 
 def find_model(model: str | Path) -> Path:
     """Give the folder of a model: of this path, or the shipped one of this name, or a UserError."""
-    require(isinstance(model, str | Path), f"model is {shown(model)}: give a folder, or a name")
+    require(
+        isinstance(model, str | Path), f"model is {short_repr(model)}: give a folder, or a name"
+    )
     if Path(model).is_dir():
         return Path(model)
     if str(model) in model_names():

@@ -10,13 +10,13 @@ from torch import Tensor, nn
 from transformer.config import PAD_ID, TrainingConfig
 from transformer.data.batches import Batch, cut
 from transformer.dropout import evaluating
-from transformer.support.errors import (
+from transformer.support.checks import (
     MAX_VOCAB_SIZE,
-    UserError,
-    check_floats,
-    check_ids,
+    check_float_tensor,
+    check_id_tensor,
     check_number,
 )
+from transformer.support.errors import UserError
 from transformer.training import processes
 from transformer.training.devices import Precision
 
@@ -43,9 +43,9 @@ def label_smoothing_loss(
     targets are true ids `(batch, tgt_len)`; e is `smoothing`, from 0 up to, not including, 1. The
     gradient can be asked for once: the backward pass overwrites what it was made from.
     """
-    check_floats("logits", logits, (*getattr(targets, "shape", ()), None))
-    check_ids("targets", targets)
-    check_number("pad_id", pad_id, -MAX_VOCAB_SIZE, MAX_VOCAB_SIZE, whole=True)
+    check_float_tensor("logits", logits, (*getattr(targets, "shape", ()), None))
+    check_id_tensor("targets", targets)
+    check_number("pad_id", pad_id, -MAX_VOCAB_SIZE, MAX_VOCAB_SIZE, integer=True)
     check_number("smoothing", smoothing, -1)
     if not 0 <= smoothing < 1:
         raise UserError(f"smoothing is {smoothing}: give a number from 0 up to, not including, 1")

@@ -20,7 +20,7 @@ import torch.distributed as dist
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
-from transformer.support.errors import ENDING, MISTAKE, UserError, require
+from transformer.support.errors import EXIT_USER_ERROR, TERMINATION_SIGNALS, UserError, require
 
 Answer = TypeVar("Answer")
 # What gloo and NCCL say of a connection whose other end is gone.
@@ -110,7 +110,7 @@ def joined() -> Iterator[torch.device | None]:
             signal.signal(each, signal.SIG_IGN)
         with suppress(RuntimeError):  # torchrun, which keeps the store, has ended before
             if store.add("said", 1) > 1:
-                raise SystemExit(MISTAKE) from error
+                raise SystemExit(EXIT_USER_ERROR) from error
         if isinstance(error, RuntimeError) and any(word in str(error) for word in LOST):
             raise UserError(
                 "another process of this run was killed or failed, so all end; what was saved "
@@ -150,13 +150,17 @@ def launcher() -> str:
 def noted_interrupt() -> Iterator[list[int]]:
     """Note the first Ctrl-C in a list, so that no update is left half done; the next interrupts.
 
-    `ENDING` count as Ctrl-C where they are set to interrupt; other handlers are left alone, as are
-    all in another thread than the main one.
+    `TERMINATION_SIGNALS` count as Ctrl-C where they are set to interrupt; other handlers are left
+    alone, as are all in another thread than the main one.
     """
     pressed: list[int] = []
     interrupt = signal.default_int_handler
     main = threading.current_thread() is threading.main_thread()
-    signals = [s for s in (signal.SIGINT, *ENDING) if main and signal.getsignal(s) is interrupt]
+    signals = [
+        s
+        for s in (signal.SIGINT, *TERMINATION_SIGNALS)
+        if main and signal.getsignal(s) is interrupt
+    ]
 
     def note(number: int, frame: FrameType | None) -> None:
         pressed.append(number)

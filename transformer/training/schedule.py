@@ -1,7 +1,7 @@
 """The learning rate: it rises, then falls with the inverse square root of the step (§5.3)."""
 
 from transformer.config import TrainingConfig
-from transformer.support.errors import MIN_POSITIVE, check_number
+from transformer.support.checks import MIN_POSITIVE, check_number
 
 
 def rate_of(step: int, d_model: int, config: TrainingConfig) -> float:

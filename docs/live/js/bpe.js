@@ -1,7 +1,7 @@
 // Byte-pair encoding over bytes (§5.1). Compare transformer/data/tokenizers.py, which leaves the merging
 // to a library; here it stands in `merge`.
 
-import { FIRST_ID, SPECIAL_TOKENS } from "./config.js";
+import { NUM_SPECIAL_TOKENS, SPECIAL_TOKENS } from "./config.js";
 import { UserError } from "./errors.js";
 import { find_treatment } from "./treatment.js";
 
@@ -49,7 +49,7 @@ export class BPETokenizer {
 
   /** Number of ids, the four special ones included. */
   get vocab_size() {
-    return FIRST_ID + this._bytes.length;
+    return NUM_SPECIAL_TOKENS + this._bytes.length;
   }
 
   /** Give the ids of a sentence. */
@@ -59,7 +59,7 @@ export class BPETokenizer {
     const ids = [];
     for (const [part] of prepared.matchAll(PIECES)) {
       const letters = Array.from(new TextEncoder().encode(part), (byte) => LETTERS[byte]);
-      for (const piece of this._merge(letters)) ids.push(FIRST_ID + this._vocabulary.get(piece));
+      for (const piece of this._merge(letters)) ids.push(NUM_SPECIAL_TOKENS + this._vocabulary.get(piece));
     }
     return ids;
   }
@@ -81,14 +81,14 @@ export class BPETokenizer {
 
   /** Give the text of ids; special ids are skipped, broken UTF-8 becomes U+FFFD. */
   decode(ids) {
-    const bytes = ids.filter((id) => id >= FIRST_ID).flatMap((id) => [...this._bytes[id - FIRST_ID]]);
+    const bytes = ids.filter((id) => id >= NUM_SPECIAL_TOKENS).flatMap((id) => [...this._bytes[id - NUM_SPECIAL_TOKENS]]);
     const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(Uint8Array.from(bytes));
     return text.startsWith(" ") ? text.slice(1) : text;
   }
 
   /** Give one piece per id, for a reader: a blank as "▁", part of a letter as "<0xC3>". */
   pieces(ids) {
-    return ids.map((id) => (id < FIRST_ID ? SPECIAL_TOKENS[id] : show(this._bytes[id - FIRST_ID])));
+    return ids.map((id) => (id < NUM_SPECIAL_TOKENS ? SPECIAL_TOKENS[id] : show(this._bytes[id - NUM_SPECIAL_TOKENS])));
   }
 }
 

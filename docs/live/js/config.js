@@ -4,7 +4,7 @@ import { UserError } from "./errors.js";
 
 export const SPECIAL_TOKENS = ["<pad>", "<unk>", "<bos>", "<eos>"];
 export const [PAD_ID, UNK_ID, BOS_ID, EOS_ID] = [0, 1, 2, 3];
-export const FIRST_ID = SPECIAL_TOKENS.length; // of the types that stand for text
+export const NUM_SPECIAL_TOKENS = SPECIAL_TOKENS.length; // of the types that stand for text
 export const BEAM_SIZE = 4; // §6.1: of the search
 export const LENGTH_PENALTY = 0.6; // §6.1: alpha
 

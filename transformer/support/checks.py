@@ -1,0 +1,246 @@
+"""Checks of arguments: each raises a UserError of one line that says what to give instead.
+
+No check reads a tensor's numbers, for on a GPU that would wait for them. Torch is loaded by the
+checks of tensors alone.
+"""
+
+import numbers
+import operator
+import typing
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Any
+
+from transformer.support.errors import UserError, require, short_repr, unknown_name
+
+MAX_COUNT = 10**9  # of whatever is counted
+MAX_VOCAB_SIZE = 10**7
+MAX_NUMBER = 1e50  # the square and the cube of a number must be finite too
+MIN_POSITIVE = 1e-50  # as a lower limit it means "above 0"
+_KIND_NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
+
+
+def describe(value: Any) -> str:
+    """Return the type and shape of a tensor or an array, the beginning of any other value."""
+    if getattr(value, "shape", ()):
+        return f"{str(value.dtype).removeprefix('torch.')} of shape {tuple(value.shape)}"
+    return short_repr(value)
+
+
+# --- the fields of a configuration ----------------------------------------------------------
+
+
+def check_fields(
+    config: Any,
+    *,
+    max_number: int = MAX_COUNT,
+    fractions: Sequence[str] = (),
+    may_be_zero: Sequence[str] = (),
+) -> None:
+    """Convert the fields of a frozen dataclass to their types, in place, and check their ranges.
+
+    Text is parsed: "128", "true", "none". Numbers are above 0 and at most `max_number`, but the
+    fields named in `fractions` go from 0 up to, not including, 1, and those of `may_be_zero` from
+    0. None passes where the type has it.
+    """
+    for name, hint in typing.get_type_hints(type(config)).items():
+        kind, *alternatives = typing.get_args(hint) or (hint,)
+        value = _parse(getattr(config, name), kind)
+        if alternatives and (value is None or str(value).lower() == "none"):
+            value = None
+        elif issubclass(kind, StrEnum):
+            if value not in list(kind):
+                raise unknown_name(name, str(value), [member.value for member in kind])
+            value = kind(value)
+        elif type(value) is not kind:
+            or_none = " or none" if alternatives else ""
+            raise UserError(f"{name} is {short_repr(value)}: give {_KIND_NAMES[kind]}{or_none}")
+        elif name in fractions:
+            if not 0 <= value < 1:
+                raise UserError(f"{name} is {value}: give a number from 0 up to, not including, 1")
+        elif name in may_be_zero:
+            if not 0 <= value <= max_number:
+                raise UserError(f"{name} is {short_repr(value)}: give 0 to {max_number:,}")
+        elif kind in (int, float) and not 0 < value <= max_number:
+            wanted = f"1 to {max_number:,}" if kind is int else "a number above 0"
+            raise UserError(f"{name} is {short_repr(value)}: give {wanted}")
+        object.__setattr__(config, name, value)
+
+
+def _parse(value: Any, kind: type) -> Any:
+    """Return the number or the truth value that a text spells; any other value as it is.
+
+    A whole number becomes a float where one is wanted.
+    """
+    if isinstance(value, str) and kind is bool:
+        return {"true": True, "false": False}.get(value.lower(), value)
+    if isinstance(value, str) and kind in (int, float):
+        try:
+            return kind(value)
+        except ValueError:
+            return value
+    if kind is float and type(value) is int and abs(value) < MAX_COUNT:
+        return float(value)
+    return value
+
+
+# --- numbers, lists and text ----------------------------------------------------------------
+
+
+def check_number(
+    name: str,
+    value: Any,
+    minimum: float = -MAX_NUMBER,
+    maximum: float = MAX_NUMBER,
+    *,
+    integer: bool = False,
+) -> None:
+    """Raise unless a value is a number from `minimum` to `maximum`, without fraction if `integer`.
+
+    NumPy's numbers pass too; True and False do not.
+    """
+    kind = numbers.Integral if integer else numbers.Real
+    is_number = isinstance(value, kind) and not isinstance(value, bool)
+    if is_number and minimum <= value <= maximum:
+        return
+    number = "a whole number" if integer else "a number"
+    if minimum <= -MAX_NUMBER:
+        wanted = f"a finite number, {MAX_NUMBER:g} at most"
+    elif minimum == MIN_POSITIVE:
+        wanted = f"{number} above 0"
+    elif maximum < MAX_NUMBER:
+        wanted = f"{number} from {minimum:,} to {maximum:,}"
+    else:
+        wanted = f"{number} of {minimum:,} or more"
+    raise UserError(f"{name} is {short_repr(value)}: give {wanted}")
+
+
+def check_sizes(max_size: int, **sizes: Any) -> None:
+    """Raise unless each of the named sizes is a whole number from 1 to `max_size`."""
+    for name, size in sizes.items():
+        check_number(name, size, 1, max_size, integer=True)
+
+
+def check_list(name: str, values: Any, items: str) -> None:
+    """Raise unless `values` is a list, a tuple or an array with one axis; `items` is for people."""
+    is_list = isinstance(values, Sequence) or getattr(values, "ndim", 0) == 1
+    if not is_list or isinstance(values, (str, bytes, bytearray)):
+        raise UserError(f"{name} is {describe(values)}: give a list of {items}")
+
+
+def check_numbers(name: str, values: Any, min_count: int = 1) -> None:
+    """Raise unless `values` is a list of at least `min_count` finite numbers."""
+    check_list(name, values, "numbers")
+    require(
+        len(values) >= min_count, f"{name}: give {min_count} or more numbers, not {len(values)}"
+    )
+    for value in values:
+        check_number(f"one of {name}", value)
+
+
+def check_text(name: str, text: Any) -> None:
+    """Raise unless a value is text."""
+    if not isinstance(text, str):
+        raise UserError(f"{name} is {describe(text)}: give a text")
+
+
+def check_texts(name: str, texts: Any) -> None:
+    """Raise unless a value is a list of texts: one text is none, nor are bytes or a dictionary."""
+    if isinstance(texts, str):
+        raise UserError(f"{short_repr(texts)} is one text: give a list of {name}")
+    check_list(name, texts, "texts")
+    for text in texts:
+        check_text(f"one of {name}", text)
+
+
+def check_token_ids(ids: Any, vocab_size: int) -> list[int]:
+    """Return token ids as a list of ints; raise unless the vocabulary has each of them."""
+    try:
+        token_ids = [operator.index(token_id) for token_id in ids]
+    except TypeError as error:
+        raise UserError(f"ids are {describe(ids)}: give a list of token ids") from error
+    for token_id in token_ids:
+        if not 0 <= token_id < vocab_size:
+            message = f"no id {short_repr(token_id)} in the vocabulary"
+            raise UserError(f"{message}: give 0 to {vocab_size - 1}")
+    return token_ids
+
+
+# --- tensors --------------------------------------------------------------------------------
+
+
+def check_id_tensor(name: str, ids: Any) -> None:
+    """Raise unless a tensor holds ids (batch, length); the embedding looks for unknown ones."""
+    if str(getattr(ids, "dtype", "")) not in ("torch.int64", "torch.int32") or ids.dim() != 2:
+        raise UserError(f"{name} is {describe(ids)}: give token ids, int64 of (batch, length)")
+
+
+def check_pair(src: Any, tgt_in: Any) -> None:
+    """Raise unless both tensors hold ids, of as many sources as targets."""
+    check_id_tensor("src", src)
+    check_id_tensor("tgt_in", tgt_in)
+    check_same_batch_size("src", src, "tgt_in", tgt_in)
+
+
+def check_same_batch_size(name: str, tensor: Any, other_name: str, other: Any) -> None:
+    """Raise unless two tensors have as many sentences: one would be broadcast to the other."""
+    size, other_size = tensor.shape[0], other.shape[0]
+    if size != other_size:
+        counts = f"{name} has {size} sentences and {other_name} {other_size}"
+        raise UserError(f"{counts}: give as many")
+
+
+def check_float_tensor(name: str, tensor: Any, shape: tuple[Any, ...], like: Any = None) -> None:
+    """Raise unless a tensor has floats, this shape, and the type of `like`.
+
+    None in the shape is any size, and `...` at its beginning any number of further axes. Under
+    autocast every type of float passes.
+    """
+    import torch
+
+    if isinstance(tensor, torch.Tensor) and tensor.is_floating_point():
+        same_type = like is None or tensor.dtype == like.dtype
+        if not same_type:
+            same_type = torch.is_autocast_enabled(tensor.device.type)
+        if same_type and _has_shape(tensor, shape):
+            return
+    kind = "float" if like is None else str(like.dtype).removeprefix("torch.")
+    axes = ", ".join({None: "any", ...: "..."}.get(size, str(size)) for size in shape)
+    raise UserError(f"{name} is {describe(tensor)}: give a {kind} tensor of shape ({axes})")
+
+
+def _has_shape(tensor: Any, shape: tuple[Any, ...]) -> bool:
+    sizes = tuple(tensor.shape)
+    if shape[0] is ...:
+        shape = shape[1:]
+        sizes = sizes[-len(shape) :]
+    if len(sizes) != len(shape):
+        return False
+    return all(wanted in (size, None) for size, wanted in zip(sizes, shape, strict=True))
+
+
+def check_hidden(name: str, hidden: Any, layer: Any, axes: int | None = None) -> None:
+    """Raise unless hidden states have the layer's d_model as their last axis.
+
+    Every step calls this, so that the usual case is decided first and without an import.
+    """
+    try:
+        is_usual_type = hidden.is_floating_point() and hidden.element_size() < 8
+        has_width = hidden.shape[-1] == layer.d_model
+        if is_usual_type and has_width and axes in (None, hidden.dim()):
+            return
+    except (AttributeError, TypeError, IndexError):
+        pass  # It is no tensor: the error below says so.
+    shape = (..., layer.d_model) if axes is None else (None,) * (axes - 1) + (layer.d_model,)
+    check_float_tensor(name, hidden, shape, next(layer.parameters()))
+
+
+def check_mask(mask: Any, shape: tuple[int, ...]) -> None:
+    """Raise unless a mask is boolean and broadcasts to the shape of the attention scores."""
+    if str(getattr(mask, "dtype", "")) != "torch.bool":
+        raise UserError(f"mask is {describe(mask)}: give a boolean one, True = may attend")
+    fits = len(mask.shape) <= len(shape)
+    for mask_size, size in zip(reversed(mask.shape), reversed(shape), strict=False):
+        fits = fits and mask_size in (1, size)
+    if not fits:
+        raise UserError(f"mask is {describe(mask)}: give one that broadcasts to {tuple(shape)}")
