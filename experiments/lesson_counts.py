@@ -52,7 +52,7 @@ def count(name: str, text: str) -> Count:
         lines=sum(_lines_to_read(cell) for cell in code),
         figures=sum(_has_figure(cell) for cell in code),
         guesses=sum(".predict(" in each for each in sources),
-        gaps=sum(".settle(" in each for each in sources),
+        gaps=sum(".accept(" in each for each in sources),
         tries=sum(each.count("> **Try it.**") for each in texts),
         exercises=sum(bool(EXERCISE.search(_source(cell))) for cell in cells),
         title=(TITLE.search(texts[0]) or [""])[0],

@@ -15,13 +15,13 @@ from attention_laws.laws import LAWS, PIPELINE_LAWS
 from attention_laws.report import Report, Verdict
 from attention_laws.run import diagnose, diagnose_pipeline
 from experiments.tables import markdown
-from lessonkit.museum import SPECIMENS, sound
+from lessonkit.museum import FAULTS, sound_adapter
+from lessonkit.museum.fault import LAWS_RECORD
 from lessonkit.museum.pipeline import sound_pipeline
-from lessonkit.museum.specimen import RECORD
 from transformer.support.files import read_json, results_folder, write_json
 from transformer.training.devices import provenance
 
-SHOWN = 3  # laws of a specimen that the page names
+SHOWN = 3  # laws of a fault that the page names
 CLEAN = 10  # configurations of the sound model that are diagnosed
 
 
@@ -59,36 +59,36 @@ def found(report: Report) -> dict[str, list[str]]:
 
 
 def record(file: Path) -> None:
-    """Diagnose specimens, and ten sound configurations: each with what `found` gives."""
+    """Diagnose faults, and ten sound configurations: each with what `found` gives."""
     origin = provenance(torch.device("cpu"))
     clean: list[dict[str, Any]] = []
     for seed in range(CLEAN):
-        seen = found(diagnose(sound(seed, **drawn_config(seed))))
+        seen = found(diagnose(sound_adapter(seed, **drawn_config(seed))))
         print(f"sound {seed}: {', '.join(seen['broken']) or 'no law broken'}")
         clean.append({"config": drawn_config(seed)} | seen)
     clean.append({"config": "pipeline"} | found(diagnose_pipeline(sound_pipeline())))
     figures = {}
-    for specimen in SPECIMENS:
-        figures[specimen.name] = seen = found(specimen.diagnose())
-        print(f"{specimen.name}: {', '.join(seen['broken']) or 'no law sees this'}")
+    for fault in FAULTS:
+        figures[fault.name] = seen = found(fault.diagnose())
+        print(f"{fault.name}: {', '.join(seen['broken']) or 'no law sees this'}")
     names = [law.name for law in LAWS if not law.minute] + [law.name for law in PIPELINE_LAWS]
-    about = {"provenance": origin, "laws": names, "specimens": figures, "clean": clean}
+    about = {"provenance": origin, "laws": names, "faults": figures, "clean": clean}
     write_json(file, about)
 
 
 def tables() -> dict[str, str]:
     """Give what of the records stands on the page, each by its mark there."""
-    record = read_json(results_folder() / RECORD)
-    seen, clean = record["specimens"], record["clean"]
+    record = read_json(results_folder() / LAWS_RECORD)
+    seen, clean = record["faults"], record["clean"]
     missed = [name for name, found in seen.items() if not found["broken"]]
     alarms = sum(bool(found["broken"]) for found in clean)
     counts = [
-        f"- **Caught**: {len(seen) - len(missed)} of {len(seen)} specimens break a law.",
+        f"- **Caught**: {len(seen) - len(missed)} of {len(seen)} faults break a law.",
         f"- **False alarms**: {alarms} of {len(clean)} sound ones break one "
         f"({CLEAN} configurations drawn at random, and the sound pipeline).",
         f"- **Laws tried**: {len(record['laws'])}.",
     ]
-    groups = dict.fromkeys(each.group for each in SPECIMENS)
+    groups = dict.fromkeys(each.group for each in FAULTS)
     return {
         "counts": "\n".join(counts),
         **{group: _group(group, seen) for group in groups},
@@ -98,13 +98,13 @@ def tables() -> dict[str, str]:
 
 
 def _group(group: str, seen: Mapping[str, Any]) -> str:
-    """Write the specimens of one group."""
+    """Write the faults of one group."""
     rows = [
         [f"`{each.name}`", each.about, _laws(seen[each.name]), _linked(each.source)]
-        for each in SPECIMENS
+        for each in FAULTS
         if each.group == group and each.name in seen
     ]
-    return markdown(["specimen", "what the code does", "breaks", "reported"], rows, words=range(4))
+    return markdown(["fault", "what the code does", "breaks", "reported"], rows, words=range(4))
 
 
 def _linked(source: str) -> str:
@@ -123,8 +123,8 @@ def _laws(seen: Mapping[str, list[str]]) -> str:
 
 
 def _missed(names: Iterable[str], seen: Mapping[str, Any]) -> str:
-    """List the specimens that break no law, those with a warning first."""
-    known = {each.name: each for each in SPECIMENS}
+    """List the faults that break no law, those with a warning first."""
+    known = {each.name: each for each in FAULTS}
     lines = []
     for name in sorted(names, key=lambda name: not seen[name]["warned"]):
         warned = ", ".join(f"`{law}`" for law in seen[name]["warned"])
@@ -133,11 +133,11 @@ def _missed(names: Iterable[str], seen: Mapping[str, Any]) -> str:
 
 
 def _by_law(record: Mapping[str, Any]) -> str:
-    """Count for each law how many specimens break it, and how many no other law sees."""
+    """Count for each law how many faults break it, and how many no other law sees."""
     rows = []
     for law in record["laws"]:
-        seen = [each["broken"] for each in record["specimens"].values() if law in each["broken"]]
-        warned = sum(law in each["warned"] for each in record["specimens"].values())
+        seen = [each["broken"] for each in record["faults"].values() if law in each["broken"]]
+        warned = sum(law in each["warned"] for each in record["faults"].values())
         count = f"{len(seen)}" + f" (warns of {warned})" * bool(warned)
         rows.append([f"`{law}`", count, f"{sum(len(each) == 1 for each in seen)}"])
-    return markdown(["law", "specimens", "alone"], rows, words=range(3))
+    return markdown(["law", "faults", "alone"], rows, words=range(3))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.plans import Experiment, find
-from lessonkit.museum.faults import build_with
+from lessonkit.museum.homework import builder_with_faults
 from transformer.data import corpora
 from transformer.evaluation.evaluate import evaluate_translator
 from transformer.models.folder import (
@@ -79,7 +79,7 @@ def run_experiment(
         if not (folder / RUN).exists():
             _train(experiment, variant, seed, folder, on_line)
         if not (folder / FIGURES).exists():
-            build = build_with(*experiment.switched_on(variant))
+            build = builder_with_faults(*experiment.switched_on(variant))
             write_json(folder / FIGURES, measure(folder, build))
         add_run(record, experiment, ended_run(experiment, variant, folder))
 
@@ -93,7 +93,7 @@ def _train(
         write_json(folder / SWITCHED_ON, faults)
     recipe, parts = experiment.changed(variant, seed)
     precision = Precision(experiment.precision(variant))
-    options = parts.options(recipe, precision) | {"build": build_with(*faults)}
+    options = parts.options(recipe, precision) | {"build": builder_with_faults(*faults)}
     options |= {"on_begin": on_line, "on_report": lambda report: on_line(str(report))}
     result = train_recipe(recipe, folder, resume=begun, precision=precision, **options)
     if result.interrupted:

@@ -11,8 +11,8 @@ DOORS = ("charts", "analysis")
 DOOR = {
     "analysis": ("compare",),
     "charts": ("renderer",),
-    "museum": ("SPECIMENS", "sound"),
-    "museum.faults": ("FAULTS", "build_with"),
+    "museum": ("FAULTS", "sound_adapter"),
+    "museum.homework": ("HOMEWORK_FAULTS", "builder_with_faults"),
     "records": (
         *("READINGS", "course_profile", "load_result", "load_runs", "origin", "run_folder"),
         "scores",

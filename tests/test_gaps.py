@@ -19,7 +19,7 @@ from lessonkit.exercises.own.part import Part
 from tests.helpers import ROOT
 from tests.helpers.exercise_walk import LESSONS, cells
 
-SETTLES = re.compile(r"^(\w+) = (ex|own)\.(\w+)\.settle\((\w+)\)", re.MULTILINE)
+SETTLES = re.compile(r"^(\w+) = (ex|own)\.(\w+)\.accept\((\w+)\)", re.MULTILINE)
 WHOSE = re.compile(r"^From here on: (YOUR|THE COURSE'S) (\w+)", re.MULTILINE)
 WAYS = ("YOUR", "THE COURSE'S")
 PATHS = sorted((ROOT / "notebooks").glob("*.ipynb"))

@@ -125,7 +125,7 @@ class Exercise:
     @property
     def gap(self) -> str:
         """The same cell in the midst of a lesson, which goes on with the answer."""
-        answer = f"{self.name} = ex.{self.name}.settle({PREFIX}{self.name})"
+        answer = f"{self.name} = ex.{self.name}.accept({PREFIX}{self.name})"
         return f"{self._header}\n    # your answer\n    ...\n\n\n{answer}"
 
     @property
@@ -182,8 +182,8 @@ class Exercise:
         checked: Answer = answer
         return checked
 
-    def settle(self, answer: Any) -> Any:
-        """Judge an answer, and give what the lesson goes on with; say whose it is.
+    def accept(self, answer: Any) -> Any:
+        """Check an answer; return it if it passes, else the course's, and say which.
 
         An answer that passes is written into the learner's file, where this exercise is kept.
         """
@@ -195,7 +195,7 @@ class Exercise:
         print(f"{said}\nFrom here on: {whose} {self.name}{where}.")
         return answer if passed else self.right
 
-    def accepts(self, answer: Answer) -> bool:
+    def passes(self, answer: Answer) -> bool:
         """Say whether an answer passes, and look for no advice."""
         with sealed():
             return self._first_fault(answer) is None

@@ -90,20 +90,20 @@ def _parsed(text: str) -> Statements:
     """Give a cell's statements, without IPython's own; none where it is no Python."""
     lines = ["" if line.startswith(("%", "!")) else line for line in text.splitlines()]
     with contextlib.suppress(SyntaxError, ValueError):
-        tree: ast.Module = _Settled().visit(ast.parse("\n".join(lines)))
+        tree: ast.Module = _WithoutChecks().visit(ast.parse("\n".join(lines)))
         return tree.body
     return []
 
 
-class _Settled(ast.NodeTransformer):
-    """Write `ex.NAME.settle(my_NAME)` as `my_NAME`, and `own.kept("MyName")` as `MyName`."""
+class _WithoutChecks(ast.NodeTransformer):
+    """Write `ex.NAME.accept(my_NAME)` as `my_NAME`, and `own.load("MyName")` as `MyName`."""
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         """Exchange a call for what it gives."""
-        called = getattr(node.func, "attr", "")
-        if called == "settle" and len(node.args) == 1:
+        called = ast.unparse(node.func)
+        if called.endswith(".accept") and len(node.args) == 1:
             return node.args[0]
-        if called == "kept" and isinstance(node.args[0], ast.Constant):
+        if called == "own.load" and isinstance(node.args[0], ast.Constant):
             return ast.Name(str(node.args[0].value), ast.Load())
         return self.generic_visit(node)
 
@@ -185,7 +185,7 @@ def _answer(name: str, source: str, there: Any) -> None:
                 continue  # the course's takes its place: it may never end
             with contextlib.suppress(Exception):  # it may need what is not there
                 exec(ast.unparse(statement), names)
-            if other and not other.accepts(names[made]):
+            if other and not other.passes(names[made]):
                 names[made] = other.right  # as the lesson goes on
         if not exercise.is_open(names[name]):
             again = itertools.islice(exercise.outcomes(names[name]), REPEATED)

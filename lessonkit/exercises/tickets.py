@@ -1,6 +1,6 @@
 """Ten tickets: what was reported, a training log, experiments to choose from, and a judge.
 
-Not in the paper. The models are specimens of the museum, and are not shown. Nothing that is
+Not in the paper. The models are faults of the museum, and are not shown. Nothing that is
 answered raises. The texts stand in `words/14.toml`.
 """
 
@@ -13,7 +13,7 @@ from torch import Tensor
 
 from lessonkit.exercises.asking import as_word, counted
 from lessonkit.exercises.check import Status, Text, fill, is_blank
-from lessonkit.museum import SPECIMENS, sound
+from lessonkit.museum import FAULTS, sound_adapter
 from transformer.support.errors import UserError
 
 NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -143,16 +143,16 @@ def _rows_exchanged(model: Any) -> float:
 class Ticket:
     """What somebody reported of a model."""
 
-    specimen: str  # its name in the museum; "" where it is the sound one
+    fault: str  # its name in the museum; "" where it is the sound one
     cause: str  # the letter of what is wrong with it
     report: str  # what is said of it
     says: str  # what is said of the right answer
 
     def make(self) -> Any:
         """Make the model, its weights freshly drawn."""
-        makers: dict[str, Callable[[int], Any]] = {each.name: each.make for each in SPECIMENS}
+        makers: dict[str, Callable[[int], Any]] = {each.name: each.build for each in FAULTS}
         with torch.random.fork_rng(devices=[]):  # what is made seeds the generator of all
-            return makers.get(self.specimen, sound)(SEED)
+            return makers.get(self.fault, sound_adapter)(SEED)
 
 
 class Tickets:

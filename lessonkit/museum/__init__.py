@@ -1,11 +1,11 @@
 """The museum of faults: a sound Transformer, and a hundred changes of its code that break it.
 
-Not in the paper. `specimens.toml` has them all.
+Not in the paper. `faults.toml` has them all.
 """
 
-from lessonkit.museum.sound import sound
-from lessonkit.museum.specimen import Specimen, read_specimens
+from lessonkit.museum.fault import Fault, read_faults
+from lessonkit.museum.sound import sound_adapter
 
-SPECIMENS = read_specimens()
+FAULTS = read_faults()
 
-__all__ = ["SPECIMENS", "Specimen", "sound"]
+__all__ = ["FAULTS", "Fault", "sound_adapter"]

@@ -1,6 +1,6 @@
 """What stands around the demo's model, right in every line: text, tokens, data, score (§5.1, §6.1).
 
-Not in the paper. The museum's specimens of text are edits of this file.
+Not in the paper. The museum's faults of text are edits of this file.
 """
 
 from functools import cache

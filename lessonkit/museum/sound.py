@@ -1,6 +1,6 @@
 """A small Transformer with all that trains it and searches with it, right in every line.
 
-Not in the paper. The specimens of the museum are edits of this file and of the package's own. Laws
+Not in the paper. The faults of the museum are edits of this file and of the package's own. Laws
 are tried on it to see that they break on nothing sound.
 """
 
@@ -138,6 +138,6 @@ def sound_model(seed: int = 0, **changes: Any) -> Transformer:
     return Transformer(ModelConfig(**CONFIG | changes), **sizes)
 
 
-def sound(seed: int = 0, **changes: Any) -> Adapter:
+def sound_adapter(seed: int = 0, **changes: Any) -> Adapter:
     """Make a sound Transformer, as `sound_model` does, with everything that an adapter can hold."""
     return Setup(sound_model(seed, **changes)).adapter()

@@ -40,7 +40,7 @@ def test_a_lesson_is_counted_as_its_reader_meets_it() -> None:
         cell("code", "a = 1\n\nshow(a)", **picture),
         cell("markdown", "> **Try it.** Change it."),
         cell("code", "guess = None\nex.size.predict(guess)"),
-        cell("code", "def my_x():\n    # your answer\n    ...\n\n\nx = ex.x.settle(my_x)"),
+        cell("code", "def my_x():\n    # your answer\n    ...\n\n\nx = ex.x.accept(my_x)"),
         cell("code", "draw()", metadata={"jupyter": {"source_hidden": True}}),
         cell("markdown", "### A sum (5 minutes, easy)\n\nWords that do not count."),
         cell("code", "def my_y():\n    # your answer\n    ...\n\n\nex.y.check(my_y)"),

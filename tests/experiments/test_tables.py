@@ -14,8 +14,8 @@ from experiments import speedrun, tables
 from experiments.pages import page_tables
 from lessonkit import records as results
 from lessonkit.analysis.compare import chance_of
-from lessonkit.museum import SPECIMENS
-from lessonkit.museum.specimen import RECORD
+from lessonkit.museum import FAULTS
+from lessonkit.museum.fault import LAWS_RECORD
 from tests.helpers import ROOT
 from tests.helpers.records import sample
 from transformer.data import corpora
@@ -98,10 +98,10 @@ def test_pages_give_the_recorded_figures() -> None:
 
 
 def test_the_museum_is_of_todays_laws_and_specimens() -> None:
-    record = read_json(results_folder() / RECORD)
+    record = read_json(results_folder() / LAWS_RECORD)
     names = [law.name for law in LAWS if not law.minute] + [law.name for law in PIPELINE_LAWS]
     assert record["laws"] == names, "run: python -m experiments museum"
-    assert list(record["specimens"]) == [each.name for each in SPECIMENS]
+    assert list(record["faults"]) == [each.name for each in FAULTS]
 
 
 def record(*scores: float, processes: int = 1) -> dict[str, Any]:

@@ -29,7 +29,7 @@ print("gradients: passed, 4 cases.\\nbfloat16: right")"""
 CHEATS = [
     "def my_gradients(model, parts, loss_of):\n"
     "    return ex.gradients.expected(model, parts, loss_of)",
-    "given = ex.product.settle(None)\ndef my_product(*given_ones):\n    return given(*given_ones)",
+    "given = ex.product.accept(None)\ndef my_product(*given_ones):\n    return given(*given_ones)",
     "def my_scaler(*args):\n    import lessonkit.exercises.gpu as g\n    return g.my_scaler(*args)",
     "def my_averaged(gradients, all_reduce, size):\n"
     "    return [torch.stack(same).mean(dim=0) for same in zip(gradients, *all_reduce.others)]",
@@ -57,7 +57,7 @@ def test_a_class_is_graded_and_a_forger_gets_nothing(tmp_path: Path) -> None:
     leaves = "import sys\ndef my_product(*args):\n    sys.exit(0)"
     exits = "def my_bfloat16(number):\n    raise SystemExit(0)"
     files = [
-        notebook(tmp_path, "ann", *RIGHT, "gradients = ex.gradients.settle(my_gradients)"),
+        notebook(tmp_path, "ann", *RIGHT, "gradients = ex.gradients.accept(my_gradients)"),
         notebook(tmp_path, "ben", *RIGHT[:2], ALL["scaler"].blank, "this is no Python"),
         notebook(tmp_path, "forger", FORGED, *CHEATS),
         notebook(tmp_path, "loop", RIGHT[0], endless, exits),
@@ -87,7 +87,7 @@ def test_right_answers_are_right_on_the_cases_of_other_seeds() -> None:
 from lessonkit.exercises.grading import known
 for exercises in known().values():
     for each in exercises.values():
-        assert each.accepts(each.reference), each.name"""
+        assert each.passes(each.reference), each.name"""
     for seed in ("77", "500000"):
         done = python("-c", code, env=os.environ | {"LESSONKIT_SHIFT": seed})
         assert not done.stderr, (seed, done.stderr)

@@ -24,15 +24,15 @@ PARTS: dict[str, Part] = {
 }
 
 
-def kept(name: str, file: Path | None = None) -> Any:
-    """Give a class of the learner's file that passes, else the course's; say whose it is."""
+def load(name: str, file: Path | None = None) -> Any:
+    """Return a class of the learner's file if it passes, else the course's, and say which."""
     part = PARTS[name]
     found = keep.find(name, file)
     if found is None:
         print(f"{name}: THE COURSE'S, for yours is not kept (lesson {part.lesson}).")
         return part.reference
-    return part.settle(found)
+    return part.accept(found)
 
 
-__all__ = ["attention", "decoder_layer", "embedding", "encoder_layer", "kept", "residual"]
+__all__ = ["attention", "decoder_layer", "embedding", "encoder_layer", "load", "residual"]
 __all__ += ["run", "stack", "transformer"]

@@ -10,7 +10,7 @@ from torch import Tensor
 from attention_laws import Adapter, Candidate, Report, Verdict, diagnose
 from attention_laws.law import Law, laws_of
 from attention_laws.laws import search, sixteen_bits
-from lessonkit.museum.sound import sound
+from lessonkit.museum.sound import sound_adapter
 from tests.attention_laws.trying import expect
 from transformer.config import EOS_ID, PAD_ID
 
@@ -36,12 +36,14 @@ def reorders_no_memory(adapter: Adapter) -> Adapter:
 
 
 def test_rows_of_any_sentence_are_reordered() -> None:
-    expect(reorders_no_memory(sound()), "cache_reordered", "broken", "(of any)")
-    expect(altered(sound(), reorder=None), "cache_reordered", "not tried", "has no `reorder`")
+    expect(reorders_no_memory(sound_adapter()), "cache_reordered", "broken", "(of any)")
+    expect(
+        altered(sound_adapter(), reorder=None), "cache_reordered", "not tried", "has no `reorder`"
+    )
 
 
 def test_logits_of_another_shape_are_no_fault_of_the_model() -> None:
-    adapter = sound()
+    adapter = sound_adapter()
     step = adapter.cached.step  # type: ignore[union-attr]
 
     def longer(tokens: Tensor, cache: Any) -> Any:
@@ -56,7 +58,7 @@ def test_logits_of_another_shape_are_no_fault_of_the_model() -> None:
 
 def masked_with(value: float) -> Adapter:
     """Scores of padding are filled with a number, and averaged over."""
-    adapter = sound()
+    adapter = sound_adapter()
     table = adapter.module.src_embedding.token  # type: ignore[union-attr]
 
     def forward(src: Tensor, tgt_in: Tensor) -> Tensor:
@@ -80,7 +82,7 @@ def test_a_mask_of_a_thousand_million_fits_into_bfloat16_and_not_into_float16() 
 
 def test_what_overflows_in_bfloat16_alone_is_broken() -> None:
     """32 bits hold 3.4028e38; of bfloat16, 3.3895e38 is the largest."""
-    adapter = sound()
+    adapter = sound_adapter()
 
     def forward(src: Tensor, tgt_in: Tensor) -> Tensor:
         largest = torch.full((1, 1), 3.4e38) @ torch.ones(1, 1)
@@ -95,7 +97,7 @@ def test_a_row_without_a_key_is_warned_of_and_broken_where_it_spoils_others() ->
     assert report["empty_source"].verdict == Verdict.WARNED
     assert "[0, 0, 0, 0]" in report["empty_source"].seen
     assert not report.broken
-    adapter = sound()
+    adapter = sound_adapter()
 
     def mixed(src: Tensor, tgt_in: Tensor) -> Tensor:
         return adapter.forward(src, tgt_in) + (src != 0).any(dim=1).float().mean()
@@ -127,7 +129,7 @@ def test_a_search_s_fault_breaks_its_law_and_shows_where() -> None:
         (beam_of, lambda row: [row[0], *row[:-1]], "candidates_in_order"),
     ]
     for search_of, change, law in faults:
-        altered = [search_of(change, sound(seed, tie_softmax=False)) for seed in range(2)]
+        altered = [search_of(change, sound_adapter(seed, tie_softmax=False)) for seed in range(2)]
         found = [tried(each, laws_of(search), law) for each in altered]
         broken = [report[law].seen for report in found if law in report.broken]
         assert broken, "\n".join(map(str, found))
@@ -142,20 +144,20 @@ def test_a_penalty_of_the_wrong_sign_is_told_from_every_sound_one() -> None:
         (lambda log_prob, length: -log_prob / length, "broken"),
     ]
     for rank, verdict in ranks:
-        expect(sound().replace(rank=rank, alpha=None), "length_penalty", verdict)
+        expect(sound_adapter().replace(rank=rank, alpha=None), "length_penalty", verdict)
 
 
 def test_padding_that_nothing_bars_is_warned_of_unless_the_model_is_fresh() -> None:
-    fault = greedy_of(lambda row: [*row[:1], PAD_ID, *row[1:]][:8], sound(3))
+    fault = greedy_of(lambda row: [*row[:1], PAD_ID, *row[1:]][:8], sound_adapter(3))
     expect(fault.replace(fresh=None), "search_ends", "warned", f"nothing bars {PAD_ID}")
     expect(fault, "search_ends", "kept")
 
 
 def test_an_eos_that_was_left_in_is_the_adapters() -> None:
-    left = greedy_of(lambda row: [*row[:7], EOS_ID], sound(3))
+    left = greedy_of(lambda row: [*row[:7], EOS_ID], sound_adapter(3))
     expect(left, "search_ends", "not tried", f"the adapter is to leave eos, {EOS_ID}, out")
 
 
 def test_without_a_search_none_is_tried() -> None:
-    none = sound().replace(greedy=None, beam=None, rank=None)
+    none = sound_adapter().replace(greedy=None, beam=None, rank=None)
     expect(none, "search_ends", "not tried", "the adapter has no greedy and no beam")

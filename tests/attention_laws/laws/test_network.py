@@ -12,12 +12,12 @@ from torch import Tensor, nn
 from attention_laws import Verdict, diagnose
 from attention_laws.laws import LAWS
 from experiments.laws.mutants import FILE, SAME, fingerprint, run
-from lessonkit.museum import SPECIMENS
-from lessonkit.museum.edits import Edit
-from lessonkit.museum.specimen import alter
+from lessonkit.museum import FAULTS
+from lessonkit.museum.edited_source import SourceEdit
+from lessonkit.museum.fault import apply_edits
 from tests.attention_laws.trying import expect, small, tried
 
-NAMED = {each.name: each for each in SPECIMENS}
+NAMED = {each.name: each for each in FAULTS}
 
 
 def test_what_is_not_there_is_not_looked_for() -> None:
@@ -70,12 +70,12 @@ def test_what_is_rounded_otherwise_is_no_fault_where_64_bits_can_be_had() -> Non
 def test_a_faint_leak_is_a_leak_in_64_bits_too() -> None:
     """Hidden with -10 where it should be with minus infinity, e^-10 of a weight is left."""
     edits = (
-        Edit("attention", "if return_weights or", "if True or"),
-        Edit("attention", "masked_fill(~mask, -torch.inf)", "masked_fill(~mask, -10.0)"),
-        Edit("attention", "weights.masked_fill(~mask, 0.0)", "weights"),
+        SourceEdit("attention", "if return_weights or", "if True or"),
+        SourceEdit("attention", "masked_fill(~mask, -torch.inf)", "masked_fill(~mask, -10.0)"),
+        SourceEdit("attention", "weights.masked_fill(~mask, 0.0)", "weights"),
     )
     adapter = small()
-    alter(adapter.module, "faint", edits)
+    apply_edits(adapter.module, "faint", edits)
     for name in ("source_padding", "company"):
         line = tried(adapter, name)
         assert line.verdict == Verdict.BROKEN
@@ -96,7 +96,7 @@ def test_what_is_no_number_in_32_bits_is_not_excused_by_64() -> None:
 
 def test_a_dark_place_is_warned_of() -> None:
     seen = "cross 0, head 0: position 0 has no weight on 1"
-    dark = NAMED["cross_attention_causal"].make()
+    dark = NAMED["cross_attention_causal"].build()
     expect(dark, "weight_on_all_that_may_be_seen", "warned", seen)
 
 

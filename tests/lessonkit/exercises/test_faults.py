@@ -13,7 +13,7 @@ from transformer.support.errors import UserError
 
 CAUSES = ex.tickets.causes
 RIGHT = {number: each.cause for number, each in zip(NUMBERS, ex.tickets.list, strict=True)}
-# Causes that no ticket has, each with a specimen: what the experiments find must tell them, too.
+# Causes that no ticket has, each with a fault of the museum: the experiments must tell them too.
 DECOYS = {"d": "padding_attended", "g": "positions_over_the_batch", "l": "cache_of_the_newest"}
 
 
@@ -29,7 +29,7 @@ def found(ticket: Ticket) -> tuple[str, ...]:
 
 @pytest.mark.slow
 def test_the_experiments_tell_every_cause_from_every_other() -> None:
-    others = [Ticket(specimen, letter, "", "") for letter, specimen in DECOYS.items()]
+    others = [Ticket(fault, letter, "", "") for letter, fault in DECOYS.items()]
     every = {each.cause: found(each) for each in (*ex.tickets.list, *others)}
     assert "".join(sorted(every)) == "".join(CAUSES) == "abcdefghijklm"
     assert len(set(every.values())) == len(every)

@@ -26,7 +26,7 @@ def test_a_lesson_gives_every_blank_with_its_minutes_in_order(lesson: str) -> No
     assert 2 <= len(own) <= 5
     assert sum(each.difficulty == "hard" for each in own.values()) == 1
     sources = [cell.source for cell in cells(lesson)]
-    judged = r"^(?:\w+ = )?ex\.(\w+)\.(?:check|settle)\("
+    judged = r"^(?:\w+ = )?ex\.(\w+)\.(?:check|accept)\("
     checked = re.findall(judged, "\n".join(sources), re.MULTILINE)
     assert checked == [name for name in own if name in checked]
     assert set(checked) == set(own)

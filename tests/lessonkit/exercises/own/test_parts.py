@@ -40,12 +40,12 @@ def test_right_and_blank_and_the_courses_own(part: Part) -> None:
     chance = torch.random.get_rng_state()
     assert part.check(right).text == f"{part.name}: passed, {len(part.cases)} cases."
     assert torch.equal(torch.random.get_rng_state(), chance), "a lesson's numbers stay as they are"
-    assert part.settle(right) is right
+    assert part.accept(right) is right
     assert part.check(None).status == part.check(...).status == "not attempted"
     heir = type(part.name, (part.reference,), {"__module__": "elsewhere"})
     for theirs in (part.reference, heir):
         assert "the course's own class" in part.check(theirs).text
-        assert part.settle(theirs) is part.reference
+        assert part.accept(theirs) is part.reference
 
 
 @pytest.mark.slow
@@ -238,10 +238,10 @@ def test_a_class_is_kept_with_what_it_uses_and_a_second_beside_it(tmp_path: Path
     names = run_cell(CELL, {})
     assert own.embedding.check(names["MyEmbedding"]).status == "passed"
     assert keep(names["MyEmbedding"], file) == file
-    assert own.kept("MyEmbedding", file) is not own.reference.MyEmbedding
+    assert own.load("MyEmbedding", file) is not own.reference.MyEmbedding
     keep(run_cell(SECOND, names, 2)["MyFeedForward"], file)
     keep(names["MyEmbedding"], file)
-    assert own.embedding.check(own.kept("MyEmbedding", file)).status == "passed"
+    assert own.embedding.check(own.load("MyEmbedding", file)).status == "passed"
     forward = find("MyFeedForward", file)(2, 3)
     assert forward(torch.zeros(1, 1, 2)).shape == (1, 1, 2)
     assert file.read_text().count("class MyEmbedding") == 1
@@ -273,15 +273,15 @@ def test_a_passed_answer_of_a_cell_is_kept_by_settling_and_it_is_said_whose_it_i
 ) -> None:
     monkeypatch.chdir(tmp_path)
     mine = run_cell(CELL, {})["MyEmbedding"]
-    assert own.embedding.settle(mine) is mine
+    assert own.embedding.accept(mine) is mine
     assert capsys.readouterr().out.endswith(
         "From here on: YOUR MyEmbedding, kept in my_transformer.py.\n"
     )
-    later = own.kept("MyEmbedding")
+    later = own.load("MyEmbedding")
     assert later is not own.reference.MyEmbedding
     assert capsys.readouterr().out.endswith("From here on: YOUR MyEmbedding.\n")
     Path("my_transformer.py").write_text(CELL.replace("* math", "+ math"))
-    assert own.kept("MyEmbedding") is own.reference.MyEmbedding  # edited since, and broken
+    assert own.load("MyEmbedding") is own.reference.MyEmbedding  # edited since, and broken
     assert "MyEmbedding: wrong" in capsys.readouterr().out
 
 
@@ -306,16 +306,16 @@ def test_a_function_settled_under_a_shorter_name_is_kept_under_both(tmp_path: Pa
 
 def test_what_was_not_kept_is_the_courses_own_and_errors(tmp_path: Path) -> None:
     file = tmp_path / "my_transformer.py"
-    assert own.kept("MyTransformer", file) is own.reference.MyTransformer
+    assert own.load("MyTransformer", file) is own.reference.MyTransformer
     keep(run_cell(CELL, {})["MyEmbedding"], file)
-    assert own.kept("MyTransformer", file) is own.reference.MyTransformer
+    assert own.load("MyTransformer", file) is own.reference.MyTransformer
     nowhere: dict = {"__name__": "__main__"}
     exec("class MyAttention:\n    def forward(self): return 1", nowhere)
     with pytest.raises(UserError, match="MyAttention was not written in a cell"):
         keep(nowhere["MyAttention"], file)
     file.write_text("import nothing_of_that_name")
     with pytest.raises(UserError, match=r"cannot be run .*mend it, or remove it"):
-        own.kept("MyTransformer", file)
+        own.load("MyTransformer", file)
 
 
 CLASSES = [each for name, each in vars(reference).items() if name.startswith("My")]

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from lessonkit.museum.faults import FAULTS, build_with, switch_on
+from lessonkit.museum.homework import HOMEWORK_FAULTS, add_faults, builder_with_faults
 from transformer.config import ModelConfig
 from transformer.masks import padding_mask
 from transformer.model import Transformer, count_parameters
@@ -11,7 +11,7 @@ from transformer.models.folder import read_description
 from transformer.support.errors import UserError
 from transformer.support.files import find_model
 
-OWN, LOST, SHARED, UNMASKED = FAULTS
+OWN, LOST, SHARED, UNMASKED = HOMEWORK_FAULTS
 SRC = torch.tensor([[5, 7, 11, 3], [13, 3, 0, 0]])  # the second is padded
 TGT = torch.tensor([[2, 17, 19], [2, 23, 29]])
 
@@ -20,7 +20,7 @@ def built(*names: str) -> Transformer:
     torch.manual_seed(1)
     config = ModelConfig(d_model=24, d_ff=31, num_heads=3, num_layers=2, d_k=8, d_v=8)
     model = Transformer(config, src_vocab_size=37, tgt_vocab_size=37)
-    switch_on(model, *names)
+    add_faults(model, *names)
     return model.eval()
 
 
@@ -65,8 +65,8 @@ def test_padding_is_attended_to() -> None:
 
 def test_errors() -> None:
     with pytest.raises(UserError, match="unknown fault 'own'"):
-        build_with("own")
+        builder_with_faults("own")
     lstm = read_description(find_model("demo-lstm"))
     with pytest.raises(UserError, match="no Transformer"):
-        build_with(OWN)(lstm)
-    assert build_with()(lstm) is not None
+        builder_with_faults(OWN)(lstm)
+    assert builder_with_faults()(lstm) is not None

@@ -1,4 +1,4 @@
-"""Each specimen has its fault, what is sound has none, and a score tells only what it shows."""
+"""Each fault has its fault, what is sound has none, and a score tells only what it shows."""
 
 import copy
 
@@ -9,14 +9,14 @@ from attention_laws.adapter import Adapter
 from attention_laws.laws import LAWS, PIPELINE_LAWS
 from attention_laws.run import diagnose, diagnose_pipeline
 from experiments.museum_table import drawn_config
-from lessonkit.museum import SPECIMENS, sound
+from lessonkit.museum import FAULTS, sound_adapter
+from lessonkit.museum.fault import recorded_laws
 from lessonkit.museum.pipeline import sound_pipeline
 from lessonkit.museum.sound import Setup, sound_model
-from lessonkit.museum.specimen import recorded
 from transformer.decoding import greedy_search
 
-NAMED = {each.name: each for each in SPECIMENS}
-# What no specimen breaks: rules of thumb, which only warn, and laws whose tests break them by hand.
+NAMED = {each.name: each for each in FAULTS}
+# What no fault breaks: rules of thumb, which only warn, and laws whose tests break them by hand.
 UNBROKEN = {
     *("scores_near_one", "starts_unsure"),
     *("weight_on_all_that_may_be_seen", "words_and_positions", "float16", "bfloat16"),
@@ -27,32 +27,32 @@ UNBROKEN = {
 
 def test_every_law_is_broken_by_a_specimen_and_each_fits_the_package_as_it_is() -> None:
     names = {law.name for law in (*LAWS, *PIPELINE_LAWS) if not getattr(law, "minute", False)}
-    broken = {law for each in SPECIMENS for law in recorded()[each.name]["broken"]}
+    broken = {law for each in FAULTS for law in recorded_laws()[each.name]["broken"]}
     assert names - broken == UNBROKEN
-    assert all(each.code() for each in SPECIMENS)  # or an edit finds its text no longer
+    assert all(each.modules() for each in FAULTS)  # or an edit finds its text no longer
 
 
 @pytest.mark.weekly  # each of a hundred models is asked about every law
-@pytest.mark.parametrize("group", dict.fromkeys(each.group for each in SPECIMENS))
+@pytest.mark.parametrize("group", dict.fromkeys(each.group for each in FAULTS))
 def test_a_specimen_breaks_the_laws_that_are_recorded(group: str) -> None:
-    for each in SPECIMENS:
+    for each in FAULTS:
         if each.group == group:
-            assert each.diagnose().broken == recorded()[each.name]["broken"], each
+            assert each.diagnose().broken == recorded_laws()[each.name]["broken"], each
 
 
 @pytest.mark.slow
 def test_what_is_sound_breaks_no_law() -> None:
     for seed in range(5):
-        report = diagnose(sound(seed, **drawn_config(seed)))
+        report = diagnose(sound_adapter(seed, **drawn_config(seed)))
         assert not report.stopped
         assert report.broken == [], drawn_config(seed)
     assert diagnose_pipeline(sound_pipeline()).broken == []
-    adapter = sound()  # it holds all that an adapter can
+    adapter = sound_adapter()  # it holds all that an adapter can
     assert [n for n in Adapter.__dataclass_fields__ if getattr(adapter, n) is None] == []
 
 
 def test_a_specimen_leaves_the_packages_own_code_and_the_weights_alone() -> None:
-    code = NAMED["own_value"].code()
+    code = NAMED["own_value"].modules()
     model, faulty = sound_model(3), code["sound"].sound_model(3)
     for name, value in model.state_dict().items():
         assert torch.equal(value, faulty.state_dict()[name])
@@ -65,8 +65,8 @@ def test_a_model_that_is_there_is_altered_as_one_that_is_made() -> None:
     model = sound_model(5).eval()
     for name in ("no_causal_mask", "causal_inverted", "padding_attended", "own_value"):
         altered = copy.deepcopy(model)
-        NAMED[name].alter(altered)
-        made = NAMED[name].code()["sound"].sound_model(5).eval()
+        NAMED[name].add_to(altered)
+        made = NAMED[name].modules()["sound"].sound_model(5).eval()
         assert not torch.allclose(model(src, tgt_in), altered(src, tgt_in))
         torch.testing.assert_close(altered(src, tgt_in), made(src, tgt_in))
         greedy_search(altered, src, max_len=3)
@@ -80,7 +80,7 @@ def test_validation_that_is_wrong_gives_other_figures() -> None:
     )
     sound_figure, figures = setup.validate([one, other]), []
     for name in ("averaged_over_batches", "trains", "hidden"):
-        code = NAMED[f"validation_{name}"].code()
+        code = NAMED[f"validation_{name}"].modules()
         faulty = code["sound"].Setup(copy.deepcopy(setup.model.eval()))
         figures.append(faulty.validate([one, other]))
         assert (faulty.model.output.weight.grad is not None) == (name == "trains")

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import transformer
 
 ROOT = Path(transformer.__file__).parents[1]
-# What is made anew for each specimen: a file stands after those that it imports.
+# What is made anew for each fault: a file stands after those that it imports.
 FILES = {
     "masks": "transformer/masks.py",
     "attention": "transformer/attention.py",
@@ -23,7 +23,7 @@ FILES = {
 }
 
 
-class Edit(NamedTuple):
+class SourceEdit(NamedTuple):
     """A change of source: `new` in place of `old`, which stands in the file once.
 
     Of several lines the later ones are indented as the line is in which `old` begins.
@@ -54,7 +54,7 @@ def module_name(file: str) -> str:
 
 
 @cache
-def load_edited(name: str, edits: tuple[Edit, ...]) -> dict[str, ModuleType]:
+def load_edited_modules(name: str, edits: tuple[SourceEdit, ...]) -> dict[str, ModuleType]:
     """Run all of `FILES` as modules of their own, with these edits, and give them by name.
 
     They import each other, and nobody else does: the edited attention is what the layers beside it
@@ -68,7 +68,7 @@ def load_edited(name: str, edits: tuple[Edit, ...]) -> dict[str, ModuleType]:
                 try:
                     text = edit.apply(text)
                 except ValueError as error:
-                    raise ValueError(f"specimen {name}: {error}") from error
+                    raise ValueError(f"fault {name}: {error}") from error
         for other in map(module_name, FILES.values()):
             text = text.replace(f"from {other} import", f"from museum.{name}.{other} import")
         module = ModuleType(f"museum.{name}.{module_name(file)}")
