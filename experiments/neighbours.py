@@ -1,33 +1,40 @@
-"""Weights to begin with that look at places: a neighbour's, or the same one in the other sentence.
+"""Initial weights whose heads look at a position: a neighbour's, or the same one in the source.
 
 Not in the paper, whose heads have to find their neighbours from nothing. The sinusoids make it easy
-(§3.5): what a place adds, times lesson 03's matrix, is what the place k further on adds. So a head
-whose keys read the quickest waves, and whose queries read them turned, looks k places away.
+(§3.5): the encoding of a position, times one matrix, is the encoding of the position k further on.
+So a head whose keys read the fastest sinusoids, and whose queries read them shifted by k, looks k
+positions away.
 """
 
+import math
 from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
-from lessonkit.exercises.positions import my_shift
 from transformer.attention import MultiHeadAttention
 from transformer.config import Positions
 from transformer.layers import DecoderLayer, EncoderLayer
 from transformer.model import Transformer
 from transformer.support.errors import require
 
-WAVES, NEAR = 10, 1.3  # that self-attention begins with, and how much of each
-LIKE = 0.35  # what is left of cross-attention's queries and keys beside the waves
+NUM_SINUSOIDS = 10  # pairs of sine and cosine that self-attention begins with
+SELF_ATTENTION_WEIGHT = 1.3  # of each of them in queries and keys
+CROSS_ATTENTION_SCALE = 0.35  # what remains of drawn queries and keys beside the sinusoids
+ENCODER_OFFSETS = (-1, 1, -2, 2, -3, 3, -4, 4)  # positions, by head
+DECODER_OFFSETS = range(-1, -9, -1)
 
 
 @torch.no_grad()
 def begin_with_neighbours(model: Transformer) -> None:
-    """Let every head begin by looking at a place; only cross-attention adds anything yet.
+    """Make every head look at one position; of the sub-layers only cross-attention adds anything.
 
-    Self-attention looks at one neighbour a head: in the encoder the word before, the word after,
-    the second before, and so on; in the decoder only at what is before. Cross-attention goes by
-    places beside what it went by. A UserError where the positions are no sinusoids.
+    Self-attention looks at one neighbour a head: in the encoder the token before, the token after,
+    the second before, and so on; in the decoder only at earlier tokens. Cross-attention looks at
+    its own position in the source, beside what its drawn weights look for.
+
+    Raises:
+        UserError: The positions are not sinusoidal.
     """
     sinusoids = model.config.positions == Positions.SINUSOIDAL
     require(sinusoids, "neighbour_start turns sinusoids: set positions=sinusoidal")
@@ -36,31 +43,44 @@ def begin_with_neighbours(model: Transformer) -> None:
             layer.self_attention.output_projection.weight.zero_()
             layer.feed_forward.outer.weight.zero_()
         if isinstance(layer, EncoderLayer):
-            look_away(layer.self_attention, (-1, 1, -2, 2, -3, 3, -4, 4))
+            look_at_offsets(layer.self_attention, ENCODER_OFFSETS)
         elif isinstance(layer, DecoderLayer):
-            look_away(layer.self_attention, range(-1, -9, -1))
-            look_beside(layer.cross_attention)
+            look_at_offsets(layer.self_attention, DECODER_OFFSETS)
+            look_at_own_position(layer.cross_attention)
 
 
-def look_away(attention: MultiHeadAttention, places: Sequence[int]) -> None:
-    """Let each head look as many places further on as is said; heads beyond these stay drawn."""
-    queries, keys = _heads(attention)
-    waves = min(WAVES, keys.shape[1] // 2)
-    quickest = torch.eye(attention.d_model)[: 2 * waves]
-    for query, key, away in zip(queries, keys, places, strict=False):
-        turned = quickest @ my_shift(away, attention.d_model)
-        for weight, matrix in ((query, turned), (key, quickest)):
+def look_at_offsets(attention: MultiHeadAttention, offsets: Sequence[int]) -> None:
+    """Make each head look `offset` positions further on; heads without an offset stay drawn."""
+    queries, keys = _weights_by_head(attention)
+    rows = 2 * min(NUM_SINUSOIDS, keys.shape[1] // 2)
+    fastest = torch.eye(attention.d_model)[:rows]
+    for query, key, offset in zip(queries, keys, offsets, strict=False):
+        shifted = fastest @ shift_matrix(offset, attention.d_model)
+        for weight, matrix in ((query, shifted), (key, fastest)):
             weight.zero_()
-            weight[: 2 * waves] = NEAR * matrix
+            weight[:rows] = SELF_ATTENTION_WEIGHT * matrix
 
 
-def look_beside(attention: MultiHeadAttention) -> None:
-    """Let each head look where its own place is in the other sentence, and a little as before."""
-    for weights in _heads(attention):
-        weights.mul_(LIKE).add_(torch.eye(*weights.shape[1:]))
+def look_at_own_position(attention: MultiHeadAttention) -> None:
+    """Make each head look at its own position in the other sentence, and a little as before."""
+    for weights in _weights_by_head(attention):
+        weights.mul_(CROSS_ATTENTION_SCALE).add_(torch.eye(*weights.shape[1:]))
 
 
-def _heads(attention: MultiHeadAttention) -> list[Tensor]:
-    """Give views of the weights of queries and of keys, (num_heads, d_k, d_model)."""
-    parts = attention.query_projection, attention.key_projection
-    return [part.weight.unflatten(0, (attention.num_heads, -1)) for part in parts]
+def shift_matrix(offset: int, d_model: int) -> Tensor:
+    """Return the matrix that shifts a sinusoidal encoding, (d_model, d_model) (§3.5).
+
+    PE(pos) @ matrix.T is PE(pos + offset): each pair of sine and cosine turns by its own angle.
+    """
+    rotations = []
+    for i in range(d_model // 2):
+        angle = offset / 10_000 ** (2 * i / d_model)
+        cos, sin = math.cos(angle), math.sin(angle)
+        rotations.append(torch.tensor([[cos, sin], [-sin, cos]]))
+    return torch.block_diag(*rotations)
+
+
+def _weights_by_head(attention: MultiHeadAttention) -> list[Tensor]:
+    """Return views of the weights of queries and of keys, (num_heads, d_k, d_model)."""
+    projections = attention.query_projection, attention.key_projection
+    return [part.weight.unflatten(0, (attention.num_heads, -1)) for part in projections]

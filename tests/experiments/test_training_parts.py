@@ -11,8 +11,9 @@ from torch import nn
 
 from experiments import cooccurrence
 from experiments.muon import Muon, MuonAndAdam
-from experiments.neighbours import begin_with_neighbours
+from experiments.neighbours import begin_with_neighbours, shift_matrix
 from experiments.training_parts import FAST, FAST_PARTS, Parts, changed, find, linear_decay_rate
+from lessonkit.exercises.positions import my_shift
 from transformer.attention import MultiHeadAttention
 from transformer.config import BOS_ID, EOS_ID, ModelConfig, TrainingConfig
 from transformer.data.batches import Example, TokenBudgetBatches
@@ -195,6 +196,14 @@ def test_attention_begins_with_what_is_like_the_query() -> None:
     # Each place finds itself, and hands it on in the direction it had.
     cosines = torch.nn.functional.cosine_similarity(output[:, :, None], memory[:, None], dim=-1)
     assert cosines.argmax(dim=-1).tolist() == [list(range(7))]
+
+
+@pytest.mark.parametrize("offset", [-3, 0, 1, 5])
+def test_a_shift_leads_from_one_position_to_another(offset: int) -> None:
+    encoding = sinusoidal_positions(13, 10)
+    shifted = encoding[3:8] @ shift_matrix(offset, 10).T
+    torch.testing.assert_close(shifted, encoding[3 + offset : 8 + offset])
+    assert torch.equal(shift_matrix(offset, 10), my_shift(offset, 10))  # as lesson 03 answers
 
 
 def test_heads_begin_with_a_place() -> None:
