@@ -19,7 +19,8 @@ ROOMS: dict[str, set[str]] = {
     "lessonkit": {"transformer", "attention_laws", "engines"},
     "attention_course": {"transformer", "attention_laws", "engines", "lessonkit"},
 }
-ROOMS["experiments"] = {*ROOMS}
+ROOMS["data"] = {"transformer", "lessonkit"}  # the generator of the embedded corpus
+ROOMS["experiments"] = {*ROOMS} - {"data"}
 # `python -m transformer` is the command line, whose room is above; a translator has a fast search.
 DOORS = {"transformer.__main__", "transformer.models.translator"}
 NETWORK = ("masks", "attention", "embeddings", "layers", "model", "lstm")

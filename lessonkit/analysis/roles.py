@@ -3,7 +3,7 @@
 Not in the paper, whose Figures 3 to 5 show single heads on single sentences. The answer to a
 question is the share of a head's weight that lies on the words the question names, beside the
 share that would lie there if the weight were spread evenly. Which words of an English sentence
-belong together is read from its tree of phrases (see `experiments.grammar.parse`).
+belong together is read from its tree of phrases (see `data.corpus.generator.parse`).
 """
 
 from collections.abc import Iterable, Iterator, Sequence

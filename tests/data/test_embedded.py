@@ -1,14 +1,20 @@
-"""The embedded corpus: its file is read only if it is whole, its trees by hand."""
+"""The embedded corpus: read only if it is whole, its sentences by rules, its trees by hand."""
 
+import re
 import zlib
+from itertools import permutations
 from pathlib import Path
 
 import pytest
 
 from transformer.data import corpora
 from transformer.data.corpora import CORPORA, FILE, Embedded, embedded
+from transformer.data.parallel import aligned_tokens
 from transformer.support.files import corpus_folder
 
+LANGUAGES, split_of = ("en", "fr", "de"), embedded.sentences
+SIZES = {"train": 20_000, "validation": 500, "test": 1_000}
+SIZES |= {"test_combinations": 500, "test_long": 300}
 SENTENCES = [each for split in CORPORA["embedded"].splits for each in embedded.sentences(split)]
 
 
@@ -44,3 +50,66 @@ def test_trees_by_hand() -> None:
     assert {each.en: each.parse for each in SENTENCES if each.en in TREES} == TREES
     text = corpora.load("parses", "test", "en", "tree")
     assert list(text.tgt) == [each.parse for each in embedded.sentences("test")]
+
+
+# What no text of a language may hold, in any case of letters.
+NEVER = {
+    "en": [r"\ba [aeiou]|\ban [^aeiou]"],
+    "fr": [
+        r"\b(le|la|je|me|te|se|ne|de|que|ce|ma|ta|sa) (?!huit\b)[aeéêèiouhœ]",
+        r"\b(à|de) les?\b(?! [aeéiouhœ])|\bsi ils?\b",
+        r"\b[ljmtsndcqu]+'[bcdfgjklmnpqrstvwxz]",
+        r"\bdes (beaux|belles|vieux|vieilles|petite?s|grande?s)\b",
+        r"\b(beau|nouveau|vieux) (homme|arbre|ordinateur)\b",
+    ],
+    "de": [r"[^,d] (dass|weil|ob|während)\b", r", [,.?]"],
+}
+
+
+@pytest.mark.slow
+def test_every_sentence_is_well_formed_and_stands_once() -> None:
+    """No text twice in any language: so every translation is the only one."""
+    seen: dict[str, set[str]] = {lang: set() for lang in LANGUAGES}
+    for split, size in SIZES.items():
+        sentences = split_of(split)
+        assert len(sentences) == size
+        low, high = (17, 25) if split == "test_long" else (4, 16)
+        for each in sentences:
+            mark = "?" if "QUESTION" in each.shown else "."
+            for lang in LANGUAGES:
+                text = each.text(lang)
+                assert low <= len(text.split()) <= high, text
+                assert re.fullmatch(rf"[^\W\d_][^ ]*( [^ ]+)* \{mark}", text), text
+                assert text[0].isupper(), text
+                assert not re.search(r"\w[.,?]", text), text
+                assert not any(re.search(never, text, re.I) for never in NEVER[lang]), text
+                assert text not in seen[lang]
+                seen[lang].add(text)
+            denied = len(re.findall(r"\bn(?:e |')", each.fr, re.I))
+            assert denied == each.fr.split().count("pas"), each.fr
+            assert bool(denied) == ("NEGATION" in each.shown), each.fr
+
+
+def test_pairs_in_all_directions() -> None:
+    for src_lang, tgt_lang in permutations(LANGUAGES, 2):
+        text = embedded.pairs("test", src_lang, tgt_lang)
+        back = embedded.pairs("test", tgt_lang, src_lang)
+        assert len(text) == 1000
+        assert text.src == back.tgt
+        assert text.alignments is not None
+        assert back.alignments is not None
+        unlinked = {",", "est-ce", "que"} if {src_lang, tgt_lang} == {"fr", "de"} else {","}
+        for src, tgt, links, reverse in zip(
+            text.src, text.tgt, text.alignments, back.alignments, strict=True
+        ):
+            words, others = aligned_tokens(src), aligned_tokens(tgt)
+            assert all(a in range(len(words)) and b in range(len(others)) for a, b in links)
+            assert {(b, a) for a, b in links} == reverse
+            alone = {word.lower() for i, word in enumerate(words) if i not in {a for a, _ in links}}
+            assert alone <= unlinked, src
+
+
+def test_the_learner_meets_every_word_of_the_hard_tests_in_training() -> None:
+    known = {word for each in split_of("train") for word in each.en.split()}
+    hard = (*split_of("test_combinations"), *split_of("test_long"))
+    assert {word for each in hard for word in each.en.split()} <= known

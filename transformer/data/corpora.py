@@ -186,7 +186,7 @@ class Sentence(NamedTuple):
     en_de: str
     fr_de: str
     shown: str  # of grammar, names of `data/corpus/phenomena.tsv`: "NEGATION PAST"
-    parse: str  # the tree of its English phrases, as `experiments.grammar.parse` writes it
+    parse: str  # the tree of its English phrases, as `data.corpus.generator.parse` writes it
 
     def text(self, lang: str) -> str:
         """Give its text in one of the languages."""
@@ -205,7 +205,7 @@ class Embedded:
 
     @cached_property
     def splits(self) -> dict[str, list[Sentence]]:
-        """All of it, read from the file that `experiments.grammar.build` writes."""
+        """All of it, read from the file that `data.corpus.generator.build` writes."""
         splits: dict[str, list[Sentence]] = {}
         for line in _gzip_lines(corpus_folder() / FILE):
             split, *columns = line.split("\t")

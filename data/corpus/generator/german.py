@@ -2,9 +2,9 @@
 
 from functools import cache
 
-from experiments.grammar import say
-from experiments.grammar.say import FORMS, Word, word
-from experiments.grammar.tree import TO_BE, Clause, Key, Phrase, Tree
+from data.corpus.generator import realization
+from data.corpus.generator.realization import FORMS, Word, word
+from data.corpus.generator.tree import TO_BE, Clause, Key, Phrase, Tree
 from lessonkit.analysis.articles import corpus_table
 
 DE = FORMS["de"]
@@ -15,17 +15,21 @@ def german(tree: Tree) -> list[Word]:
     words: list[Word] = []
     if tree.leading is not None:
         lead = tree.leading
-        words += [word("während", lead.key + Key.RELATIVE), *clause(lead, "final"), say.comma(lead)]
+        words += [
+            word("während", lead.key + Key.RELATIVE),
+            *clause(lead, "final"),
+            realization.comma(lead),
+        ]
     first = tree.leading is not None or tree.main.ask == "yes_no"
     words += clause(tree.main, "first" if first else "second")
     for conjunction, linked in tree.links:
         *before, last = conjunction.split()
         key = linked.key + Key.RELATIVE
         if not before and last != "and":
-            words.append(say.comma(linked))
-        words += say.function_words(conjunction, "de", key)
+            words.append(realization.comma(linked))
+        words += realization.function_words(conjunction, "de", key)
         words += clause(linked, "second" if last in ("and", "but") else "final")
-    words.append(say.mark(tree))
+    words.append(realization.mark(tree))
     return [
         each
         for each, after in zip(words, [*words[1:], word("")], strict=True)
@@ -56,7 +60,7 @@ def noun_phrase(phrase: Phrase, case: str, negated: bool = False, *extra: int) -
     determiner, endings = _determiner(phrase, case, negated)
     words = [word(determiner, key + Key.DET)] if determiner else []
     if phrase.count:
-        words += say.function_words(str(phrase.count), "de", key + Key.COUNT)
+        words += realization.function_words(str(phrase.count), "de", key + Key.COUNT)
     for index, adjective in enumerate(phrase.adjectives):
         text = adjective.de_stem + _ending(endings, case, phrase)
         words.append(word(text, key + Key.ADJECTIVE + index))
@@ -145,8 +149,8 @@ def clause(each: Clause, order: str) -> list[Word]:
         if rest and rest[-1].text == each.verb.de_particle:
             verbs = [Word(rest[-1].text + finite.text, finite.keys)]
         return [*around, *middle, *verbs, *after]
-    front = say.asking(each, "de")
-    front += say.time(each, "de", front=True) + _places(each, front=True)
+    front = realization.asking(each, "de")
+    front += realization.time(each, "de", front=True) + _places(each, front=True)
     opening = [*subject, finite, *light]
     if front or order == "first":
         opening = [*front, finite, *around]
@@ -173,11 +177,16 @@ def _middle(each: Clause) -> tuple[list[Word], list[Word]]:
     if each.recipient is not None:
         said = noun_phrase(each.recipient, "dative", False, each.recipient.key + Key.PREP)
         light, recipient = (light + said, []) if each.recipient.pronoun else (light, said)
-    objects = [*say.time(each, "de"), *recipient, *definite]
+    objects = [*realization.time(each, "de"), *recipient, *definite]
     if each.negated and late and "kein" in late[0].text:
         late[0] = word(late[0].text, *late[0].keys, key + Key.NOT)
     elif each.negated:
-        objects = [*recipient, *definite, *say.time(each, "de"), word("nicht", key + Key.NOT)]
+        objects = [
+            *recipient,
+            *definite,
+            *realization.time(each, "de"),
+            word("nicht", key + Key.NOT),
+        ]
     place = _places(each)
     last = [*late, *place] if verb.direction else [*place, *late]
     predicate = [word(each.predicate.de, key + Key.VERB)] if each.predicate is not None else []
@@ -201,6 +210,6 @@ def _placed(each: Clause) -> tuple[list[Word], list[Word], list[Word]]:
 def _places(each: Clause, front: bool = False) -> list[Word]:
     """Say where, in the dative, or where to, mostly in the accusative."""
     case = each.place.de_to_case if each.place and each.verb.direction else "dative"
-    words = say.place(each, "de", _endings()["definite", case], front)
+    words = realization.place(each, "de", _endings()["definite", case], front)
     merged = DE["merged"].get(" ".join(each.text for each in words[:2]))
     return [Word(merged, words[0].keys | words[1].keys), *words[2:]] if merged else words

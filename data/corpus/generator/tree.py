@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import count
 
-from experiments.grammar.lexicon import Adjective, Modal, Noun, Place, Time, Verb
+from data.corpus.generator.lexicon import Adjective, Modal, Noun, Place, Time, Verb
 
 _keys = count(0, 32)
 NO_NOUN = Noun()  # of pronouns and joined phrases

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from functools import partial
 
-from experiments.grammar.phrases import plain, refer
-from experiments.grammar.sentences import SentenceSampler
-from experiments.grammar.tree import TO_BE, Clause, Phrase, Tree
+from data.corpus.generator.phrases import plain, refer
+from data.corpus.generator.sentences import SentenceSampler
+from data.corpus.generator.tree import TO_BE, Clause, Phrase, Tree
 
 MOODS = {"happy", "sad", "tired", "sick"}
 

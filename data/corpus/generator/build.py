@@ -1,7 +1,7 @@
-"""Draws the sentences of the embedded corpus from its word lists, and writes them to a file.
+"""Draw the sentences of the embedded corpus from its word lists, and write them to a file.
 
-Not in the paper. `python -m experiments corpus` writes `data/corpus/sentences.tsv.gz` again:
-do so after a change of the word lists or of the grammar. Drawing takes some 5 s, reading 0.3 s.
+Not in the paper. `python -m data.corpus.generator` writes `data/corpus/sentences.tsv.gz` again: run
+it after a change of the word lists or the grammar. Drawing takes about 5 s, reading 0.3 s.
 """
 
 import gzip
@@ -12,14 +12,14 @@ from pathlib import Path
 from random import Random
 from zlib import crc32
 
-from experiments.grammar.english import english
-from experiments.grammar.french import french
-from experiments.grammar.german import german
-from experiments.grammar.lexicon import lexicon
-from experiments.grammar.parse import parse
-from experiments.grammar.periods import PeriodSampler
-from experiments.grammar.say import Word
-from experiments.grammar.tree import NO_NOUN, Clause, Phrase, Tree
+from data.corpus.generator.english import english
+from data.corpus.generator.french import french
+from data.corpus.generator.german import german
+from data.corpus.generator.lexicon import lexicon
+from data.corpus.generator.parse import parse
+from data.corpus.generator.periods import PeriodSampler
+from data.corpus.generator.realization import Word
+from data.corpus.generator.tree import NO_NOUN, Clause, Phrase, Tree
 from transformer.data.corpora import CORPORA, Sentence
 from transformer.support.files import write_atomically
 

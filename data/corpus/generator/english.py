@@ -1,15 +1,15 @@
 """English for the trees of the embedded corpus: word order, verb forms, determiners."""
 
-from experiments.grammar import say
-from experiments.grammar.say import FORMS, Word, split_words, word
-from experiments.grammar.tree import TO_BE, Clause, Key, Phrase, Tree
+from data.corpus.generator import realization
+from data.corpus.generator.realization import FORMS, Word, split_words, word
+from data.corpus.generator.tree import TO_BE, Clause, Key, Phrase, Tree
 
 EN, THE = FORMS["en"], {"m": "the"}
 
 
 def english(tree: Tree) -> list[Word]:
     """Say a sentence in English; the first letter is as inside a sentence."""
-    words = say.clauses(tree, "en", clause)
+    words = realization.clauses(tree, "en", clause)
     following = [*words[1:], words[-1]]
     return [
         Word("an", each.keys) if each.text == "a" and after.text[0] in "aeiou" else each
@@ -29,7 +29,7 @@ def noun_phrase(phrase: Phrase, subject: bool = False) -> list[Word]:
     determiner = _determiner(phrase)
     words = [word(determiner, key + Key.DET)] if determiner else []
     if phrase.count:
-        words += say.function_words(str(phrase.count), "en", key + Key.COUNT)
+        words += realization.function_words(str(phrase.count), "en", key + Key.COUNT)
     for index, adjective in enumerate(phrase.adjectives):
         words.append(word(adjective.en, key + Key.ADJECTIVE + index))
     bare = () if determiner or phrase.count else (key + Key.DET,)
@@ -105,9 +105,11 @@ def clause(each: Clause) -> list[Word]:
     if each.negated and not each.ask and auxiliary[0].text == "can":
         auxiliary = [Word("cannot", auxiliary[0].keys | negation[0].keys)]
         negation = []
-    front = say.time(each, "en", front=True) + say.place(each, "en", THE, front=True)
-    front += [say.comma(each)] if front else []
-    words = say.asking(each, "en") + front
+    front = realization.time(each, "en", front=True) + realization.place(
+        each, "en", THE, front=True
+    )
+    front += [realization.comma(each)] if front else []
+    words = realization.asking(each, "en") + front
     words += [*auxiliary, *subject] if each.inverted else [*subject, *auxiliary]
     return [*words, *negation, *verbs, *_after_verb(each)]
 
@@ -120,7 +122,7 @@ def _after_verb(each: Clause) -> list[Word]:
         words += [word("to", each.recipient.key + Key.PREP), *noun_phrase(each.recipient)]
     if each.predicate is not None:
         words.append(word(each.predicate.en, each.key + Key.VERB))
-    words += say.place(each, "en", THE) + say.time(each, "en")
+    words += realization.place(each, "en", THE) + realization.time(each, "en")
     if each.second is not None:
         _, verbs = _verb_words(each.second)
         words += [word("and", each.second.key + Key.RELATIVE), *verbs, *_after_verb(each.second)]

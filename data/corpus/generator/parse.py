@@ -8,8 +8,8 @@ part of speech, in the tags of the Penn Treebank where it has one (Vinyals et al
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from experiments.grammar.say import Word
-from experiments.grammar.tree import TO_BE, Clause, Key, Phrase, Tree
+from data.corpus.generator.realization import Word
+from data.corpus.generator.tree import TO_BE, Clause, Key, Phrase, Tree
 
 BLOCK = 32  # keys of one phrase or clause, see `tree`
 _PLACE = range(Key.PLACE, Key.PLACE + 3)

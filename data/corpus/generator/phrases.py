@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from random import Random
 
-from experiments.grammar.lexicon import Lexicon, Noun, Verb
-from experiments.grammar.tree import Phrase
+from data.corpus.generator.lexicon import Lexicon, Noun, Verb
+from data.corpus.generator.tree import Phrase
 
 HUMAN = frozenset({"adult", "child"})
 COUNTS = (2, 2, 2, 3, 3, 3, 4, 4, 5, 5, 6, 7, 8, 9, 10)

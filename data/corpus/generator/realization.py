@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from experiments.grammar.tree import Clause, Key, Tree
+from data.corpus.generator.tree import Clause, Key, Tree
 from lessonkit.analysis.articles import corpus_table
 
 # Pronouns, auxiliaries and what melts together, by language.

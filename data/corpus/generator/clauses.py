@@ -2,9 +2,9 @@
 
 from random import Random
 
-from experiments.grammar.lexicon import Lexicon, Place, Time, Verb
-from experiments.grammar.phrases import HUMAN, PhraseSampler, plain, pronoun
-from experiments.grammar.tree import NO_NOUN, Clause, Phrase
+from data.corpus.generator.lexicon import Lexicon, Place, Time, Verb
+from data.corpus.generator.phrases import HUMAN, PhraseSampler, plain, pronoun
+from data.corpus.generator.tree import NO_NOUN, Clause, Phrase
 
 TENSES = ("present", "present", "past", "modal")
 VOWELS = "aeéêèiouhœ"

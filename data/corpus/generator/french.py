@@ -1,9 +1,9 @@
 """French for the trees of the embedded corpus: verb forms, agreement, negation, elision."""
 
-from experiments.grammar import say
-from experiments.grammar.lexicon import Adjective
-from experiments.grammar.say import FORMS, Word, split_words, word
-from experiments.grammar.tree import TO_BE, Clause, Key, Phrase, Tree
+from data.corpus.generator import realization
+from data.corpus.generator.lexicon import Adjective
+from data.corpus.generator.realization import FORMS, Word, split_words, word
+from data.corpus.generator.tree import TO_BE, Clause, Key, Phrase, Tree
 
 FR = FORMS["fr"]
 VOWELS = "aàâeéèêëhiîoôuœ"
@@ -11,7 +11,7 @@ VOWELS = "aàâeéèêëhiîoôuœ"
 
 def french(tree: Tree) -> list[Word]:
     """Say a sentence in French, elided and contracted; words in one token share its meanings."""
-    return _merge(say.clauses(tree, "fr", clause))
+    return _merge(realization.clauses(tree, "fr", clause))
 
 
 def opens_with_vowel(text: str) -> bool:
@@ -62,7 +62,7 @@ def noun_phrase(phrase: Phrase, negated: bool = False) -> list[Word]:
         place.append(word(form, key + Key.ADJECTIVE + index))
     core = [*before, word(text, key + Key.NOUN), *after]
     if phrase.count:
-        core = say.function_words(str(phrase.count), "fr", key + Key.COUNT) + core
+        core = realization.function_words(str(phrase.count), "fr", key + Key.COUNT) + core
     return [*_determiner(phrase, core[0].text, bool(before), negated), *core]
 
 
@@ -155,9 +155,11 @@ def _verb_words(each: Clause) -> list[Word]:
 
 def clause(each: Clause) -> list[Word]:
     """Say a clause: subject, ne, clitics, verb, pas, object, recipient, place, time."""
-    words = say.time(each, "fr", front=True) + say.place(each, "fr", FR["articles"], front=True)
-    words += [say.comma(each)] if words else []
-    words += say.asking(each, "fr")
+    words = realization.time(each, "fr", front=True) + realization.place(
+        each, "fr", FR["articles"], front=True
+    )
+    words += [realization.comma(each)] if words else []
+    words += realization.asking(each, "fr")
     if each.inverted and each.ask != "what":
         words += split_words("est-ce que", each.key + Key.ASK)
     if each.gap != "subject" and each.ask != "who":
@@ -175,7 +177,7 @@ def _after_verb(each: Clause) -> list[Word]:
     if each.predicate is not None:
         form = inflect(each.predicate, each.subject.gender, each.subject.plural)
         words.append(word(form, each.key + Key.VERB))
-    words += say.place(each, "fr", FR["articles"]) + say.time(each, "fr")
+    words += realization.place(each, "fr", FR["articles"]) + realization.time(each, "fr")
     if each.second is not None:
         words.append(word("et", each.second.key + Key.RELATIVE))
         words += [*_verb_words(each.second), *_after_verb(each.second)]

@@ -1,8 +1,8 @@
 """Sentences of one main clause in the embedded corpus: statements, questions, relative clauses."""
 
-from experiments.grammar.clauses import ClauseSampler, suits
-from experiments.grammar.phrases import HUMAN, pronoun
-from experiments.grammar.tree import NO_NOUN, Clause, Phrase, Tree
+from data.corpus.generator.clauses import ClauseSampler, suits
+from data.corpus.generator.phrases import HUMAN, pronoun
+from data.corpus.generator.tree import NO_NOUN, Clause, Phrase, Tree
 
 QUESTIONS = ("yes_no", "yes_no", "what", "where", "when", "why", "who", "how many")
 

@@ -1,0 +1,17 @@
+"""Draw the embedded corpus again, from the checkout: `python -m data.corpus.generator`."""
+
+from data.corpus.generator.build import write
+from transformer.data.corpora import FILE
+from transformer.support.files import check_file, corpus_folder
+
+
+def main() -> None:
+    """Write the corpus file, and print its path."""
+    file = corpus_folder() / FILE
+    check_file(file)
+    write(file)
+    print(file)
+
+
+if __name__ == "__main__":
+    main()
