@@ -87,11 +87,11 @@ class Graph:
         weights = self._weight_of(layer.weight), self._weight_of(layer.bias)
         return self.add("LayerNormalization", hidden, *weights, epsilon=layer.eps)
 
-    def residual(self, frame: Residual, hidden: str, sublayer: Callable[[str], str]) -> str:
+    def residual(self, residual: Residual, hidden: str, sublayer: Callable[[str], str]) -> str:
         """Add a sub-layer's output to what went in, with the norm before it or after (§3.1)."""
-        if frame.pre_norm:
-            return self.add("Add", hidden, sublayer(self.norm(frame.norm, hidden)))
-        return self.norm(frame.norm, self.add("Add", hidden, sublayer(hidden)))
+        if residual.pre_norm:
+            return self.add("Add", hidden, sublayer(self.norm(residual.norm, hidden)))
+        return self.norm(residual.norm, self.add("Add", hidden, sublayer(hidden)))
 
     def embedding(self, embedding: Embedding, ids: str, start: str, end: str) -> str:
         """Embed ids (batch, length) that stand at positions start to end - 1, vectors of one."""

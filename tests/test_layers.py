@@ -1,4 +1,4 @@
-"""The parts of the layers: feed-forward and residual frame."""
+"""The parts of the layers: the feed-forward network and the residual connection."""
 
 import pytest
 import torch
@@ -25,21 +25,23 @@ def test_feed_forward_by_hand() -> None:
 
 
 @pytest.mark.parametrize("pre_norm", [False, True])
-def test_residual_frame(pre_norm: bool) -> None:
+def test_residual_connection(pre_norm: bool) -> None:
     torch.manual_seed(7)
-    frame, hidden = Residual(D_MODEL, 0.0, pre_norm), torch.randn(SHAPE)
+    residual, hidden = Residual(D_MODEL, 0.0, pre_norm), torch.randn(SHAPE)
     norm = nn.LayerNorm(D_MODEL)
-    nn.init.normal_(frame.norm.weight)
-    norm.load_state_dict(frame.norm.state_dict())
-    result = frame.after(hidden, frame.before(hidden).tanh())
+    nn.init.normal_(residual.norm.weight)
+    norm.load_state_dict(residual.norm.state_dict())
     expected = hidden + norm(hidden).tanh() if pre_norm else norm(hidden + hidden.tanh())
+    torch.testing.assert_close(residual(hidden, torch.tanh), expected)
+    result, other, another = residual(hidden, lambda x: (x.tanh(), "weights", None))
     torch.testing.assert_close(result, expected)
+    assert (other, another) == ("weights", None)
 
 
 def test_residual_dropout_falls_on_the_sublayer_alone() -> None:
     torch.manual_seed(7)
-    frame, hidden = Residual(D_MODEL, 0.9, pre_norm=True), torch.ones(SHAPE)
-    result = frame.after(hidden, hidden)
+    residual, hidden = Residual(D_MODEL, 0.9, pre_norm=True), torch.ones(SHAPE)
+    result = residual(hidden, lambda _: hidden)
     assert set(result.flatten().round().tolist()) == {1.0, 11.0}  # 1 + 0, or 1 + 1 / 0.1
 
 

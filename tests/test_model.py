@@ -55,15 +55,15 @@ def as_torch_module(ours: Transformer) -> nn.Transformer:
     with torch.no_grad():
         for stack, copied in ((ours.encoder, theirs.encoder), (ours.decoder, theirs.decoder)):
             for layer, other in zip(stack.layers, copied.layers, strict=True):
-                frames = [layer.self_attention_residual, layer.feed_forward_residual]
+                residuals = [layer.self_attention_residual, layer.feed_forward_residual]
                 copy_attention(other.self_attn, layer.self_attention)
                 if stack is ours.decoder:
                     copy_attention(other.multihead_attn, layer.cross_attention)
-                    frames.insert(1, layer.cross_attention_residual)
+                    residuals.insert(1, layer.cross_attention_residual)
                 other.linear1.load_state_dict(layer.feed_forward.inner.state_dict())
                 other.linear2.load_state_dict(layer.feed_forward.outer.state_dict())
-                for number, frame in enumerate(frames, start=1):
-                    getattr(other, f"norm{number}").load_state_dict(frame.norm.state_dict())
+                for number, residual in enumerate(residuals, start=1):
+                    getattr(other, f"norm{number}").load_state_dict(residual.norm.state_dict())
     return theirs
 
 

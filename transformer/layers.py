@@ -1,5 +1,8 @@
 """What the two stacks are built of (§3.1, §3.3)."""
 
+from collections.abc import Callable
+from typing import Any
+
 from torch import Tensor, nn
 
 from transformer.attention import KeyValueCache, MultiHeadAttention
@@ -30,12 +33,10 @@ class FeedForward(nn.Module):
 
 
 class Residual(nn.Module):
-    """The frame around a sub-layer: residual sum, dropout, layer normalisation (§3.1, §5.4).
+    """The residual connection around a sub-layer, with its dropout and norm (§3.1, §5.4).
 
     Post-norm, the paper's: LayerNorm(x + Dropout(sublayer(x))).
     Pre-norm, not in the paper (Xiong et al. 2020): x + Dropout(sublayer(LayerNorm(x))).
-    A sub-layer stands between two calls: `output = sublayer(frame.before(hidden))`, then
-    `hidden = frame.after(hidden, output)`.
     """
 
     def __init__(self, d_model: int, dropout: float, pre_norm: bool) -> None:
@@ -46,19 +47,25 @@ class Residual(nn.Module):
         self.dropout = Dropout(dropout)
         self.pre_norm = pre_norm
 
-    def before(self, hidden: Tensor) -> Tensor:
-        """Give the sub-layer's input, (batch, length, d_model)."""
-        if not self.pre_norm:
-            return hidden
-        check_hidden("hidden", hidden, self)
-        return self.norm(hidden)
+    def forward(self, hidden: Tensor, sublayer: Callable[[Tensor], Any]) -> Any:
+        """Add what a sub-layer makes of the hidden states to them.
 
-    def after(self, hidden: Tensor, output: Tensor) -> Tensor:
-        """Add the sub-layer's output to what went in, both (batch, length, d_model)."""
+        Args:
+            hidden: (batch, length, d_model)
+            sublayer: Called with the hidden states, or with their norm in a pre-norm model. It
+                returns its output, (batch, length, d_model), or a tuple that begins with it.
+
+        Returns:
+            (batch, length, d_model), followed by what else the sub-layer returned.
+        """
         check_hidden("hidden", hidden, self)
+        result = sublayer(self.norm(hidden) if self.pre_norm else hidden)
+        output, *others = result if isinstance(result, tuple) else (result,)
         check_float_tensor("output", output, hidden.shape, hidden)
-        hidden = hidden + self.dropout(output)
-        return hidden if self.pre_norm else self.norm(hidden)
+        total = hidden + self.dropout(output)
+        if not self.pre_norm:
+            total = self.norm(total)
+        return (total, *others) if others else total
 
 
 def make_attention(config: ModelConfig) -> MultiHeadAttention:
@@ -86,16 +93,15 @@ class EncoderLayer(nn.Module):
     def forward(
         self, hidden: Tensor, mask: Tensor, return_weights: bool = False
     ) -> tuple[Tensor, Tensor | None]:
-        """Run (batch, src_len, d_model) through the layer; the mask as of `padding_mask`.
+        """Run (batch, src_len, d_model) through the layer; the mask is `padding_mask`'s.
 
-        Gives the weights, (batch, num_heads, src_len, src_len), too where they are asked for.
+        Returns the weights, (batch, num_heads, src_len, src_len), too if they are asked for.
         """
-        frame = self.self_attention_residual
-        inputs = frame.before(hidden)
-        output, weights = self.self_attention(inputs, mask=mask, return_weights=return_weights)
-        hidden = frame.after(hidden, output)
-        frame = self.feed_forward_residual
-        return frame.after(hidden, self.feed_forward(frame.before(hidden))), weights
+        hidden, weights = self.self_attention_residual(
+            hidden,
+            lambda x: self.self_attention(x, mask=mask, return_weights=return_weights),
+        )
+        return self.feed_forward_residual(hidden, self.feed_forward), weights
 
 
 class DecoderLayer(nn.Module):
@@ -132,17 +138,14 @@ class DecoderLayer(nn.Module):
             (batch, tgt_len, d_model); the weights of self-attention (batch, num_heads, tgt_len,
             k_len) and of cross-attention (batch, num_heads, tgt_len, src_len), or None for each.
         """
-        own, source = (None, None) if cache is None else cache
-        frame = self.self_attention_residual
-        output, self_weights = self.self_attention(
-            frame.before(hidden), None, tgt_mask, own, return_weights
+        self_cache, cross_cache = (None, None) if cache is None else cache
+        hidden, self_weights = self.self_attention_residual(
+            hidden,
+            lambda x: self.self_attention(x, None, tgt_mask, self_cache, return_weights),
         )
-        hidden = frame.after(hidden, output)
-        frame = self.cross_attention_residual
-        output, cross_weights = self.cross_attention(
-            frame.before(hidden), memory, src_mask, source, return_weights
+        hidden, cross_weights = self.cross_attention_residual(
+            hidden,
+            lambda x: self.cross_attention(x, memory, src_mask, cross_cache, return_weights),
         )
-        hidden = frame.after(hidden, output)
-        frame = self.feed_forward_residual
-        hidden = frame.after(hidden, self.feed_forward(frame.before(hidden)))
+        hidden = self.feed_forward_residual(hidden, self.feed_forward)
         return hidden, self_weights, cross_weights

@@ -231,15 +231,15 @@ def _head_trace(
 
 @torch.no_grad()
 def _sub_layers(layer: EncoderLayer | DecoderLayer, heard: Mapping[str, _Heard]) -> list[SubLayer]:
-    """Follow the residual stream through a layer, frame by frame."""
-    frames: dict[str, Residual] = {"self-attention": layer.self_attention_residual}
+    """Follow the residual stream through a layer, one residual connection after the other."""
+    residuals: dict[str, Residual] = {"self-attention": layer.self_attention_residual}
     if isinstance(layer, DecoderLayer):
-        frames["cross-attention"] = layer.cross_attention_residual
-    frames["feed-forward"] = layer.feed_forward_residual
+        residuals["cross-attention"] = layer.cross_attention_residual
+    residuals["feed-forward"] = layer.feed_forward_residual
     hidden, parts = heard["layer"].given, []
-    for name, frame in frames.items():
+    for name, residual in residuals.items():
         given, output = heard[name]
-        after = frame.after(hidden, output)
+        after = residual(hidden, lambda _, output=output: output)
         parts.append(SubLayer(name, hidden, given, output, hidden + output, after))
         hidden = after
     return parts

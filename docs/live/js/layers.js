@@ -19,7 +19,7 @@ export class FeedForward {
 }
 
 /**
- * The frame around a sub-layer: residual sum and layer normalisation (§3.1).
+ * The residual connection around a sub-layer, with its norm (§3.1).
  *
  * Post-norm, the paper's: LayerNorm(x + sublayer(x)).
  * Pre-norm, not in the paper: x + sublayer(LayerNorm(x)).
@@ -30,15 +30,20 @@ export class Residual {
     this.pre_norm = config.pre_norm;
   }
 
-  /** Give the sub-layer's input, (length, d_model). */
-  before(hidden) {
-    return this.pre_norm ? this.norm.forward(hidden) : hidden;
-  }
-
-  /** Add the sub-layer's output to what went in, both (length, d_model). */
-  after(hidden, output) {
-    hidden = add(hidden, output);
-    return this.pre_norm ? hidden : this.norm.forward(hidden);
+  /**
+   * Add what a sub-layer makes of the hidden states to them.
+   * @param {Matrix} hidden (length, d_model)
+   * @param {function(Matrix): Matrix|Array} sublayer Called with the hidden states, or with their
+   *   norm in a pre-norm model. It returns its output, (length, d_model), or an array that begins
+   *   with it.
+   * @returns {Matrix|Array} (length, d_model), followed by what else the sub-layer returned.
+   */
+  forward(hidden, sublayer) {
+    const result = sublayer(this.pre_norm ? this.norm.forward(hidden) : hidden);
+    const [output, ...others] = Array.isArray(result) ? result : [result];
+    let total = add(hidden, output);
+    if (!this.pre_norm) total = this.norm.forward(total);
+    return others.length ? [total, ...others] : total;
   }
 }
 
@@ -58,11 +63,12 @@ export class EncoderLayer {
    * @returns {[Matrix, Matrix[]]} (src_len, d_model), and each head's weights (src_len, src_len).
    */
   forward(hidden, mask) {
-    let frame = this.self_attention_residual;
-    const [output, weights] = this.self_attention.forward(frame.before(hidden), null, mask);
-    hidden = frame.after(hidden, output);
-    frame = this.feed_forward_residual;
-    return [frame.after(hidden, this.feed_forward.forward(frame.before(hidden))), weights];
+    let weights;
+    [hidden, weights] = this.self_attention_residual.forward(hidden, (x) =>
+      this.self_attention.forward(x, null, mask),
+    );
+    hidden = this.feed_forward_residual.forward(hidden, (x) => this.feed_forward.forward(x));
+    return [hidden, weights];
   }
 }
 
@@ -88,26 +94,15 @@ export class DecoderLayer {
    *   self-attention (tgt_len, k_len) and of cross-attention (tgt_len, src_len).
    */
   forward(hidden, memory, tgt_mask, src_mask, cache = null) {
-    const [own, source] = cache ?? [null, null];
-    let frame = this.self_attention_residual;
-    let [output, self_weights] = this.self_attention.forward(
-      frame.before(hidden),
-      null,
-      tgt_mask,
-      own,
+    const [self_cache, cross_cache] = cache ?? [null, null];
+    let self_weights, cross_weights;
+    [hidden, self_weights] = this.self_attention_residual.forward(hidden, (x) =>
+      this.self_attention.forward(x, null, tgt_mask, self_cache),
     );
-    hidden = frame.after(hidden, output);
-    frame = this.cross_attention_residual;
-    let cross_weights;
-    [output, cross_weights] = this.cross_attention.forward(
-      frame.before(hidden),
-      memory,
-      src_mask,
-      source,
+    [hidden, cross_weights] = this.cross_attention_residual.forward(hidden, (x) =>
+      this.cross_attention.forward(x, memory, src_mask, cross_cache),
     );
-    hidden = frame.after(hidden, output);
-    frame = this.feed_forward_residual;
-    hidden = frame.after(hidden, this.feed_forward.forward(frame.before(hidden)));
+    hidden = this.feed_forward_residual.forward(hidden, (x) => this.feed_forward.forward(x));
     return [hidden, self_weights, cross_weights];
   }
 }

@@ -33,8 +33,8 @@ export function trace(model, src, said) {
   hidden = target.sum;
   for (const layer of model.decoder.layers) {
     const own = attend(layer.self_attention, layer.self_attention_residual, hidden, tgt_mask);
-    const frame = layer.cross_attention_residual;
-    const cross = attend(layer.cross_attention, frame, own.sum, src_mask, memory);
+    const residual = layer.cross_attention_residual;
+    const cross = attend(layer.cross_attention, residual, own.sum, src_mask, memory);
     const fed = feed(layer, cross.sum);
     decoder.push({ decoder: own, cross, decoder_feed: fed });
     hidden = fed.sum;
@@ -60,9 +60,19 @@ function embed(embedding, ids) {
   return { ids, word, position, sum };
 }
 
-/** Give what an attention does inside its frame: of each head all that Equation 1 names. */
-function attend(attention, frame, hidden, mask, memory = null) {
-  const input = frame.before(hidden);
+/** Return what an attention does in its residual connection: of each head all of Equation 1. */
+function attend(attention, residual, hidden, mask, memory = null) {
+  let heads, output;
+  const sum = residual.forward(hidden, (input) => {
+    heads = attend_by_head(attention, input, memory ?? input, mask);
+    output = attention.output_projection.forward(side_by_side(heads.map((head) => head.output)));
+    return output;
+  });
+  return { mask, hidden, heads, output, sum };
+}
+
+/** Return of each head its query, key and value, their products, the weights and the output. */
+function attend_by_head(attention, input, memory, mask) {
   const split = (projection, from) => {
     const joined = projection.forward(from);
     const width = joined.cols / attention.num_heads;
@@ -71,20 +81,22 @@ function attend(attention, frame, hidden, mask, memory = null) {
     );
   };
   const queries = split(attention.query_projection, input);
-  const keys = split(attention.key_projection, memory ?? input);
-  const values = split(attention.value_projection, memory ?? input);
-  const heads = queries.map((query, head) => {
+  const keys = split(attention.key_projection, memory);
+  const values = split(attention.value_projection, memory);
+  return queries.map((query, head) => {
     const [key, value] = [keys[head], values[head]];
     const [output, weights] = scaled_dot_product_attention(query, key, value, mask);
     return { query, key, value, products: multiply_transposed(query, key), weights, output };
   });
-  const output = attention.output_projection.forward(side_by_side(heads.map((head) => head.output)));
-  return { mask, hidden, heads, output, sum: frame.after(hidden, output) };
 }
 
-/** Give what a feed-forward network does inside its frame. */
-function feed({ feed_forward, feed_forward_residual: frame }, hidden) {
-  const inner = relu(feed_forward.inner.forward(frame.before(hidden))); // (length, d_ff)
-  const output = feed_forward.outer.forward(inner);
-  return { hidden, inner, output, sum: frame.after(hidden, output) };
+/** Return what a feed-forward network does in its residual connection. */
+function feed({ feed_forward, feed_forward_residual }, hidden) {
+  let inner, output;
+  const sum = feed_forward_residual.forward(hidden, (input) => {
+    inner = relu(feed_forward.inner.forward(input)); // (length, d_ff)
+    output = feed_forward.outer.forward(inner);
+    return output;
+  });
+  return { hidden, inner, output, sum };
 }

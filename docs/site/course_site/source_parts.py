@@ -19,7 +19,7 @@ class Part:
     """One row of a page.
 
     Attributes:
-        name: `causal_mask`, `Residual.after`; empty for what stands before the definitions.
+        name: `causal_mask`, `Residual.forward`; empty for what stands before the definitions.
         prose: The docstring, its margin taken away.
         lines: The code, one string a line.
     """

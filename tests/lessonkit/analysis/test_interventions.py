@@ -109,7 +109,7 @@ def test_a_head_s_outputs_are_its_values_weighted(shipped: Translator) -> None:
     ids = torch.tensor([[*shipped.src_tokenizer.encode(SALESMAN), 3]])
     with torch.no_grad():
         layer = model.encoder.layers[0]
-        hidden = layer.self_attention_residual.before(model.src_embedding(ids))
+        hidden = layer.self_attention_residual.norm(model.src_embedding(ids))  # pre-norm
         values = attention_of(model, head).value_projection(hidden)[0, :, 64:96]
         weights = model.attention_maps(ids, torch.tensor([[2]])).encoder[0, 0, 2]
     torch.testing.assert_close(run.heads[head], weights @ values, atol=1e-5, rtol=1e-5)
