@@ -207,7 +207,7 @@ def translate_lines(options: argparse.Namespace) -> None:
       python -m transformer translate runs/demo --beam 1 < sentences.txt > translations.txt
     """
     from lessonkit.charts.export import check_attention_file, write_attention
-    from transformer.data.parallel import tidy
+    from transformer.data.normalizers import normalize_whitespace
     from transformer.models.translator import Translator
     from transformer.training.devices import pick_device
 
@@ -217,7 +217,8 @@ def translate_lines(options: argparse.Namespace) -> None:
     seen: list[str] = []  # where their attention is asked for
     for block in _blocks():
         for line in translator.translate(block, options.beam):
-            print(tidy(line))  # a model may say a line feed, and one line in is one line out
+            # A model may say a line feed, and one line in is one line out.
+            print(normalize_whitespace(line))
         sys.stdout.flush()
         seen += block if options.attention else []
     if options.attention is not None:

@@ -4,7 +4,7 @@ Not in the paper. What is written needs nothing of the course:
 
     model.bin, config.json, *_vocabulary.json  of CTranslate2; of ONNX:
     encoder.onnx, decoder.onnx                 (see `to_onnx`); of transformers: `to_transformers`
-    src_tokenizer.json, tgt_tokenizer.json     for the library `tokenizers`, with treatments
+    src_tokenizer.json, tgt_tokenizer.json     for the library `tokenizers`, with normalizers
     translate.py                               uses them: to run, to import or to rewrite
     README.md                                  what to install, and whose terms hold
 """

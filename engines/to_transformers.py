@@ -5,7 +5,7 @@ down to the names of their weights: files are written, and the library is not ne
 
     config.json, generation_config.json        what the model is, and how it searches
     model.safetensors                          its weights, under the library's names
-    tokenizer.json, tokenizer_config.json      one vocabulary, with the source's treatment
+    tokenizer.json, tokenizer_config.json      one vocabulary, with the source's normalizer
 """
 
 import json

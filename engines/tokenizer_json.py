@@ -1,4 +1,4 @@
-"""A tokenizer as a `tokenizer.json` of the library `tokenizers`, its text's treatment in it.
+"""A tokenizer as a `tokenizer.json` of the library `tokenizers`, its text's normalizer in it.
 
 Not in the paper. Whoever serves a model needs its tokens and nothing else of the course: the
 file is read in Python, Rust and JavaScript.
@@ -17,19 +17,19 @@ from tokenizers.pre_tokenizers import ByteLevel
 from tokenizers.processors import TemplateProcessing
 
 from transformer.config import EOS_ID, SPECIAL_TOKENS
-from transformer.data.parallel import PLAIN
+from transformer.data.normalizers import DEFAULT_NORMALIZER
 from transformer.data.tokenizers import BPETokenizer, Tokenizer
 from transformer.support.errors import UserError
 from transformer.support.files import write_atomically
 
-# The treatments of `transformer.data.parallel`; `\s` has the blanks of `str.split` but four.
+# The normalizers of `transformer.data.normalizers`; `\s` has the blanks of `str.split` but four.
 _TIDY = [Replace(Regex(r"[\s\x1c-\x1f]+"), " "), Strip()]
 _GERMAN = [NFC(), *_TIDY, Replace(Regex("[\u2019\u02bc\u2032\u00b4]"), "'")]
 _ENGLISH = [*_GERMAN, Replace(Regex("[\u201c\u201d\u201e]"), '"')]
 _BLANKS = [Replace(Regex(rf"(?<=[^\s!?:;]){mark}"), f" {mark[-1]}") for mark in (r"\!", r"\?", ";")]
 _FRENCH = [*_ENGLISH, *_BLANKS, Replace(Regex(r"(?<=[^\s!?:;]):(?!\d)"), " :")]
 _NORMALIZERS: dict[str, list[Normalizer]] = {
-    PLAIN: _TIDY,
+    DEFAULT_NORMALIZER: _TIDY,
     "german": _GERMAN,
     "english": _ENGLISH,
     "french": _FRENCH,
@@ -65,7 +65,7 @@ def write_tokenizer(tokenizer: BPETokenizer, max_len: int, path: Path) -> None:
     """
     ids = {piece: number for number, piece in enumerate(vocabulary(tokenizer))}
     library = Library(BPE(ids, tokenizer.merges))
-    normalizers = _NORMALIZERS[tokenizer.treatment]
+    normalizers = _NORMALIZERS[tokenizer.normalizer]
     library.normalizer = Sequence([*normalizers, *[Lowercase()] * tokenizer.lowercase])
     library.pre_tokenizer = ByteLevel(add_prefix_space=True)
     eos = SPECIAL_TOKENS[EOS_ID]

@@ -14,7 +14,7 @@ from experiments.texts import record_model
 from lessonkit.analysis.articles import corpus_table
 from lessonkit.analysis.compare import LEVEL, Interval
 from transformer.config import BEAM_SIZE, LENGTH_PENALTY
-from transformer.data.parallel import tidy
+from transformer.data.normalizers import normalize_whitespace
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 
@@ -70,7 +70,7 @@ def read_side(lang: str, text: str, option: int, alike: Mapping[tuple[str, str],
     ways = chosen.split("|")
     marked = [[split_words(lang, part)[0] for part in way.split("*")[1:]] for way in ways]
     cues = [tuple(alike.get((lang, word), frozenset((word,))) for word in row) for row in marked]
-    return Side(tuple(tidy(way.replace("*", "")) for way in ways), tuple(cues))
+    return Side(tuple(normalize_whitespace(way.replace("*", "")) for way in ways), tuple(cues))
 
 
 def split_words(lang: str, text: str) -> list[str]:

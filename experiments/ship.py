@@ -11,7 +11,7 @@ from typing import Any
 
 from transformer.config import Recipe, RecurrentConfig
 from transformer.data import corpora
-from transformer.data.corpora import default_split
+from transformer.data.corpora import default_test_split
 from transformer.data.parallel import ParallelText
 from transformer.evaluation.evaluate import evaluate_folder
 from transformer.evaluation.scores import bleu
@@ -108,7 +108,7 @@ def _card(folder: Path) -> dict[str, Any]:
     translator = Translator.load(folder)
     data = translator.recipe.data
     corpus = corpora.CORPORA[data.corpus]
-    split = default_split(corpus.name)
+    split = default_test_split(corpus.name)
     test = corpora.load(corpus.name, split, data.src_lang, data.tgt_lang)
     return {
         "figures": evaluate_folder(folder),

@@ -1,7 +1,7 @@
 """A model's words for the live page; leaks of a test set; one output scored in five ways.
 
 Not in the paper. `python -m experiments leaks` measures Tatoeba, once split at random as system 3
-did and once by groups as `transformer.data.parallel` does.
+did and once by groups as `transformer.data.grouping` does.
 """
 
 import random
@@ -14,7 +14,7 @@ import torch
 
 from lessonkit.analysis.scores import from_memory, measure_leak, score_five_ways
 from transformer.data import corpora
-from transformer.data.parallel import Pair, split_pairs
+from transformer.data.grouping import Pair, split_pairs
 from transformer.evaluation.scores import bleu
 from transformer.models.folder import RUN
 from transformer.models.translator import Translator
@@ -78,7 +78,7 @@ def record_five_ways(model: str, file: Path, beam: int) -> dict[str, Any]:
 
     def measure(translator: Translator) -> dict[str, Any]:
         data = translator.recipe.data
-        split = corpora.default_split(data.corpus)
+        split = corpora.default_test_split(data.corpus)
         text = corpora.load(data.corpus, split, data.src_lang, data.tgt_lang)
         about = {"split": split, "sentences": len(text), "beam_size": beam}
         return about | score_five_ways(translator, text, beam)

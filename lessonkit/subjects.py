@@ -17,7 +17,7 @@ from attention_laws.report import Report
 from transformer import decoding
 from transformer.config import UNK_ID
 from transformer.data import corpora
-from transformer.data.corpora import default_split
+from transformer.data.corpora import default_test_split
 from transformer.lstm import Recurrent
 from transformer.masks import padding_mask
 from transformer.model import Transformer
@@ -103,7 +103,7 @@ def from_translator(translator: Translator) -> Pipeline:
     """Show what stands around a model: its tokenizers, its corpus, and the score."""
     data = translator.recipe.data
     languages = data.src_lang, data.tgt_lang
-    split = default_split(data.corpus)
+    split = default_test_split(data.corpus)
     pairs: list[tuple[Pair, ...]] = [(), ()]
     if _is_here(data.corpus, split):
         texts = [corpora.load(data.corpus, each, *languages) for each in ("train", split)]

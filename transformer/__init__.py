@@ -22,7 +22,8 @@ EXPORTS = {
     "lstm": ("Recurrent",),
     "data": ("batches", "corpora", "tokenizers"),
     "data.corpora": ("embedded",),
-    "data.parallel": ("ParallelText", "aligned_tokens", "group_pairs"),
+    "data.grouping": ("group_pairs",),
+    "data.parallel": ("ParallelText", "aligned_tokens"),
     "data.batches": (
         "Batch",
         "TokenBudgetBatches",
@@ -61,7 +62,8 @@ if TYPE_CHECKING:
         padding_share,
     )
     from transformer.data.corpora import embedded
-    from transformer.data.parallel import ParallelText, aligned_tokens, group_pairs
+    from transformer.data.grouping import group_pairs
+    from transformer.data.parallel import ParallelText, aligned_tokens
     from transformer.decoding import beam_search, greedy_search, length_penalty
     from transformer.embeddings import Embedding, sinusoidal_positions
     from transformer.evaluation.evaluate import evaluate_translator, text_loss

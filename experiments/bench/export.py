@@ -19,7 +19,7 @@ from engines.folder import ENGINES, export_model
 from lessonkit.analysis.machines import one_thread, seconds_of
 from transformer.config import BEAM_SIZE
 from transformer.data import corpora
-from transformer.data.corpora import default_split
+from transformer.data.corpora import default_test_split
 from transformer.evaluation.scores import bleu
 from transformer.models.translator import Translator
 from transformer.support.files import write_json
@@ -37,7 +37,7 @@ def record_speed(model: str, file: Path) -> dict[str, Any]:
     """Measure a model's speed in every engine on its test set, and write the record."""
     ours = Translator.load(model)
     data = ours.recipe.data
-    split = default_split(data.corpus)
+    split = default_test_split(data.corpus)
     pairs = corpora.load(data.corpus, split, data.src_lang, data.tgt_lang)
     text, expected = list(pairs.src[:TOGETHER]), list(pairs.tgt[:TOGETHER])
     about = {"model": model, "corpus": data.corpus, "split": split, "rounds": ROUNDS}

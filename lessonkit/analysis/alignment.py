@@ -16,7 +16,7 @@ from torch import Tensor
 from lessonkit.analysis.interventions import network_of
 from transformer.config import BOS_ID
 from transformer.data.batches import collate_sources
-from transformer.data.parallel import WORD
+from transformer.data.parallel import WORD_PATTERN
 from transformer.data.tokenizers import Tokenizer
 from transformer.masks import padding_mask
 from transformer.model import AttentionMaps, Transformer
@@ -69,7 +69,7 @@ def words_of(tokenizer: Tokenizer, ids: Sequence[int]) -> tuple[list[str], Tenso
     A sentence without words is a UserError.
     """
     text = tokenizer.decode(ids)
-    spans = [match.span() for match in re.finditer(WORD, text)]
+    spans = [match.span() for match in re.finditer(WORD_PATTERN, text)]
     if not spans:
         raise UserError(f"{text!r} has no words to align: give a sentence")
     parts = torch.zeros(len(ids), len(spans))

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from lessonkit.analysis.alignment import Pair
-from transformer.data.corpora import Sentence, as_written
+from transformer.data.corpora import Sentence, detokenize
 from transformer.models.translator import Translator
 
 NEXT, BEFORE, ITSELF = "any word: the next word", "any word: the word before", "any word: itself"
@@ -208,7 +208,7 @@ def _cases(translator: Translator, sentence: Sentence) -> Iterator[tuple[str, st
     The model reads the sentence with its translation; its attention is added up to words.
     """
     langs = translator.recipe.data.src_lang, translator.recipe.data.tgt_lang
-    pair = Pair(translator, *(as_written(sentence.text(lang), lang) for lang in langs))
+    pair = Pair(translator, *(detokenize(sentence.text(lang), lang) for lang in langs))
     maps, spread = pair.maps(), pair.of_src_words.mean(0).tolist()  # of a row spread evenly
 
     def on_words(words: Tensor, query: int, keys: Iterable[int]) -> tuple[float, Tensor]:

@@ -14,7 +14,8 @@ from sacrebleu.metrics import BLEU
 from attention_laws.laws.text import Leak, measure_leak
 from transformer.config import EOS_ID
 from transformer.data.batches import TokenBudgetBatches
-from transformer.data.parallel import Pair, ParallelText, key
+from transformer.data.grouping import Pair, grouping_key
+from transformer.data.parallel import ParallelText
 from transformer.data.tokenizers import split_words
 from transformer.evaluation.evaluate import fitting_pairs
 from transformer.evaluation.scores import bleu, bleu_tokenised_lowercased
@@ -132,4 +133,4 @@ def from_memory(train: Sequence[Pair], sources: Sequence[str]) -> list[str]:
 
 def _words(sentence: str) -> list[str]:
     """Give a sentence's different words in one order, so that sums over them are the same."""
-    return sorted(set(key(sentence).split()))
+    return sorted(set(grouping_key(sentence).split()))

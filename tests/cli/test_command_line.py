@@ -14,7 +14,7 @@ import pytest
 from attention_course import commands
 from tests.cli.conftest import Run
 from tests.helpers import TINY
-from transformer.data.parallel import tidy
+from transformer.data.normalizers import normalize_whitespace
 from transformer.models.folder import read_description, save_tensors, weights
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
@@ -128,7 +128,7 @@ def test_translate_with_earlier_weights(run: Run, tiny_folder: Path, tmp_path: P
     save_tensors(earlier, {name: -tensor for name, tensor in drawn.items()})
     said = run("translate", tiny_folder, "--weights", earlier, stdin="A dog.\n")[1]
     loaded = Translator.load(tiny_folder, weights=earlier)
-    assert said.rstrip("\n") == tidy(loaded.translate(["A dog."])[0])
+    assert said.rstrip("\n") == normalize_whitespace(loaded.translate(["A dog."])[0])
 
 
 def test_lines_are_cut_at_line_feeds_alone(monkeypatch: Patch) -> None:

@@ -18,7 +18,8 @@ import pytest
 from tests.helpers import python
 from transformer.data import corpora
 from transformer.data.corpora import CORPORA
-from transformer.data.parallel import ParallelText, key
+from transformer.data.grouping import grouping_key
+from transformer.data.parallel import ParallelText
 from transformer.support.errors import UserError
 
 Patch = pytest.MonkeyPatch
@@ -36,7 +37,7 @@ def test_every_entry_is_complete() -> None:
     for name, corpus in CORPORA.items():
         assert all((corpus.name == name, corpus.about, corpus.licence, corpus.citation))
         assert {"train", "validation"} < set(corpus.splits)
-        assert corpora.default_split(name).startswith("test")
+        assert corpora.default_test_split(name).startswith("test")
         assert all(pair.count("-") == 1 for pair in corpus.pairs)
         assert bool(corpus.files) == bool(re.fullmatch(r"https://.*/", corpus.address))
         assert all(re.fullmatch(r"[0-9a-f]{64}", right_sum) for right_sum in corpus.files.values())
@@ -63,7 +64,7 @@ def test_wrong_names() -> None:
     ):
         with pytest.raises(UserError, match=said):
             corpora.load(*arguments.split())
-    for function in (corpora.fetch, corpora.default_split):
+    for function in (corpora.fetch, corpora.default_test_split):
         with pytest.raises(UserError, match=r"did you mean 'tatoeba'\?"):
             function("tatoba")
 
@@ -237,7 +238,7 @@ def test_tatoebas_splits_hold_every_pair_once_and_share_no_side(real: Path) -> N
     assert sizes == [(132_266, 132_266), (1_163, 1_685), (1_153, 1_712)]
     assert Counter(pair for each in pairs for pair in each) == Counter(corpora.all_tatoeba_pairs())
     for side in (0, 1):
-        keys = [{key(pair[side]) for pair in each} for each in pairs]
+        keys = [{grouping_key(pair[side]) for pair in each} for each in pairs]
         assert len(set.union(*keys)) == sum(map(len, keys))
     train, *held_out = splits
     assert train.references is None

@@ -75,7 +75,7 @@ def test_every_sentence_is_well_formed_and_stands_once() -> None:
         assert len(sentences) == size
         low, high = (17, 25) if split == "test_long" else (4, 16)
         for each in sentences:
-            mark = "?" if "QUESTION" in each.shown else "."
+            mark = "?" if "QUESTION" in each.phenomena else "."
             for lang in LANGUAGES:
                 text = each.text(lang)
                 assert low <= len(text.split()) <= high, text
@@ -87,7 +87,7 @@ def test_every_sentence_is_well_formed_and_stands_once() -> None:
                 seen[lang].add(text)
             denied = len(re.findall(r"\bn(?:e |')", each.fr, re.I))
             assert denied == each.fr.split().count("pas"), each.fr
-            assert bool(denied) == ("NEGATION" in each.shown), each.fr
+            assert bool(denied) == ("NEGATION" in each.phenomena), each.fr
 
 
 def test_pairs_in_all_directions() -> None:

@@ -8,8 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, SPECIAL_TOKENS, UNK_ID, DataConfig
-from transformer.data.parallel import german
-from transformer.data.tokenizers import BPETokenizer, WordTokenizer, load, split_words, train
+from transformer.data.normalizers import normalize_german
+from transformer.data.tokenizers import (
+    BPETokenizer,
+    WordTokenizer,
+    has_word_rules,
+    load,
+    split_words,
+    train,
+)
 from transformer.support.errors import UserError
 from transformer.support.files import write_json
 
@@ -37,9 +44,9 @@ def byte_id(letter: str) -> int:
 
 @STEADY
 @given(st.text())
-def test_bpe_gives_back_every_text_as_treated(text: str) -> None:
-    assert TRAINED.decode(TRAINED.encode(text)) == german(text)
-    assert LOWERCASE.decode(LOWERCASE.encode(text)) == german(text).lower()
+def test_bpe_gives_back_every_text_as_normalized(text: str) -> None:
+    assert TRAINED.decode(TRAINED.encode(text)) == normalize_german(text)
+    assert LOWERCASE.decode(LOWERCASE.encode(text)) == normalize_german(text).lower()
 
 
 @STEADY
@@ -100,7 +107,7 @@ def test_bpe_joint_sides_share_their_ids_and_separate_sides_differ(
     src, tgt = train(config(), GERMAN, ENGLISH)
     assert src.to_dict() == TRAINED.to_dict()
     assert src.to_dict()["merges"] == tgt.to_dict()["merges"]
-    assert (src.to_dict()["treatment"], tgt.to_dict()["treatment"]) == ("german", "english")
+    assert (src.to_dict()["normalizer"], tgt.to_dict()["normalizer"]) == ("german", "english")
     src, tgt = train(config(joint_vocabulary=False), GERMAN, ENGLISH)
     assert src.tokens("Straße") == ["▁Straße"]
     assert len(tgt.tokens("Straße")) > 1
@@ -145,6 +152,15 @@ def test_words_follow_the_rules_of_their_language() -> None:
     ):
         assert split_words(lang, text) == cut.split()
         assert split_words(lang, text, lowercase=True) == cut.lower().split()
+        assert has_word_rules(lang)
+    assert not has_word_rules("tlh")
+
+
+def test_a_language_that_nobody_listed_is_encoded_and_comes_back() -> None:
+    text = ["tlhIngan Hol  Dajatlh'a’?", "¿Habla español?"]
+    src, tgt = train(config(src_lang="tlh", tgt_lang="es"), text[:1] * 2, text[1:] * 2)
+    assert src.decode(src.encode(text[0])) == "tlhIngan Hol Dajatlh'a’?"
+    assert tgt.decode(tgt.encode(text[1])) == text[1]
 
 
 def test_words_show_unknown_words_and_decode_leaves_special_ids_out() -> None:
@@ -158,8 +174,9 @@ def test_words_show_unknown_words_and_decode_leaves_special_ids_out() -> None:
 def test_words_refuse_what_they_cannot_cut_or_learn() -> None:
     with pytest.raises(UserError, match="min_frequency = 2 times: give more text"):
         train(WORDS, ["ein Hund"], ["a dog"])
-    with pytest.raises(UserError, match="unknown language 'dee': did you mean 'de'"):
-        split_words("dee", "ciao")
+    for lang in ("dee", "", "punctuation", "../de"):
+        with pytest.raises(UserError, match=rf"language '{lang}': set tokenizer=bpe"):
+            split_words(lang, "ciao")
 
 
 # --- both kinds -----------------------------------------------------------------------
@@ -168,7 +185,7 @@ WRITTEN, TYPED = "L'été d'ici : \"x\" !", "L’e\u0301te\u0301\u00a0d’ici:\t
 
 
 @pytest.mark.parametrize(("kind", "joint"), [("bpe", True), ("words", False)])
-def test_text_is_treated_alike_in_training_and_on_every_way_in(kind: str, joint: bool) -> None:
+def test_text_is_normalized_alike_in_training_and_on_every_way_in(kind: str, joint: bool) -> None:
     changes = {"src_lang": "fr", "joint_vocabulary": joint, "min_frequency": 1}
     learned = train(config(kind, **changes), [WRITTEN], ["It's here!"])
     retyped = train(config(kind, **changes), [TYPED], ["It’s\u00a0here!"])
@@ -190,3 +207,15 @@ def test_a_saved_tokenizer_comes_back_the_same(tmp_path: Path) -> None:
         assert type(again) is type(tokenizer)
         assert again.to_dict() == tokenizer.to_dict()
         assert again.encode("Été x “Hund”") == tokenizer.encode("Été x “Hund”")
+
+
+def test_earlier_files_name_the_normalizer_otherwise_or_not_at_all(tmp_path: Path) -> None:
+    path, values = tmp_path / "tokenizer.json", TRAINED.to_dict()
+    name = values.pop("normalizer")
+    write_json(path, values)
+    assert load(path).to_dict()["normalizer"] == "plain"
+    write_json(path, values | {"treatment": name})
+    assert load(path).to_dict() == TRAINED.to_dict()
+    write_json(path, values | {"normalizer": "germn"})
+    with pytest.raises(UserError, match="unknown normalizer 'germn': did you mean 'german'"):
+        load(path)

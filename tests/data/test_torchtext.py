@@ -17,13 +17,14 @@ from tests.helpers import weekly
 from transformer.config import EOS_ID, PAD_ID, SPECIAL_TOKENS
 from transformer.data import corpora
 from transformer.data.batches import Example, collate
-from transformer.data.parallel import BY_LANGUAGE, TREATMENTS, ParallelText
+from transformer.data.normalizers import NORMALIZERS, normalizer_name
+from transformer.data.parallel import ParallelText
 from transformer.data.tokenizers import Tokenizer, split_words, train
 from transformer.recipes import find_recipe
 
 pytestmark = pytest.mark.slow
 SPECIALS = ["<unk>", "<pad>", "<sos>", "<eos>"]  # torchtext's order
-# Of German and English, when known. System 4, whose text was not treated, had types of blanks
+# Of German and English, when known. System 4, whose text was not normalized, had types of blanks
 # alone beside these: a no-break one and a double one in German, a double one in English.
 TYPES = {"embedded": None, "multi30k": [7853 - 2, 5893 - 1]}
 
@@ -37,9 +38,9 @@ class Sides(NamedTuple):
     dataset: Any  # torchtext's, with its fields `src` and `trg`
 
 
-def treated_words(lang: str, text: str) -> list[str]:
+def normalized_words(lang: str, text: str) -> list[str]:
     """Give torchtext the text as our tokenizers see it."""
-    return split_words(lang, TREATMENTS[BY_LANGUAGE[lang]](text))
+    return split_words(lang, NORMALIZERS[normalizer_name(lang)](text))
 
 
 @pytest.fixture(scope="module", params=["embedded", weekly("multi30k")])
@@ -54,7 +55,7 @@ def sides(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     marks = {"init_token": "<sos>", "eos_token": "<eos>"}
     for lang, lines in (("de", text.src), ("en", text.tgt)):
         stem.with_suffix(f".{lang}").write_text("\n".join(lines) + "\n", encoding="utf-8")
-        words = partial(treated_words, lang)
+        words = partial(normalized_words, lang)
         fields.append(Field(tokenize=words, lower=True, batch_first=True, **marks))
     dataset = TranslationDataset(str(stem), (".de", ".en"), fields)
     for field in fields:

@@ -9,13 +9,13 @@ from tokenizers import Tokenizer as Library
 
 from engines.tokenizer_json import check_exportable, vocabulary, write_tokenizer
 from transformer.config import EOS_ID, NUM_SPECIAL_TOKENS
-from transformer.data.parallel import PLAIN, TREATMENTS
+from transformer.data.normalizers import DEFAULT_NORMALIZER, NORMALIZERS
 from transformer.data.tokenizers import BPETokenizer, WordTokenizer, load
 from transformer.support.errors import UserError
 from transformer.support.files import models_folder
 
 MERGES = check_exportable(load(models_folder() / "demo-en-fr" / "src_tokenizer.json")).merges
-# Letters of the corpora, every blank, and whatever a treatment rewrites; no letter whose
+# Letters of the corpora, every blank, and whatever a normalizer rewrites; no letter whose
 # properties came with a version of Unicode that only one of the libraries knows.
 BLANKS = "".join(letter for letter in map(chr, range(0x10000)) if letter.isspace())
 LETTERS = st.sampled_from(f"aàeéoœßE\u0301\u0308çÉ8:;!?.,-’ʼ′´'‘“”„\"«»<>😀日\0\x7f{BLANKS}")
@@ -27,12 +27,12 @@ def written(tokenizer: BPETokenizer, folder: Path, max_len: int = 256) -> Librar
     return Library.from_file(str(path))
 
 
-@pytest.fixture(scope="module", params=TREATMENTS)
+@pytest.fixture(scope="module", params=NORMALIZERS)
 def pair(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[BPETokenizer, Library]:
     """A tokenizer of ours, and what is read from its file."""
-    ours = BPETokenizer(MERGES, lowercase=request.param == "german", treatment=request.param)
+    ours = BPETokenizer(MERGES, lowercase=request.param == "german", normalizer=request.param)
     return ours, written(ours, tmp_path_factory.mktemp(request.param))
 
 
@@ -72,7 +72,7 @@ def test_a_special_token_spelt_is_letters_and_what_is_too_long_is_cut_and_ends(
 
 def test_words_and_a_piece_with_a_special_tokens_name_are_refused() -> None:
     with pytest.raises(UserError, match=r"spaCy's rules cut.*--set tokenizer=bpe"):
-        check_exportable(WordTokenizer("en", ["dog"], treatment=PLAIN))
+        check_exportable(WordTokenizer("en", ["dog"], normalizer=DEFAULT_NORMALIZER))
     merges = [("<", "e"), ("<e", "o"), ("<eo", "s"), ("<eos", ">")]
     check_exportable(BPETokenizer(merges[:3]))
     with pytest.raises(UserError, match="learned the piece '<eos>'"):

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from transformer.data.corpora import Sentence, as_written, embedded
+from transformer.data.corpora import Sentence, detokenize, embedded
 from transformer.model import AttentionMaps
 from transformer.models.translator import Translator
 
@@ -38,5 +38,5 @@ def one_piece_each(translator: Translator, most: int) -> Sequence[Sentence]:
     return [
         each
         for each in embedded.sentences("test")
-        if len(encode(as_written(each.en, "en"))) == len(each.en.split())
+        if len(encode(detokenize(each.en, "en"))) == len(each.en.split())
     ][:most]

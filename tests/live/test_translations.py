@@ -47,7 +47,7 @@ def test_every_candidate_of_every_step(beam_size: int, shipped: Translator, tmp_
         assert ours["score"] == pytest.approx(theirs.score, rel=1e-4)
 
 
-MODELS = ("demo-en-fr", "de-en")  # each treatment of text once
+MODELS = ("demo-en-fr", "de-en")  # each normalizer once
 ODD = [
     "",
     "lestaurant" * 800,

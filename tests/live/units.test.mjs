@@ -15,7 +15,7 @@ import * as m from "../../docs/live/js/matrix.js";
 import { read_link, write_link } from "../../docs/live/js/permalink.js";
 import { from_float16, read_safetensors, Weights } from "../../docs/live/js/safetensors.js";
 import { sample_search } from "../../docs/live/js/sampling.js";
-import { find_treatment, tidy } from "../../docs/live/js/treatment.js";
+import { find_normalizer, normalize_whitespace } from "../../docs/live/js/normalizers.js";
 
 import { unseen_words } from "../../docs/live/js/unseen.js";
 
@@ -107,7 +107,7 @@ test("widths of a head", () => {
 
 test("merges: the pair learned first, wherever it stands, the left one of two", () => {
   const merges = ["a b", "b c", "Ġ ab", "ab ab"];
-  const tokenizer = new BPETokenizer({ kind: "bpe", merges, lowercase: false, treatment: "plain" });
+  const tokenizer = new BPETokenizer({ kind: "bpe", merges, lowercase: false, normalizer: "plain" });
   const pieces = (text) => tokenizer.pieces(tokenizer.encode(text));
   assert.deepEqual(pieces("abc"), ["▁ab", "c"]); // a b before b c
   assert.deepEqual(pieces("xbc ababab"), ["▁", "x", "bc", "▁ab", "abab"]);
@@ -116,12 +116,12 @@ test("merges: the pair learned first, wherever it stands, the left one of two", 
   assert.equal(tokenizer.decode([2, ...tokenizer.encode("é b"), 3]), "é b");
 });
 
-test("treatments: blanks, apostrophes, quotes, and the French blank", () => {
-  assert.equal(tidy(" a\u00a0 b\tc "), "a b c");
-  assert.equal(find_treatment("german")("„ja“ ’s u\u0308"), "„ja“ 's ü");
-  assert.equal(find_treatment("english")("“it’s”"), "\"it's\"");
-  assert.equal(find_treatment("french")("Où? À 8:40; là : si!!"), "Où ? À 8:40 ; là : si !!");
-  assert.throws(() => find_treatment("dutch"), UserError);
+test("normalizers: blanks, apostrophes, quotes, and the French blank", () => {
+  assert.equal(normalize_whitespace(" a\u00a0 b\tc "), "a b c");
+  assert.equal(find_normalizer("german")("„ja“ ’s u\u0308"), "„ja“ 's ü");
+  assert.equal(find_normalizer("english")("“it’s”"), "\"it's\"");
+  assert.equal(find_normalizer("french")("Où? À 8:40; là : si!!"), "Où ? À 8:40 ; là : si !!");
+  assert.throws(() => find_normalizer("dutch"), UserError);
 });
 
 test("half precision", () => {

@@ -18,8 +18,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from transformer.data import parallel
-from transformer.data.parallel import Pair, ParallelText, side_by_side, split_lines
+from transformer.data.grouping import Pair, split_pairs
+from transformer.data.normalizers import normalize_english, normalize_french
+from transformer.data.parallel import ParallelText, parallel_text_from_lines, split_lines
 from transformer.support.errors import UserError, require, unknown_name
 from transformer.support.files import cache_folder, corpus_folder, write_atomically
 
@@ -54,7 +55,7 @@ def find_corpus(name: str) -> Corpus:
     return CORPORA[name]
 
 
-def default_split(corpus: str) -> str:
+def default_test_split(corpus: str) -> str:
     """Name a corpus's first test set."""
     return next(split for split in find_corpus(corpus).splits if split.startswith("test"))
 
@@ -145,7 +146,7 @@ def _download(address: str) -> bytes:
 def _read_multi30k(split: str, src_lang: str, tgt_lang: str) -> ParallelText:
     stem = "val" if split == "validation" else split
     files = [_obtain(CORPORA["multi30k"], f"{stem}.{lang}.gz") for lang in (src_lang, tgt_lang)]
-    return side_by_side(src_lang, tgt_lang, *map(_gzip_lines, files))
+    return parallel_text_from_lines(src_lang, tgt_lang, *map(_gzip_lines, files))
 
 
 def _gzip_lines(file: Path) -> list[str]:
@@ -153,16 +154,16 @@ def _gzip_lines(file: Path) -> list[str]:
 
 
 def all_tatoeba_pairs() -> list[Pair]:
-    """Read Tatoeba's pairs in the order of its file; of those that treatment makes equal, one."""
+    """Read Tatoeba's pairs in the order of its file; of those that normalizing makes equal, one."""
     with zipfile.ZipFile(_obtain(CORPORA["tatoeba"], "data.zip")) as archive:
         text = archive.read("data/eng-fra.txt").decode("utf-8")
     columns = (line.split("\t") for line in split_lines(text))
-    return list(dict.fromkeys((parallel.english(en), parallel.french(fr)) for en, fr in columns))
+    return list(dict.fromkeys((normalize_english(en), normalize_french(fr)) for en, fr in columns))
 
 
 def _read_tatoeba(split: str, src_lang: str, tgt_lang: str) -> ParallelText:
     """In train a sentence stands once with each of its translations, else once with all."""
-    pairs = parallel.split_pairs(all_tatoeba_pairs())[split]
+    pairs = split_pairs(all_tatoeba_pairs())[split]
     random.Random(SHUFFLE_SEED).shuffle(pairs)
     if src_lang == "fr":
         pairs = [(french, english) for english, french in pairs]
@@ -185,7 +186,7 @@ class Sentence(NamedTuple):
     en_fr: str  # the tokens (from 0) that mean the same: "0-0 1-2"
     en_de: str
     fr_de: str
-    shown: str  # of grammar, names of `data/corpus/phenomena.tsv`: "NEGATION PAST"
+    phenomena: str  # of grammar, names of `data/corpus/phenomena.tsv`: "NEGATION PAST"
     parse: str  # the tree of its English phrases, as `data.corpus.generator.parse` writes it
 
     def text(self, lang: str) -> str:
@@ -225,18 +226,18 @@ class Embedded:
     def pairs(self, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
         """Give a split in one of the six directions, with its gold alignments."""
         chosen, langs = self.sentences(split), (src_lang, tgt_lang)
-        src, tgt = ([as_written(each.text(lang), lang) for each in chosen] for lang in langs)
+        src, tgt = ([detokenize(each.text(lang), lang) for each in chosen] for lang in langs)
         links = [each.alignment(*langs) for each in chosen]
         return ParallelText(*langs, src, tgt, alignments=links)
 
     def parses(self, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
         """Give English sentences and their trees, to be learned like a translation (§6.3)."""
         chosen = self.sentences(split)
-        src = [as_written(each.en, "en") for each in chosen]
+        src = [detokenize(each.en, "en") for each in chosen]
         return ParallelText(src_lang, tgt_lang, src, [each.parse for each in chosen])
 
 
-def as_written(tokens: str, lang: str) -> str:
+def detokenize(tokens: str, lang: str) -> str:
     """Join each punctuation mark to the word before it, but for the French question mark."""
     attached = ",." if lang == "fr" else ",.?"
     return re.sub(rf" (?=[{attached}])", "", tokens)

@@ -6,6 +6,7 @@ ids from 4 on, and never make a special id other than "unknown" out of text.
 
 import json
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -17,112 +18,124 @@ from tokenizers.models import BPE
 from tokenizers.pre_tokenizers import ByteLevel
 from tokenizers.trainers import BpeTrainer
 
-from transformer.config import NUM_SPECIAL_TOKENS, SPECIAL_TOKENS, UNK_ID, DataConfig, TokenizerKind
-from transformer.data.parallel import BY_LANGUAGE, PLAIN, TREATMENTS
+from transformer.config import (
+    NUM_SPECIAL_TOKENS,
+    SPECIAL_TOKENS,
+    UNK_ID,
+    DataConfig,
+    TokenizerKind,
+)
+from transformer.data.normalizers import DEFAULT_NORMALIZER, NORMALIZERS, normalizer_name
 from transformer.support.checks import check_text, check_texts, check_token_ids
-from transformer.support.errors import UserError, unknown_name
+from transformer.support.errors import UserError, short_repr, unknown_name
 from transformer.support.files import read_json
 
-TREE = "tree"  # a tree of phrases in a line, whose tokens stand between blanks
-LANGUAGES = ("de", "en", "fr", TREE)
+TREE_LANG = "tree"  # a tree of phrases in a line, whose tokens stand between blanks
 
 # The library warns about its threads whenever a process forks; one is fast enough here.
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 
-class _Shared:
-    """What both kinds have in common: ids as a reader sees them, and how text is written first."""
+class _BaseTokenizer:
+    """What both kinds have in common: ids as a reader sees them, and the normalizer of the text."""
 
-    def __init__(self, shown: Iterable[str], lowercase: bool, treatment: str) -> None:
-        self._treat = TREATMENTS[treatment]
-        self.lowercase, self.treatment = lowercase, treatment
-        self._shown = [*SPECIAL_TOKENS, *shown]
+    def __init__(self, type_names: Iterable[str], lowercase: bool, normalizer: str) -> None:
+        if normalizer not in NORMALIZERS:
+            raise unknown_name("normalizer", normalizer, NORMALIZERS)
+        self.lowercase, self.normalizer = lowercase, normalizer
+        self._normalize = NORMALIZERS[normalizer]
+        self._names = [*SPECIAL_TOKENS, *type_names]  # by id
 
     @property
     def vocab_size(self) -> int:
         """Number of ids, the four special ones included."""
-        return len(self._shown)
+        return len(self._names)
 
     def encode(self, text: str) -> list[int]:
-        """Give the ids of a sentence."""
+        """Return the ids of a sentence."""
         return self.encode_all([text])[0]
 
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
-        """Give the ids of each sentence."""
+        """Return the ids of each sentence."""
         raise NotImplementedError
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
-        """Give one piece or word per id; special ids too, as "<eos>"."""
-        return [self._shown[number] for number in check_token_ids(ids, self.vocab_size)]
+        """Return one piece or word per id; special ids too, as "<eos>"."""
+        return [self._names[token_id] for token_id in check_token_ids(ids, self.vocab_size)]
 
 
 # --- byte-pair encoding ---------------------------------------------------------------------
 
 
-class BPETokenizer(_Shared):
+class BPETokenizer(_BaseTokenizer):
     """Pieces of words, down to single bytes, so that no text is unknown (§5.1).
 
     Byte b has the id 4 + b; then comes one type per merge. One blank is put before the text, so
     that a word has the same pieces at the start as inside, and `decode` takes one blank away. The
     ids of Hugging Face's library, which does the work, start at 0 and are moved up by four, so
     that no text can make it emit a special one. `merges` are the learned pairs, in order, in
-    GPT-2's letters of bytes ("Ġ" is the blank); `treatment` is a name in `TREATMENTS`.
+    GPT-2's letters of bytes ("Ġ" is the blank); `normalizer` is a name in `NORMALIZERS`.
     """
 
     def __init__(
-        self, merges: Sequence[tuple[str, str]], lowercase: bool = False, treatment: str = PLAIN
+        self,
+        merges: Sequence[tuple[str, str]],
+        lowercase: bool = False,
+        normalizer: str = DEFAULT_NORMALIZER,
     ) -> None:
         self.merges = list(merges)
         self.vocabulary = dict(_BYTES)  # each piece but the special ones, numbered from 0
         for left, right in merges:
             self.vocabulary.setdefault(left + right, len(self.vocabulary))
         pieces = [bytes(_BYTES[letter] for letter in piece) for piece in self.vocabulary]
-        super().__init__(map(_show, pieces), lowercase, treatment)
-        self._bytes = [b""] * NUM_SPECIAL_TOKENS + pieces
+        super().__init__(map(_readable, pieces), lowercase, normalizer)
+        self._bytes = [b""] * NUM_SPECIAL_TOKENS + pieces  # by id
         self._library = Library(BPE(self.vocabulary, self.merges))
         self._library.pre_tokenizer = ByteLevel(add_prefix_space=False)
 
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
-        """Give the ids of each sentence, in one call of the library."""
+        """Return the ids of each sentence, by one call of the library."""
         check_texts("texts", texts)
-        treated = [_prepare(self._treat(text), self.lowercase) for text in texts]
+        prepared = [_prepare(self._normalize(text), self.lowercase) for text in texts]
         try:
-            encodings = self._library.encode_batch(treated)
+            encodings = self._library.encode_batch(prepared)
         except TypeError as error:
             raise UserError("a text holds half a letter (a lone surrogate): mend it") from error
         return [[NUM_SPECIAL_TOKENS + number for number in encoding.ids] for encoding in encodings]
 
     def decode(self, ids: Iterable[int]) -> str:
-        """Give the text of ids; special ids are skipped, broken UTF-8 becomes U+FFFD."""
-        joined = b"".join(self._bytes[number] for number in check_token_ids(ids, self.vocab_size))
+        """Return the text of ids; special ids are skipped, broken UTF-8 becomes U+FFFD."""
+        token_ids = check_token_ids(ids, self.vocab_size)
+        joined = b"".join(self._bytes[token_id] for token_id in token_ids)
         return joined.decode("utf-8", errors="replace").removeprefix(" ")
 
     def tokens(self, text: str) -> list[str]:
-        """Give the pieces of a sentence."""
+        """Return the pieces of a sentence."""
         return self.pieces(self.encode(text))
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values, ready for JSON."""
+        """Return plain values, ready for JSON."""
         return {
             "kind": TokenizerKind.BPE.value,
             "lowercase": self.lowercase,
-            "treatment": self.treatment,
+            "normalizer": self.normalizer,
             "merges": [f"{left} {right}" for left, right in self.merges],
         }
 
 
 def _prepare(text: str, lowercase: bool) -> str:
+    """Put the blank before a normalized text, lower-cased if asked for."""
     return " " + (text.lower() if lowercase else text)
 
 
-def _show(piece: bytes) -> str:
+def _readable(piece: bytes) -> str:
     """Write a piece for a reader: blanks as "▁", bytes that are no whole letter as "<0xC3>"."""
     text = piece.decode("utf-8", errors="surrogateescape").replace(" ", "▁")
-    return "".join(f"<0x{ord(c) - 0xDC00:02X}>" if "\udc80" <= c <= "\udcff" else c for c in text)
+    return re.sub("[\udc80-\udcff]", lambda match: f"<0x{ord(match[0]) - 0xDC00:02X}>", text)
 
 
 def _byte_letters() -> dict[str, int]:
-    """Give GPT-2's letter of each byte: itself if visible, else the next from U+0100 on."""
+    """Return GPT-2's letter of each byte: itself if visible, else the next from U+0100 on."""
     visible = {*range(33, 127), *range(161, 173), *range(174, 256)}
     stand_ins = iter(range(256, 512))
     return {chr(byte if byte in visible else next(stand_ins)): byte for byte in range(256)}
@@ -134,58 +147,93 @@ _BYTES = _byte_letters()
 # --- words ----------------------------------------------------------------------------------
 
 
-class WordTokenizer(_Shared):
+class WordTokenizer(_BaseTokenizer):
     """Words and punctuation marks; a word outside the vocabulary becomes `UNK_ID`.
 
     Not in the paper: the plain alternative to §5.1. `decode` joins words by single blanks, for
     they do not say where those were: "a dog ." for "a dog.".
 
-    `lang`, one of `LANGUAGES`, says whose rules cut the text; `types[i]` has the id 4 + i.
+    `lang` says whose rules cut the text (see `split_words`); `types[i]` has the id 4 + i.
     """
 
     def __init__(
-        self, lang: str, types: Sequence[str], lowercase: bool = False, treatment: str = PLAIN
+        self,
+        lang: str,
+        types: Sequence[str],
+        lowercase: bool = False,
+        normalizer: str = DEFAULT_NORMALIZER,
     ) -> None:
-        super().__init__(types, lowercase, treatment)
+        super().__init__(types, lowercase, normalizer)
         self.lang, self.types = lang, list(types)
         self._ids = {word: number for number, word in enumerate(types, start=NUM_SPECIAL_TOKENS)}
 
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
-        """Give the ids of each sentence; unknown words as `UNK_ID`."""
+        """Return the ids of each sentence; unknown words as `UNK_ID`."""
         check_texts("texts", texts)
         return [[self._ids.get(word, UNK_ID) for word in self.tokens(text)] for text in texts]
 
     def decode(self, ids: Iterable[int]) -> str:
-        """Give the words of ids, joined by blanks; special ids are skipped."""
-        known = check_token_ids(ids, self.vocab_size)
-        return " ".join(self._shown[number] for number in known if number >= NUM_SPECIAL_TOKENS)
+        """Return the words of ids, joined by blanks; special ids are skipped."""
+        token_ids = check_token_ids(ids, self.vocab_size)
+        words = [self._names[token_id] for token_id in token_ids if token_id >= NUM_SPECIAL_TOKENS]
+        return " ".join(words)
 
     def tokens(self, text: str) -> list[str]:
-        """Give the words of a sentence, known or not, one per id of `encode`."""
+        """Return the words of a sentence, known or not, one per id of `encode`."""
         check_text("the text", text)
-        return split_words(self.lang, self._treat(text), self.lowercase)
+        return split_words(self.lang, self._normalize(text), self.lowercase)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values, ready for JSON."""
-        names = ("lang", "lowercase", "treatment", "types")
-        return {"kind": TokenizerKind.WORDS.value} | {name: getattr(self, name) for name in names}
-
-
-@cache
-def _spacy_rules(lang: str) -> Any:
-    """Give spaCy's tokenizer of a language; imported late, because it takes seconds."""
-    import spacy
-
-    return spacy.blank(lang).tokenizer
+        """Return plain values, ready for JSON."""
+        return {
+            "kind": TokenizerKind.WORDS.value,
+            "lang": self.lang,
+            "lowercase": self.lowercase,
+            "normalizer": self.normalizer,
+            "types": self.types,
+        }
 
 
 def split_words(lang: str, text: str, lowercase: bool = False) -> list[str]:
-    """Cut a sentence into words and marks, then lower-case them, as spaCy would not know "mr."."""
+    """Cut a sentence into words and marks, then lower-case them, as spaCy would not know "mr.".
+
+    `lang` is `TREE_LANG`, whose tokens stand between blanks, or a language that spaCy has rules
+    for; another one is a UserError.
+    """
     check_text("the text", text)
-    if lang not in LANGUAGES:
-        raise unknown_name("language", lang, LANGUAGES)
-    words = text.split() if lang == TREE else [token.text for token in _spacy_rules(lang)(text)]
+    if lang == TREE_LANG:
+        words = text.split()
+    else:
+        words = [token.text for token in _spacy_tokenizer(lang)(text)]
     return [word.lower() for word in words] if lowercase else words
+
+
+def has_word_rules(lang: str) -> bool:
+    """Return whether `split_words` can cut text of a language."""
+    try:
+        split_words(lang, "")
+    except UserError:
+        return False
+    return True
+
+
+def _spacy_tokenizer(lang: Any) -> Any:
+    """Return spaCy's tokenizer of a language; a UserError where it has none here."""
+    try:
+        if not isinstance(lang, str) or not re.fullmatch("[a-z]{2,3}", lang):
+            raise ImportError("a language is a code of two or three letters")
+        return _load_spacy_tokenizer(lang)
+    except ImportError as error:
+        message = f"no rules for words of language {short_repr(lang)}: set tokenizer=bpe"
+        reason = str(error).splitlines()[0]
+        raise UserError(f"{message}, or give a code that spaCy knows, as de ({reason})") from error
+
+
+@cache
+def _load_spacy_tokenizer(lang: str) -> Any:
+    import spacy  # late, because it takes seconds
+
+    return spacy.blank(lang).tokenizer
 
 
 # --- learned from text ----------------------------------------------------------------------
@@ -198,49 +246,58 @@ def train(
 ) -> tuple[Tokenizer, Tokenizer]:
     """Learn the source's and the target's tokenizer from the training text (§5.1).
 
-    With `joint_vocabulary` both have the same ids; each treats and cuts text by its language's
+    With `joint_vocabulary` both have the same ids; each normalizes and cuts text by its language's
     rules. A UserError where no word is seen `min_frequency` times.
     """
-    sides = [
-        (lang, [*map(TREATMENTS[BY_LANGUAGE.get(lang, PLAIN)], texts)])
-        for lang, texts in ((config.src_lang, src), (config.tgt_lang, tgt))
-    ]
+    src_side = config.src_lang, _normalize_all(config.src_lang, src)
+    tgt_side = config.tgt_lang, _normalize_all(config.tgt_lang, tgt)
     if config.joint_vocabulary:
-        types = [_learn(config, sides, config.vocab_size)] * 2
+        src_types = tgt_types = _learn_types(config, [src_side, tgt_side], config.vocab_size)
     else:
-        sizes = config.src_vocab_size or config.vocab_size, config.vocab_size
-        types = [_learn(config, [side], size) for side, size in zip(sides, sizes, strict=True)]
-    return _make(config, config.src_lang, types[0]), _make(config, config.tgt_lang, types[1])
+        src_size = config.src_vocab_size or config.vocab_size
+        src_types = _learn_types(config, [src_side], src_size)
+        tgt_types = _learn_types(config, [tgt_side], config.vocab_size)
+    src_tokenizer = _make_tokenizer(config, config.src_lang, src_types)
+    return src_tokenizer, _make_tokenizer(config, config.tgt_lang, tgt_types)
 
 
-def _make(config: DataConfig, lang: str, types: list[Any]) -> Tokenizer:
-    treatment = BY_LANGUAGE.get(lang, PLAIN)
+def _normalize_all(lang: str, texts: Sequence[str]) -> list[str]:
+    normalize = NORMALIZERS[normalizer_name(lang)]
+    return [normalize(text) for text in texts]
+
+
+def _make_tokenizer(config: DataConfig, lang: str, types: list[Any]) -> Tokenizer:
+    """Make the tokenizer of one side from its merges or words."""
+    normalizer = normalizer_name(lang)
     if config.tokenizer == TokenizerKind.BPE:
-        return BPETokenizer(types, config.lowercase, treatment)
-    return WordTokenizer(lang, types, config.lowercase, treatment)
+        return BPETokenizer(types, config.lowercase, normalizer)
+    return WordTokenizer(lang, types, config.lowercase, normalizer)
 
 
-def _learn(config: DataConfig, sides: Sequence[tuple[str, list[str]]], size: int) -> list[Any]:
-    """Give the merges or the words of all treated text that shares a vocabulary."""
+def _learn_types(
+    config: DataConfig, sides: Sequence[tuple[str, list[str]]], vocab_size: int
+) -> list[Any]:
+    """Learn the merges or words of a vocabulary from its sides (language, normalized text)."""
     if config.tokenizer == TokenizerKind.BPE:
-        return _learn_merges(config, [text for _, texts in sides for text in texts], size)
+        return _learn_merges(config, [text for _, texts in sides for text in texts], vocab_size)
     counts: Counter[str] = Counter()
     for lang, texts in sides:
         for text in texts:
             counts.update(split_words(lang, text, config.lowercase))
-    kept = [word for word, count in counts.items() if count >= config.min_frequency]
-    if not kept:
+    frequent = [word for word, count in counts.items() if count >= config.min_frequency]
+    if not frequent:
         message = f"no word is seen min_frequency = {config.min_frequency} times"
         raise UserError(f"{message}: give more text or a smaller min_frequency")
-    return sorted(kept, key=lambda word: (-counts[word], word))[: size - NUM_SPECIAL_TOKENS]
+    by_frequency = sorted(frequent, key=lambda word: (-counts[word], word))
+    return by_frequency[: vocab_size - NUM_SPECIAL_TOKENS]
 
 
-def _learn_merges(config: DataConfig, texts: list[str], size: int) -> list[tuple[str, str]]:
-    """Learn the merges of treated text, the most frequent pair first (§5.1)."""
+def _learn_merges(config: DataConfig, texts: list[str], vocab_size: int) -> list[tuple[str, str]]:
+    """Learn the merges of normalized text, the most frequent pair first (§5.1)."""
     learner = Library(BPE())
     learner.pre_tokenizer = ByteLevel(add_prefix_space=False)
     trainer = BpeTrainer(
-        vocab_size=size - NUM_SPECIAL_TOKENS,
+        vocab_size=vocab_size - NUM_SPECIAL_TOKENS,
         min_frequency=config.min_frequency,
         initial_alphabet=ByteLevel.alphabet(),
         show_progress=False,
@@ -250,9 +307,14 @@ def _learn_merges(config: DataConfig, texts: list[str], size: int) -> list[tuple
 
 
 def load(path: Path) -> Tokenizer:
-    """Read a tokenizer from a JSON file of its `to_dict`."""
+    """Read a tokenizer from a JSON file of its `to_dict`.
+
+    Earlier files call the normalizer "treatment", and the earliest have none.
+    """
     values = read_json(path)
+    if "treatment" in values:
+        values["normalizer"] = values.pop("treatment")
     if TokenizerKind(values.pop("kind")) == TokenizerKind.WORDS:
         return WordTokenizer(**values)
-    values["merges"] = [(left, right) for left, right in map(str.split, values["merges"])]
-    return BPETokenizer(**values)
+    merges = [merge.split() for merge in values.pop("merges")]
+    return BPETokenizer([(left, right) for left, right in merges], **values)

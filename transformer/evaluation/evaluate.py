@@ -9,7 +9,7 @@ from transformer.config import BEAM_SIZE, LENGTH_PENALTY
 from transformer.data import corpora
 from transformer.data.batches import Example, TokenBudgetBatches, encode_pairs
 from transformer.data.parallel import ParallelText
-from transformer.data.tokenizers import TREE
+from transformer.data.tokenizers import TREE_LANG
 from transformer.evaluation import scores
 from transformer.model import count_parameters
 from transformer.models.folder import LOG, RUN, read_recipe
@@ -50,7 +50,7 @@ def evaluate_translator(
         "alpha": alpha,
         "parameters": count_parameters(translator.model),
     }
-    if text.tgt_lang == TREE:
+    if text.tgt_lang == TREE_LANG:
         figures["parse_f1"] = round(scores.parse_f1(said, text.tgt), 2)
     return figures
 
@@ -82,7 +82,7 @@ def evaluate_folder(
     """
     translator = Translator.load(folder, pick_device())
     data = translator.recipe.data
-    what = {"corpus": data.corpus, "split": split or corpora.default_split(data.corpus)}
+    what = {"corpus": data.corpus, "split": split or corpora.default_test_split(data.corpus)}
     what |= {"src_lang": data.src_lang, "tgt_lang": data.tgt_lang}
     trained_in = read_json(find_model(folder) / RUN)["precision"]
     figures = evaluate_translator(translator, corpora.load(*what.values()), beam_size, alpha)

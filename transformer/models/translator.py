@@ -28,7 +28,7 @@ class Attention(NamedTuple):
     maps: AttentionMaps  # of a batch of one sentence
 
 
-def usable(device: torch.device | str) -> torch.device:
+def usable_device(device: torch.device | str) -> torch.device:
     """Give a device by its name; a UserError where it is not there, or holds no numbers."""
     try:
         found = torch.device(device)
@@ -48,7 +48,7 @@ class Translator:
         self, description: Description, model: Network, device: torch.device | str = "cpu"
     ) -> None:
         self.recipe, self.src_tokenizer, self.tgt_tokenizer = description
-        self.device = usable(device)
+        self.device = usable_device(device)
         self.model = model.to(self.device).eval()
 
     @classmethod
@@ -65,7 +65,7 @@ class Translator:
         the network, where that was not the recipe alone. A UserError where a file or the device is
         not there, or damaged.
         """
-        usable(device)  # before the work of reading
+        usable_device(device)  # before the work of reading
         return cls(*read_model(find_model(folder), weights, build), device)
 
     def translate(

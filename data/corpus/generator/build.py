@@ -106,7 +106,7 @@ def sentence_of(tree: Tree) -> Sentence:
         en_fr=_links(en, fr),
         en_de=_links(en, de),
         fr_de=_links(fr, de),
-        shown=" ".join(sorted(phenomena(tree))),
+        phenomena=" ".join(sorted(phenomena(tree))),
         parse=parse(tree, en),
     )
 

@@ -3,7 +3,7 @@
 
 import { NUM_SPECIAL_TOKENS, SPECIAL_TOKENS } from "./config.js";
 import { UserError } from "./errors.js";
-import { find_treatment } from "./treatment.js";
+import { find_normalizer } from "./normalizers.js";
 
 // Where a text is cut before anything is merged, as GPT-2 does it: an English ending, or letters,
 // or digits, or other signs, each with the blank before it.
@@ -28,13 +28,13 @@ const BYTES = new Map(LETTERS.map((letter, byte) => [letter, byte]));
 export class BPETokenizer {
   /**
    * @param {object} values A tokenizer's JSON: "merges", the learned pairs in order ("Ġ t");
-   *   "lowercase"; "treatment".
+   *   "lowercase"; "normalizer", which earlier files call "treatment".
    */
   constructor(values) {
     if (values.kind !== "bpe") {
       throw new UserError(`this page reads byte-pair encoding, not ${values.kind}: choose a model`);
     }
-    this._treat = find_treatment(values.treatment ?? "plain");
+    this._normalize = find_normalizer(values.normalizer ?? values.treatment ?? "plain");
     this.lowercase = values.lowercase;
     this._ranks = new Map(values.merges.map((pair, rank) => [pair, rank]));
     this._vocabulary = new Map(BYTES); // byte b has the id 4 + b; then one type per merge
@@ -54,8 +54,8 @@ export class BPETokenizer {
 
   /** Give the ids of a sentence. */
   encode(text) {
-    const treated = this._treat(text);
-    const prepared = " " + (this.lowercase ? treated.toLowerCase() : treated);
+    const normalized = this._normalize(text);
+    const prepared = " " + (this.lowercase ? normalized.toLowerCase() : normalized);
     const ids = [];
     for (const [part] of prepared.matchAll(PIECES)) {
       const letters = Array.from(new TextEncoder().encode(part), (byte) => LETTERS[byte]);

@@ -17,7 +17,7 @@ import { unseen_words } from "./unseen.js";
 
 const FILES = [
   ...["masks", "attention", "embeddings", "layers", "model", "decoding"],
-  ...["matrix", "linear", "safetensors", "treatment", "bpe", "translator", "interventions"],
+  ...["matrix", "linear", "safetensors", "normalizers", "bpe", "translator", "interventions"],
   ...["sampling", "trace"],
 ];
 const TYPING = 150; // milliseconds without a key before what is typed is translated

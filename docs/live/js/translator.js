@@ -10,7 +10,7 @@ import { Transformer } from "./model.js";
 import { read_safetensors } from "./safetensors.js";
 import { sample_search } from "./sampling.js";
 import { trace } from "./trace.js";
-import { tidy } from "./treatment.js";
+import { normalize_whitespace } from "./normalizers.js";
 
 export const FILES = [
   "recipe.json",
@@ -43,7 +43,7 @@ export class Translator {
 
   /** Give a sentence's ids, eos last; none for a blank one. */
   encode(sentence) {
-    const text = tidy(sentence);
+    const text = normalize_whitespace(sentence);
     if (text === "") return [];
     const most = LETTERS_A_TOKEN * this.max_len; // cutting more would take seconds
     if (text.length > most) throw too_long(text, `${text.length} letters`, most);

@@ -9,7 +9,8 @@ from torchtext.data.metrics import bleu_score
 from attention_laws.errors import UserError
 from lessonkit.analysis import scores
 from transformer.data import corpora
-from transformer.data.parallel import Pair, ParallelText
+from transformer.data.grouping import Pair
+from transformer.data.parallel import ParallelText
 from transformer.data.tokenizers import split_words
 from transformer.models.translator import Translator
 

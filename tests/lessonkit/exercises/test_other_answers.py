@@ -6,7 +6,7 @@ import torch
 
 from lessonkit.exercises.check import edited
 from tests.helpers.exercise_walk import ALL, status
-from transformer.data.parallel import group_pairs
+from transformer.data.grouping import group_pairs
 
 # Edits of a reference, as an exercise has them.
 ROUND = "living = longer[:beam_size]"

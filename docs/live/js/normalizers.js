@@ -1,0 +1,46 @@
+// One way to write a text, in training and for whoever types. Compare
+// transformer/data/normalizers.py, which has the reasons.
+
+import { UserError } from "./errors.js";
+
+// What Python's str.split() takes for a blank; JavaScript's \s has a slightly different list.
+const BLANKS = /[\t-\r\x1c-\x1f \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/u;
+
+/** Make every blank a plain, single one (tab, no-break, thin), none at the edges. */
+export function normalize_whitespace(line) {
+  return line
+    .split(BLANKS)
+    .filter((word) => word !== "")
+    .join(" ");
+}
+
+/** Compose letters and their accents (NFC), and write blanks and apostrophes in one way. */
+function normalize_german(text) {
+  return normalize_whitespace(text.normalize("NFC")).replace(/[\u2019\u02bc\u2032\u00b4]/g, "'");
+}
+
+/** Do what `normalize_german` does, and write straight quotes. */
+function normalize_english(text) {
+  return normalize_german(text).replace(/[\u201c\u201d\u201e]/g, '"');
+}
+
+/** Do what `normalize_english` does, and set the blank before ! ? : ; where it lacks (not in 8:40). */
+function normalize_french(text) {
+  return normalize_english(text).replace(/(?<=[^ !?:;])([!?;]|:(?!\p{Nd}))/gu, " $1");
+}
+
+const NORMALIZERS = {
+  plain: normalize_whitespace,
+  german: normalize_german,
+  english: normalize_english,
+  french: normalize_french,
+};
+
+/** Return the normalizer that a tokenizer names. */
+export function find_normalizer(name) {
+  if (!(name in NORMALIZERS)) {
+    const known = Object.keys(NORMALIZERS).join(", ");
+    throw new UserError(`no normalizer "${name}": there are ${known}`);
+  }
+  return NORMALIZERS[name];
+}

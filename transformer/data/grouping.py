@@ -1,0 +1,93 @@
+"""A split of sentence pairs into training, validation and test that leaks nothing.
+
+Not in the paper. A sentence of Tatoeba has up to 32 translations, so that a random split shows half
+of its test sentences in training. Instead, pairs that share a side, directly or by way of other
+pairs, form a group, and a group goes into one split as a whole.
+"""
+
+import hashlib
+import re
+from collections.abc import Sequence
+
+from transformer.data.normalizers import normalize_whitespace
+from transformer.support.checks import check_list, check_texts
+from transformer.support.errors import UserError, short_repr
+
+Pair = tuple[str, str]  # a sentence and its translation, in any two languages
+
+HELD_OUT_PER_MILLE = 12  # of the groups, in validation and in test each; train has the others
+
+
+def grouping_key(sentence: str) -> str:
+    """Reduce a sentence to its words: lower-cased, without punctuation."""
+    return normalize_whitespace(re.sub(r"[^\w\s]", " ", sentence.lower()))
+
+
+def group_pairs(pairs: Sequence[Pair]) -> list[list[Pair]]:
+    """Gather the pairs that share a side (up to case and punctuation), however indirectly.
+
+    A first side is compared with first sides alone, and a second with second ones, so that both
+    directions of a corpus have the same groups. They come in the order of their first pairs, the
+    pairs of each in their own order.
+    """
+    _check_pairs(pairs)
+    groups = _DisjointSets()
+    for first, second in pairs:
+        groups.join((0, grouping_key(first)), (1, grouping_key(second)))
+    members: dict[_Side, list[Pair]] = {}
+    for pair in pairs:
+        root = groups.root((0, grouping_key(pair[0])))
+        members.setdefault(root, []).append(pair)
+    return list(members.values())
+
+
+def split_pairs(pairs: Sequence[Pair], naming_side: int = 0) -> dict[str, list[Pair]]:
+    """Return the pairs of "train", "validation" and "test": whole groups in each.
+
+    A hash of a group's text chooses its split: the same on every machine and every day. That text
+    is of one side, 0 or 1; who names the same language's side gets the same split in both
+    directions.
+    """
+    splits: dict[str, list[Pair]] = {"train": [], "validation": [], "test": []}
+    for group in group_pairs(pairs):
+        name = min(grouping_key(pair[naming_side]) for pair in group)
+        number = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big") % 1000
+        if number < HELD_OUT_PER_MILLE:
+            splits["test"] += group
+        elif number < 2 * HELD_OUT_PER_MILLE:
+            splits["validation"] += group
+        else:
+            splits["train"] += group
+    return splits
+
+
+def _check_pairs(pairs: Sequence[Pair]) -> None:
+    check_list("pairs", pairs, "pairs of texts")
+    for pair in pairs:
+        check_texts("pair", pair)
+        if len(pair) != 2:
+            raise UserError(f"{short_repr(pair)} is no pair: give two texts")
+
+
+_Side = tuple[int, str]  # which side of a pair, 0 or 1, and its grouping key
+
+
+class _DisjointSets:
+    """Union-find: each side starts as the root of a tree of its own, and `join` links two trees."""
+
+    def __init__(self) -> None:
+        self._parent: dict[_Side, _Side] = {}
+
+    def root(self, side: _Side) -> _Side:
+        """Return the root of a side's tree, and halve the way to it for the next search."""
+        parent = self._parent
+        parent.setdefault(side, side)
+        while parent[side] != side:
+            parent[side] = parent[parent[side]]
+            side = parent[side]
+        return side
+
+    def join(self, side: _Side, other: _Side) -> None:
+        """Hang the tree of one side under the root of the other's."""
+        root, other_root = self.root(side), self.root(other)
+        self._parent[root] = other_root
