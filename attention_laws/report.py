@@ -13,7 +13,12 @@ from torch import Tensor
 from attention_laws.errors import UserError
 
 # Without these nothing is known of a model: its shape, the future, padding, gradients.
-CORE = ("shape", "no_future", "source_padding", "gradients_reach")
+CORE = (
+    "logits_have_expected_shape",
+    "decoder_is_causal",
+    "source_padding_is_ignored",
+    "gradients_reach_all_parameters",
+)
 NO_PADDING = "the adapter has no pad_id"  # nor has the model any padding
 BROKEN, MISTAKE, NOT_JUDGED = 1, 2, 3  # exit statuses; 0: no law is broken, the core's are kept
 

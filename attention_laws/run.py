@@ -16,7 +16,7 @@ from attention_laws.report import Finding, Line, Report, Verdict, not_tried
 from attention_laws.untouched import evaluating, untouched
 
 # Laws without which outputs cannot be compared, and what is to be said then.
-GATES = {"finite": "are no numbers", "repeats": "do not repeat"}
+GATES = {"logits_are_finite": "are no numbers", "evaluation_is_deterministic": "do not repeat"}
 
 
 def diagnose(

@@ -22,7 +22,7 @@ class _Made:
 
 
 @law("make_batch", compares=False)
-def targets_are_marked(subject: Subject) -> Finding:
+def targets_have_bos_and_eos(subject: Subject) -> Finding:
     """What the decoder reads begins with bos; what it is to say ends in eos.
 
     Means: without bos nothing asks for the first word, without eos the model never learns to stop
@@ -40,7 +40,7 @@ def targets_are_marked(subject: Subject) -> Finding:
 
 
 @law("make_batch", compares=False)
-def shifted_by_one(subject: Subject) -> Finding:
+def targets_are_shifted_by_one(subject: Subject) -> Finding:
     """The target at each position is the token after the one that is read there.
 
     Means: the target is not shifted (the model learns to copy its input), or twice
@@ -59,7 +59,7 @@ def shifted_by_one(subject: Subject) -> Finding:
 
 
 @law("make_batch", compares=False)
-def padding_at_the_end(subject: Subject) -> Finding:
+def padding_is_trailing(subject: Subject) -> Finding:
     """After a target there is padding and nothing else.
 
     Means: padding stands before the target, or rows are filled with another id
@@ -77,7 +77,7 @@ def padding_at_the_end(subject: Subject) -> Finding:
 
 
 @law("make_batch", compares=False)
-def source_is_whole(subject: Subject) -> Finding:
+def sources_are_complete(subject: Subject) -> Finding:
     """Each source is in the batch as it is, with an end mark.
 
     Means: tokens are cut off or reversed; on an end mark training and translation must agree

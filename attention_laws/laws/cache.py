@@ -30,7 +30,7 @@ def _read(subject: Subject, tokens: Tensor, cache: Any) -> tuple[Tensor, Any]:
 @law("encode", "decode")
 @rounding_aside
 @torch.no_grad()
-def encode_then_decode(subject: Subject) -> Finding:
+def encode_then_decode_matches_forward(subject: Subject) -> Finding:
     """Encode and decode, one after the other, give what forward gives.
 
     Means: translation takes another road than training: a mask, no final norm, other positions
@@ -49,7 +49,7 @@ def encode_then_decode(subject: Subject) -> Finding:
 @law("cached")
 @rounding_aside
 @torch.no_grad()
-def cache(subject: Subject) -> Finding:
+def cached_decoding_matches_forward(subject: Subject) -> Finding:
     """Decoding a token at a time with a cache gives the logits of one pass, at every step.
 
     Means: positions begin at 0 in every step, keys and values are appended over the wrong axis,
@@ -72,7 +72,7 @@ def cache(subject: Subject) -> Finding:
 @law("cached")
 @rounding_aside
 @torch.no_grad()
-def cache_reordered(subject: Subject) -> Finding:
+def cache_reorders_with_beams(subject: Subject) -> Finding:
     """A cache whose rows are exchanged or repeated goes on as those rows would.
 
     Means: values are not reordered, one layer is left out, or the memory and its mask stay in place
@@ -100,7 +100,7 @@ def cache_reordered(subject: Subject) -> Finding:
 @law("cached")
 @rounding_aside
 @torch.no_grad()
-def cache_begins_empty(subject: Subject) -> Finding:
+def cache_starts_empty(subject: Subject) -> Finding:
     """A sentence decoded after another has the logits it has by itself.
 
     Means: the cache is kept on the layers and not emptied, or cross-attention keeps its keys

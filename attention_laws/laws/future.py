@@ -16,7 +16,7 @@ DRAWS = 8
 
 @law()
 @rounding_aside
-def no_future(subject: Subject) -> Finding:
+def decoder_is_causal(subject: Subject) -> Finding:
     """A later target token changes nothing at an earlier position.
 
     Means: the decoder's self-attention has no causal mask, or one that is inverted, shifted by
@@ -55,7 +55,7 @@ def _unmoved_before(subject: Subject, lengths: tuple[int, ...]) -> Finding:
 
 @law("pad_id")
 @rounding_aside
-def source_padding(subject: Subject) -> Finding:
+def source_padding_is_ignored(subject: Subject) -> Finding:
     """Padding after a source changes nothing.
 
     Means: the padding mask is missing, inverted, not passed on to every layer, made from
@@ -67,7 +67,7 @@ def source_padding(subject: Subject) -> Finding:
 
 @law("pad_id")
 @rounding_aside
-def target_padding(subject: Subject) -> Finding:
+def target_padding_is_ignored(subject: Subject) -> Finding:
     """Padding after a target changes nothing before it.
 
     Means: the decoder has no causal mask, or something is computed over all positions
@@ -92,7 +92,7 @@ def _padded(subject: Subject, side: str) -> Finding:
 
 @law("pad_id")
 @rounding_aside
-def company(subject: Subject) -> Finding:
+def batch_rows_are_independent(subject: Subject) -> Finding:
     """A sentence has the same logits alone and in a batch.
 
     Means: the padding mask takes one sentence's lengths for all, or an axis of the batch is

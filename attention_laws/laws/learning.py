@@ -151,7 +151,7 @@ class Languages:
 
 
 @law("module", "train_step", minute=True)
-def learns_a_batch(subject: Subject) -> Finding:
+def model_can_overfit_a_batch(subject: Subject) -> Finding:
     """A few sentences can be learned by heart.
 
     Means: the step trains another model, the loss is another, or logits do not see the sentence
@@ -164,7 +164,7 @@ def learns_a_batch(subject: Subject) -> Finding:
 
 
 @law("module", "train_step", minute=True)
-def learns_to_copy(subject: Subject) -> Finding:
+def model_can_learn_to_copy(subject: Subject) -> Finding:
     """A translation word by word can be learned.
 
     Means: the decoder does not see the source, or not in order; or targets are not shifted
@@ -181,7 +181,7 @@ def learns_to_copy(subject: Subject) -> Finding:
 
 
 @law("module", "train_step", minute=True)
-def learns_to_look_back(subject: Subject) -> Finding:
+def model_can_learn_to_look_back(subject: Subject) -> Finding:
     """A word that follows from the one before the last can be learned.
 
     Means: the decoder's self-attention is thrown away, or gives each position its own input

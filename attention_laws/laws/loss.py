@@ -59,7 +59,7 @@ def _near(one: float, other: float) -> bool:
 
 
 @law("loss")
-def loss_takes_what_it_is_given(subject: Subject) -> Finding:
+def softmax_is_taken_once(subject: Subject) -> Finding:
     """The loss takes a softmax of logits, once.
 
     Means: the model ends in a softmax and the loss takes another, which flattens every
@@ -87,7 +87,7 @@ def loss_takes_what_it_is_given(subject: Subject) -> Finding:
 
 
 @law("loss", "pad_id")
-def padding_costs_nothing(subject: Subject) -> Finding:
+def loss_ignores_padding(subject: Subject) -> Finding:
     """Padding is out of the loss, and out of what it is divided by.
 
     Means: ignore_index is missing, or the sum is divided by all places
@@ -118,7 +118,7 @@ def _targets(subject: Subject) -> Tensor:
 
 
 @law("loss", "pad_id")
-def each_token_counts_once(subject: Subject) -> Finding:
+def loss_weighs_tokens_equally(subject: Subject) -> Finding:
     """The loss is a sum over tokens, or a mean over tokens.
 
     Means: a mean is divided again, or means are averaged: tokens of short sentences weigh more
@@ -144,7 +144,7 @@ def each_token_counts_once(subject: Subject) -> Finding:
 
 
 @law("loss")
-def wants_the_true_token(subject: Subject) -> Finding:
+def loss_favors_the_target(subject: Subject) -> Finding:
     """At every real token the loss is lowered most by the true token's logit.
 
     Means: targets are shifted against the logits, once too often, or eos is left out
@@ -173,7 +173,7 @@ def _slopes(scores: _Scores, at: Tensor, targets: Tensor) -> Tensor:
 
 
 @law("loss")
-def smoothing_sums_to_one(subject: Subject) -> Finding:
+def smoothed_targets_sum_to_one(subject: Subject) -> Finding:
     """The smoothed target is a distribution: it sums to one.
 
     Means: what the true token gives up is shared among more tokens, or fewer, than are there

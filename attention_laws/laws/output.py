@@ -13,7 +13,7 @@ DRAWS = 8  # passes in training mode before dropout is said to do nothing
 
 
 @law(compares=False)
-def shape(subject: Subject) -> Finding:
+def logits_have_expected_shape(subject: Subject) -> Finding:
     """Logits are (batch, tgt_len, vocabulary), whatever the lengths are.
 
     Means: an axis is lost or swapped, or a length is that of the other side
@@ -35,7 +35,7 @@ def shape(subject: Subject) -> Finding:
 
 
 @law(compares=False)
-def finite(subject: Subject) -> Finding:
+def logits_are_finite(subject: Subject) -> Finding:
     """Logits are finite numbers.
 
     Means: a softmax over a row of minus infinities, a root or logarithm of 0, a division by 0
@@ -56,7 +56,7 @@ def finite(subject: Subject) -> Finding:
 
 
 @law()
-def some_below_zero(subject: Subject) -> Finding:
+def logits_can_be_negative(subject: Subject) -> Finding:
     """Some logits are below 0.
 
     Means: a ReLU or a softmax stands between the last layer and the loss
@@ -67,7 +67,7 @@ def some_below_zero(subject: Subject) -> Finding:
         return kept(f"{float((logits < 0).float().mean()):.0%} of the logits are below 0")
     if bool((logits.sum(dim=-1) - 1).abs().max() < 1e-3):
         if subject.adapter.loss is not None:
-            return not_tried("it gives probabilities: see `loss_takes_what_it_is_given`")
+            return not_tried("it gives probabilities: see `softmax_is_taken_once`")
         return broken("each place sums to 1: these are probabilities, and a loss takes logits")
     zeros = float((logits == 0).float().mean())
     least = float(logits.min())
@@ -75,7 +75,7 @@ def some_below_zero(subject: Subject) -> Finding:
 
 
 @law(compares=False)
-def repeats(subject: Subject) -> Finding:
+def evaluation_is_deterministic(subject: Subject) -> Finding:
     """In evaluation mode the same input gives the same logits.
 
     Means: dropout is on in evaluation: a functional call without training=self.training, a
@@ -95,7 +95,7 @@ def repeats(subject: Subject) -> Finding:
 
 
 @law("module")
-def dropout_in_training(subject: Subject) -> Finding:
+def dropout_is_active_in_training(subject: Subject) -> Finding:
     """In training mode dropout changes the logits from pass to pass.
 
     Means: a dropout layer is made and never called, or train() does not reach it

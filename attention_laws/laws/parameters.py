@@ -12,7 +12,7 @@ NAMED = 4  # parameters that a finding names
 
 
 @law("module", compares=False)
-def gradients_reach(subject: Subject) -> Finding:
+def gradients_reach_all_parameters(subject: Subject) -> Finding:
     """The loss has a gradient at every parameter.
 
     Means: a layer is never used, or cut off by detach, no_grad, argmax or a new tensor
@@ -97,7 +97,7 @@ def batch(subject: Subject, sentences: int = 4) -> tuple[Tensor, Tensor, Tensor]
 
 
 @law("module")
-def gradient_is_the_slope(subject: Subject) -> Finding:
+def autograd_matches_finite_differences(subject: Subject) -> Finding:
     """The gradient is the loss's slope: a step along a line changes the loss by as much.
 
     Means: one of several ways to a parameter is cut off, by detach, .data, no_grad or item, so
@@ -139,7 +139,7 @@ def gradient_is_the_slope(subject: Subject) -> Finding:
 
 
 @law("module", "optimizer", compares=False)
-def optimizer_holds(subject: Subject) -> Finding:
+def optimizer_holds_all_parameters(subject: Subject) -> Finding:
     """The optimizer holds every parameter of this model.
 
     Means: it was made for another model, before a layer was added or replaced, or the layers
@@ -161,7 +161,7 @@ def optimizer_holds(subject: Subject) -> Finding:
 
 
 @law("module", "train_step", compares=False)
-def all_move(subject: Subject) -> Finding:
+def train_step_updates_all_weights(subject: Subject) -> Finding:
     """A few steps move every matrix.
 
     Means: the step is another optimizer's, the rate is 0, or a matrix gets no gradient
@@ -184,7 +184,7 @@ def all_move(subject: Subject) -> Finding:
 
 
 @law("module", "train_step")
-def gradient_cleared(subject: Subject) -> Finding:
+def gradients_are_zeroed_between_steps(subject: Subject) -> Finding:
     """A step's gradient comes from its own batch alone.
 
     Means: gradients are not cleared between steps, and add up
@@ -242,7 +242,7 @@ def _apart(one: dict[str, Tensor], other: dict[str, Tensor]) -> float:
 
 
 @law("module", "train_step", compares=False)
-def trains_in_training_mode(subject: Subject) -> Finding:
+def train_step_runs_in_train_mode(subject: Subject) -> Finding:
     """Dropout is on in every step of training.
 
     Means: eval() was called to translate or to validate, and train() was not called again

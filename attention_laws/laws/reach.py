@@ -19,7 +19,7 @@ SILENT = 1e-4  # share of the typical effect below which a place is said to have
 
 
 @law()
-def source_reaches(subject: Subject) -> Finding:
+def logits_depend_on_all_source_tokens(subject: Subject) -> Finding:
     """Each source token changes the logits at every target position.
 
     Means: cross-attention hides places that it should not (a mask inverted or of the wrong
@@ -32,7 +32,7 @@ def source_reaches(subject: Subject) -> Finding:
 
 
 @law()
-def target_reaches(subject: Subject) -> Finding:
+def logits_depend_on_all_previous_tokens(subject: Subject) -> Finding:
     """Each target token changes the logits at its own position and at all after it.
 
     Means: the causal mask hides too much, or self-attention is thrown away or gives its input back
@@ -69,7 +69,7 @@ def _judged(effects: Tensor, wanted: Tensor, ids: Tensor, side: str) -> Finding:
 
 
 @law()
-def order_matters(subject: Subject) -> Finding:
+def token_order_matters(subject: Subject) -> Finding:
     """Tokens in another order give other logits.
 
     Means: positions are missing, or the same for all: never added, or indexed by the batch
@@ -89,7 +89,7 @@ def order_matters(subject: Subject) -> Finding:
 
 
 @law()
-def source_reads_itself(subject: Subject) -> Finding:
+def encoder_is_contextual(subject: Subject) -> Finding:
     """What is read of a source token depends on the tokens around it (§3.1).
 
     Means: the encoder's layers never run: they are kept in a generator, which is empty after
@@ -116,7 +116,7 @@ def _of_the_source(subject: Subject, src: Tensor, tgt_in: Tensor) -> list[Tensor
 
 
 @law("module", "train_step", compares=False)
-def reads_what_came_before(subject: Subject) -> Finding:
+def decoder_reads_tgt_in(subject: Subject) -> Finding:
     """In a step the decoder reads tgt_in, not what it is to say.
 
     Means: the decoder is fed its own target: it learns to copy, and cannot translate
@@ -151,7 +151,7 @@ def reads_what_came_before(subject: Subject) -> Finding:
 
 
 @law("module", compares=False)
-def sinusoids_of_paper(subject: Subject) -> Finding:
+def sinusoids_match_paper(subject: Subject) -> Finding:
     """A table of sinusoids is that of §3.5: sin and cos of place / 10000^(2i / d_model).
 
     Means: an exponent counts i twice, sines stand for cosines, a base or a place is off

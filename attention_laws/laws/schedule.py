@@ -18,7 +18,7 @@ def learning_rate(step: int, d_model: int, warmup_steps: int) -> float:
 
 
 @law("schedule", compares=False)
-def rate_above_zero(subject: Subject) -> Finding:
+def learning_rate_is_positive(subject: Subject) -> Finding:
     """The schedule gives a rate above 0 from step 1 on.
 
     Means: steps are counted from 0, and the rate rises from nothing
@@ -35,7 +35,7 @@ def rate_above_zero(subject: Subject) -> Finding:
 
 
 @law("schedule", "d_model", "warmup_steps", compares=False)
-def schedule_of_paper(subject: Subject) -> Finding:
+def schedule_matches_paper(subject: Subject) -> Finding:
     """The schedule is the paper's (§5.3, Eq. 3), for this width and warm-up.
 
     Means: a power is wrong, steps are counted from 0, or min has become max
@@ -59,7 +59,7 @@ def schedule_of_paper(subject: Subject) -> Finding:
 
 
 @law("rank", compares=False)
-def length_penalty(subject: Subject) -> Finding:
+def length_penalty_does_not_favor_shorter(subject: Subject) -> Finding:
     """Of two equally probable candidates the longer is not ranked below the shorter.
 
     Means: the penalty has the wrong sign, or multiplies where it should divide: sums are negative
@@ -87,7 +87,7 @@ def length_penalty(subject: Subject) -> Finding:
 
 
 @law("schedule", "optimizer", "train_step", compares=False)
-def rates_used(subject: Subject) -> Finding:
+def steps_use_scheduled_learning_rate(subject: Subject) -> Finding:
     """Step k is made at the rate that the schedule has for step k.
 
     Means: the scheduler is stepped twice, once an epoch, before the update or never, or from 0
@@ -107,7 +107,9 @@ def rates_used(subject: Subject) -> Finding:
             rates.append([])
             train_step(*batch(subject))
     if not all(rates):
-        return not_tried("a train_step does not step this optimizer: see `all_move`")
+        return not_tried(
+            "a train_step does not step this optimizer: see `train_step_updates_all_weights`"
+        )
     used = [each[0] for each in rates]
     if _agree(subject, used, done):
         return kept(f"{STEPS} steps are made at the rates of steps {done + 1} to {done + STEPS}")

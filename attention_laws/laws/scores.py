@@ -55,7 +55,7 @@ def references_score_100(pipeline: Pipeline, texts: list[str]) -> Finding:
 
 @law("score")
 @_with_references
-def in_their_places(pipeline: Pipeline, texts: list[str]) -> Finding:
+def hypotheses_and_references_are_not_swapped(pipeline: Pipeline, texts: list[str]) -> Finding:
     """Translations and references are not exchanged.
 
     Means: the library takes references first (NLTK) or last (sacreBLEU), and is called otherwise
@@ -73,7 +73,7 @@ def in_their_places(pipeline: Pipeline, texts: list[str]) -> Finding:
 
 @law("score")
 @_with_references
-def corpus_not_mean(pipeline: Pipeline, texts: list[str]) -> Finding:
+def bleu_is_corpus_level(pipeline: Pipeline, texts: list[str]) -> Finding:
     """A corpus's score is not the mean of its sentences' scores.
 
     Means: BLEU was averaged over sentences; published figures count over the corpus
@@ -99,7 +99,7 @@ def corpus_not_mean(pipeline: Pipeline, texts: list[str]) -> Finding:
 
 @law("score", "encode_tgt", "decode")
 @_with_references
-def tokenised_once(pipeline: Pipeline, texts: list[str]) -> Finding:
+def scored_text_is_detokenized(pipeline: Pipeline, texts: list[str]) -> Finding:
     """What is scored is text: a translation of which every token is right scores 100.
 
     Means: decode joins tokens with blanks, and the score cuts them again: 'l' homme' is not l'homme

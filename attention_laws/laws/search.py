@@ -80,7 +80,7 @@ def _ended(subject: Subject) -> bool:
 @law("greedy")
 @some_end
 @torch.no_grad()
-def greedy_is_forward(subject: Subject) -> Finding:
+def greedy_search_matches_forward(subject: Subject) -> Finding:
     """Greedy search says what forward scores highest after each of its prefixes.
 
     Means: translation takes another road than training: a mask or positions differ, the model
@@ -106,7 +106,7 @@ def greedy_is_forward(subject: Subject) -> Finding:
 @law()
 @some_end
 @torch.no_grad()
-def search_ends(subject: Subject) -> Finding:
+def search_stops_at_eos(subject: Subject) -> Finding:
     """A translation holds no bos and no padding, and nothing after eos.
 
     Means: the search does not look for eos, or looks for another id; padding or bos that
@@ -152,7 +152,7 @@ def _log_probs(subject: Subject, src: Tensor, ids: list[int], finished: bool) ->
 @law("beam")
 @some_end
 @torch.no_grad()
-def beam_is_forward(subject: Subject) -> Finding:
+def beam_log_probs_match_forward(subject: Subject) -> Finding:
     """Each candidate's log probability is what forward gives for its ids.
 
     Means: the cache is not reordered with the beams, sentences of a batch are mixed, logits are
@@ -177,7 +177,7 @@ def beam_is_forward(subject: Subject) -> Finding:
 
 @law("beam")
 @torch.no_grad()
-def candidates_in_order(subject: Subject) -> Finding:
+def beam_candidates_are_sorted_and_unique(subject: Subject) -> Finding:
     """No candidate stands twice, and of equally long ones the more probable comes first.
 
     Means: all beams begin with the same prefix and a score of 0, or the order is ascending

@@ -8,7 +8,7 @@ from attention_laws.report import Finding, broken, kept, not_tried, warned
 
 
 @law("pad_id")
-def empty_source(subject: Subject) -> Finding:
+def all_padding_source_is_harmless(subject: Subject) -> Finding:
     """A source of padding alone does not spoil the batch it is in.
 
     Means: the softmax over minus infinities alone is NaN: do such sources get into a batch?
@@ -38,7 +38,7 @@ def _in(subject: Subject, dtype: torch.dtype) -> tuple[Tensor, Tensor, Tensor]:
 
 
 @law()
-def bfloat16(subject: Subject) -> Finding:
+def logits_are_finite_in_bfloat16(subject: Subject) -> Finding:
     """In bfloat16 the logits are finite.
 
     Means: two additive masks of the smallest float add up to minus infinity, or a norm divides
@@ -56,7 +56,7 @@ def bfloat16(subject: Subject) -> Finding:
 
 
 @law()
-def float16(subject: Subject) -> Finding:
+def logits_are_finite_in_float16(subject: Subject) -> Finding:
     """In float16 the logits are finite.
 
     Means: a mask of -1e9 does not fit into float16; older GPUs, as Colab's T4, are slow at bfloat16

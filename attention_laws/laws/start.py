@@ -44,7 +44,7 @@ def of_a_beginning(check: Callable[[Subject], Finding]) -> Callable[[Subject], F
 
 @law()
 @of_a_beginning
-def starts_unsure(subject: Subject) -> Finding:
+def initial_loss_is_near_log_vocab_size(subject: Subject) -> Finding:
     """A fresh model's loss is near ln V: it prefers no token.
 
     Means: logits are too large at the start: embeddings that serve as output weights too and
@@ -70,7 +70,7 @@ def starts_unsure(subject: Subject) -> Finding:
 
 @law()
 @of_a_beginning
-def scores_near_one(subject: Subject) -> Finding:
+def initial_scores_have_unit_scale(subject: Subject) -> Finding:
     """A fresh model's attention scores spread by about 1.
 
     Means: scores are not divided by the square root of d_k, or what attention reads is too
@@ -106,7 +106,7 @@ def _spread(weights: Tensor) -> float:
 
 @law("module")
 @of_a_beginning
-def words_and_positions(subject: Subject) -> Finding:
+def embedding_and_position_scales_match(subject: Subject) -> Finding:
     """At the start words and positions are of like size.
 
     Means: embeddings are not multiplied by the square root of d_model, or drawn so small that
@@ -124,7 +124,7 @@ def words_and_positions(subject: Subject) -> Finding:
 
 
 @law("module")
-def places_on_both_sides(subject: Subject) -> Finding:
+def positions_are_added_to_both_sides_or_neither(subject: Subject) -> Finding:
     """Both sides' words are told their places, or neither's (§3.5).
 
     Means: positions are added on one side alone; a causal mask tells a decoder of order,
@@ -171,7 +171,7 @@ def _first_read(subject: Subject, src: Tensor, tgt_in: Tensor, ids: Tensor) -> T
 
 @law("module", compares=False)
 @of_a_beginning
-def layers_start_apart(subject: Subject) -> Finding:
+def layers_are_initialized_independently(subject: Subject) -> Finding:
     """Layers of one kind begin with weights of their own.
 
     Means: a layer was copied after its weights were drawn, and they were not drawn again

@@ -26,7 +26,7 @@ def _encoded(pipeline: Pipeline, side: str) -> list[tuple[str, list[int]]]:
 
 
 @law("train", "encode_tgt", "decode")
-def round_trip(pipeline: Pipeline) -> Finding:
+def text_survives_round_trip(pipeline: Pipeline) -> Finding:
     """Text comes back from its ids, but for blanks, case, accents and punctuation.
 
     Means: decode has another vocabulary than encode, or most words are unknown
@@ -68,7 +68,7 @@ def _words(text: str) -> Counter[str]:
 
 
 @law("train", "encode_tgt", "decode")
-def no_marks_scored(pipeline: Pipeline) -> Finding:
+def scored_text_has_no_special_tokens(pipeline: Pipeline) -> Finding:
     """No bos, eos or padding is in the text that is scored.
 
     Means: ids are turned into words with the special ones: one right token more in each sentence
@@ -92,7 +92,7 @@ def no_marks_scored(pipeline: Pipeline) -> Finding:
 
 
 @law("test", "encode_src", "encode_to_translate")
-def treated_alike(pipeline: Pipeline) -> Finding:
+def training_and_inference_encode_alike(pipeline: Pipeline) -> Finding:
     """A text has the same ids in training and in translation.
 
     Means: the corpus is lower-cased, normalised or cleaned as it is read, what users type is not
@@ -145,7 +145,7 @@ def measure_leak(train: Sequence[Pair], test: Sequence[Pair]) -> Leak:
 
 
 @law("train", "test")
-def nothing_shared(pipeline: Pipeline) -> Finding:
+def train_and_test_are_disjoint(pipeline: Pipeline) -> Finding:
     """No source of a test pair is learned from, nor its target.
 
     Means: a corpus with several translations of a sentence was split at random

@@ -41,7 +41,7 @@ def seen(subject: Subject, src: Tensor, tgt_in: Tensor) -> list[Attention]:
 
 
 @law()
-def scores_divided_by_root(subject: Subject) -> Finding:
+def scores_are_scaled_by_sqrt_d_k(subject: Subject) -> Finding:
     """Scores are queries times keys, divided by the square root of d_k (Eq. 1).
 
     Means: the root is of another width, or missing, or taken twice
@@ -94,7 +94,7 @@ def _wrongly_divided(name: str, factor: float, d_k: int) -> Finding:
 
 
 @law()
-def rows_sum_to_one(subject: Subject) -> Finding:
+def attention_weights_sum_to_one(subject: Subject) -> Finding:
     """The weights of each query sum to one over the keys.
 
     Means: the softmax is over the wrong axis, or the mask is applied after it
@@ -113,7 +113,7 @@ def rows_sum_to_one(subject: Subject) -> Finding:
 
 
 @law()
-def nothing_on_what_is_hidden(subject: Subject) -> Finding:
+def masked_keys_get_no_weight(subject: Subject) -> Finding:
     """No weight is on padding or on the future.
 
     Means: a mask is missing, inverted, or added where it should be filled in
@@ -134,7 +134,7 @@ def nothing_on_what_is_hidden(subject: Subject) -> Finding:
 
 
 @law()
-def weight_on_all_that_may_be_seen(subject: Subject) -> Finding:
+def unmasked_keys_get_weight(subject: Subject) -> Finding:
     """Every place that may be seen has some weight.
 
     Means: a mask hides too much: a causal mask on the encoder or on cross-attention, or a

@@ -22,7 +22,7 @@ def _pair(subject: Subject) -> tuple[Tensor, Tensor]:
 
 
 @law()
-def maps_are_bent_between(subject: Subject) -> Finding:
+def feed_forward_is_nonlinear(subject: Subject) -> Finding:
     """Between the two maps of a feed-forward network there is something that bends.
 
     Means: the activation was left out, or its result is not used: two linear maps are one
@@ -45,7 +45,7 @@ def maps_are_bent_between(subject: Subject) -> Finding:
 
 
 @law()
-def skip_paths_lead_through(subject: Subject) -> Finding:
+def residual_paths_carry_the_input(subject: Subject) -> Finding:
     """With the inner maps of all layers zero, each place keeps what it read: its skip path.
 
     Means: a residual connection is missing, or adds something else than the layer's input
@@ -109,7 +109,7 @@ def _reads(call: Called, length: int) -> bool:
 
 
 @law("module")
-def each_layer_once(subject: Subject) -> Finding:
+def layers_do_not_share_weights(subject: Subject) -> Finding:
     """Each layer has weights of its own: no module is used in two places.
 
     Means: one object stands in several places (`[layer] * n`, one norm for all), where copies
@@ -144,7 +144,7 @@ def each_layer_once(subject: Subject) -> Finding:
 
 
 @law("module", compares=False)
-def dropout_is_small(subject: Subject) -> Finding:
+def dropout_rate_is_below_half(subject: Subject) -> Finding:
     """Dropout leaves more than half (§5.4: it drops 0.1).
 
     Means: the share to keep was given where the share to drop is asked for
@@ -165,7 +165,7 @@ def dropout_is_small(subject: Subject) -> Finding:
 
 
 @law("module", compares=False)
-def tied_as_declared(subject: Subject) -> Finding:
+def declared_weights_are_tied(subject: Subject) -> Finding:
     """Matrices that are said to be one are one.
 
     Means: one was copied, or tied before it was made anew: they part as soon as they are trained

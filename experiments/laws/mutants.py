@@ -25,7 +25,7 @@ from attention_laws.run import Trial
 FILE = Path(__file__).with_name("plain.py")
 SETUP = "class Setup"  # from here on the file trains and searches
 SEED = 36
-SOUND_WARNING = "empty_source"  # true of the sound model, too
+SOUND_WARNING = "all_padding_source_is_harmless"  # true of the sound model, too
 
 
 class Mutant(NamedTuple):

@@ -97,7 +97,7 @@ CASES = {
     "exits_at_once": (2, "SystemExit: 0"),
     "asks": (2, "EOFError"),
     "hoards": (2, "can't allocate memory"),
-    "OwnTrain": (1, "dropout_in_training: In training mode"),
+    "OwnTrain": (1, "dropout_is_active_in_training: In training mode"),
     "Cyclic": (0, ""),
     "shouts": (0, ""),
     "quits_later": (3, "it ended the process, with status 0"),
@@ -118,7 +118,11 @@ def test_it_ends_and_is_told(
     monkeypatch.setattr("attention_laws.box.LOADING", 1.0 if name == "loops" else 60.0)
     status, said = CASES[name]
     seconds = "1" if "within" in said else "60"
-    few = ("--only", "all_move,shape,no_future") if name in FEW else ()
+    few = (
+        ("--only", "train_step_updates_all_weights,logits_have_expected_shape,decoder_is_causal")
+        if name in FEW
+        else ()
+    )
     assert main([f"hostile:{name}", "--seconds", seconds, *few]) == status
     out, err = capsys.readouterr()
     assert said in out + err
@@ -138,35 +142,40 @@ def test_no_name_of_theirs_shadows_ours_nor_the_reverse(folder: Path, by_file: b
     code = text.replace(".tril(start)", ".tril(start + 1)").replace('"""\n', f'"""\n{uses}', 1)
     (folder / "transformer.py").write_text(code, encoding="utf-8")
     target = "transformer.py:bare" if by_file else "transformer:bare"
-    assert main([target, "--only", "no_future,shape"]) == 1
+    assert main([target, "--only", "decoder_is_causal,logits_have_expected_shape"]) == 1
     (folder / "transformer.py").unlink()
     package = folder / "transformer"
     package.mkdir()
     (package / "__init__.py").write_text("from .net import bare\n", encoding="utf-8")
     (package / "net.py").write_text(code, encoding="utf-8")
     target = "transformer/net.py:bare" if by_file else "transformer:bare"
-    assert main([target, "--only", "no_future,shape"]) == 1
+    assert main([target, "--only", "decoder_is_causal,logits_have_expected_shape"]) == 1
     assert str(folder) not in sys.path
 
 
 def test_what_is_chosen_strict_and_accepted(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    only = ["sound:whole", "--only", "shape,empty_source"]
+    only = ["sound:whole", "--only", "logits_have_expected_shape,all_padding_source_is_harmless"]
     assert main(only) == 0
     assert main([*only, "--strict"]) == 1
-    (folder / "accepted.txt").write_text("empty_source: none gets into a batch\n# so\n", "utf-8")
+    (folder / "accepted.txt").write_text(
+        "all_padding_source_is_harmless: none gets into a batch\n# so\n", "utf-8"
+    )
     assert main([*only, "--strict", "--baseline", "accepted.txt"]) == 0
     out = capsys.readouterr().out
-    assert "ACCEPTED\n  empty_source: none gets into a batch (src [0, 0, 0, 0]" in out
-    skipped = ",".join(name for name in BY_NAME if name != "shape")
+    assert (
+        "ACCEPTED\n  all_padding_source_is_harmless: none gets into a batch (src [0, 0, 0, 0]"
+        in out
+    )
+    skipped = ",".join(name for name in BY_NAME if name != "logits_have_expected_shape")
     assert main(["sound:bare", "--skip", skipped, "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
-    assert [line["law"] for line in report["lines"]] == ["shape"]
-    (folder / "accepted.txt").write_text("empty_source:\n", "utf-8")
+    assert [line["law"] for line in report["lines"]] == ["logits_have_expected_shape"]
+    (folder / "accepted.txt").write_text("all_padding_source_is_harmless:\n", "utf-8")
     for typed, said in (
         (["sound:whole", "--only", "no_such_law"], "there is no law 'no_such_law'"),
-        ([*only, "--baseline", "accepted.txt"], "empty_source has no reason"),
+        ([*only, "--baseline", "accepted.txt"], "all_padding_source_is_harmless has no reason"),
         ([*only, "--baseline", "nowhere.txt"], "no baseline can be read"),
         (["sound"], "sound is not MODULE:NAME"),
         (["sound:wole"], "did you mean 'whole'?"),

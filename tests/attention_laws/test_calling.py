@@ -215,9 +215,9 @@ def test_a_fault_stays_one_however_it_is_called() -> None:
             four(src_mask)
             return self.run(src, tgt, src_mask, tgt_mask.transpose(-1, -2) & True)
 
-    assert "no_future" in diagnose(Leaks()).broken
+    assert "decoder_is_causal" in diagnose(Leaks()).broken
     blind = behind(lambda self, src, tgt: of(self, torch.full_like(src, 5), tgt))
-    assert "source_reaches" in diagnose(blind()).broken
+    assert "logits_depend_on_all_source_tokens" in diagnose(blind()).broken
 
 
 def test_what_cannot_be_called_says_what_was_tried() -> None:

@@ -45,7 +45,7 @@ def test_marian_of_hugging_face_is_sound() -> None:
     held_by_the_page("`MarianMTModel`, `from_hugging_face`", diagnose(marian()))
     report = diagnose(marian(attn_implementation="sdpa"))
     assert not report.broken, str(report)
-    assert report["rows_sum_to_one"].verdict == Verdict.KEPT
+    assert report["attention_weights_sum_to_one"].verdict == Verdict.KEPT
 
 
 @pytest.mark.slow
@@ -137,7 +137,7 @@ def test_a_notebooks_functions_are_sound_but_for_float16() -> None:
     report = diagnose(from_module(Notebook()).replace(fresh=True))
     held_by_the_page("a notebook's functions, bare", report)
     assert "ids are length first" in report.assumptions[0]
-    assert "-1e9" in report["float16"].seen
+    assert "-1e9" in report["logits_are_finite_in_float16"].seen
 
 
 def test_the_page_names_the_versions_that_are_pinned() -> None:

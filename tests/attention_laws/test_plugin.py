@@ -11,7 +11,8 @@ pytestmark = pytest.mark.slow
 BARE = """
 import attention_laws
 from sound import bare
-test_laws = attention_laws.cases(bare, only=["shape", "no_future", "empty_source", "cache"])
+names = ["logits_have_expected_shape", "decoder_is_causal", "all_padding_source_is_harmless"]
+test_laws = attention_laws.cases(bare, only=[*names, "cached_decoding_matches_forward"])
 """
 NAMED = """
 import attention_laws
@@ -22,9 +23,9 @@ def leaks():
     sound = whole()
     return sound.replace(forward=lambda src, tgt: sound.forward(src, tgt.flip(1)).flip(1))
 
-test_leaks = attention_laws.cases(leaks, only=["shape", "no_future"])
-test_strict = attention_laws.cases(bare, only=["empty_source"], strict=True)
-test_accepted = attention_laws.cases(leaks, only=["no_future"], baseline="accepted.txt")
+test_leaks = attention_laws.cases(leaks, only=["logits_have_expected_shape", "decoder_is_causal"])
+test_strict = attention_laws.cases(bare, only=["all_padding_source_is_harmless"], strict=True)
+test_accepted = attention_laws.cases(leaks, only=["decoder_is_causal"], baseline="accepted.txt")
 """
 
 
@@ -39,18 +40,21 @@ def test_laws_are_tests_with_names(tmp_path: Path) -> None:
     shutil.copy(ROOT / "experiments" / "laws" / "plain.py", tmp_path / "sound.py")
     (tmp_path / "test_bare.py").write_text(BARE, encoding="utf-8")
     (tmp_path / "test_named.py").write_text(NAMED, encoding="utf-8")
-    (tmp_path / "accepted.txt").write_text("no_future: the old decoder\n", encoding="utf-8")
+    (tmp_path / "accepted.txt").write_text("decoder_is_causal: the old decoder\n", encoding="utf-8")
     said = ran(tmp_path)
     for line in (
-        "test_bare.py::test_laws[shape] PASSED",
-        "test_bare.py::test_laws[no_future] PASSED",
-        "test_bare.py::test_laws[empty_source] PASSED",
-        "test_named.py::test_leaks[no_future] FAILED",
-        "test_named.py::test_strict[empty_source] FAILED",
+        "test_bare.py::test_laws[logits_have_expected_shape] PASSED",
+        "test_bare.py::test_laws[decoder_is_causal] PASSED",
+        "test_bare.py::test_laws[all_padding_source_is_harmless] PASSED",
+        "test_named.py::test_leaks[decoder_is_causal] FAILED",
+        "test_named.py::test_strict[all_padding_source_is_harmless] FAILED",
         "A later target token changes nothing at an earlier position.",
     ):
         assert line in said, said
-    for skipped in ("bare.py::test_laws[cache]", "named.py::test_accepted[no_future]"):
+    for skipped in (
+        "bare.py::test_laws[cached_decoding_matches_forward]",
+        "named.py::test_accepted[decoder_is_causal]",
+    ):
         assert any(line.startswith(f"test_{skipped} SKIPPED") for line in said)
 
 
@@ -59,8 +63,9 @@ def test_a_line_of_configuration_names_the_factory(tmp_path: Path) -> None:
     shutil.copy(ROOT / "experiments" / "laws" / "plain.py", tmp_path / "sound.py")
     lines = "[pytest]\nattention_laws = sound:bare\nattention_laws_strict = true\n"
     (tmp_path / "pytest.ini").write_text(lines, encoding="utf-8")
-    said = ran(tmp_path, "-k", "no_future or empty_source or float16")
-    assert "attention_laws::no_future PASSED" in said
-    assert "attention_laws::empty_source FAILED" in said
+    names = "decoder_is_causal or all_padding_source_is_harmless or logits_are_finite_in_float16"
+    said = ran(tmp_path, "-k", names)
+    assert "attention_laws::decoder_is_causal PASSED" in said
+    assert "attention_laws::all_padding_source_is_harmless FAILED" in said
     (tmp_path / "pytest.ini").write_text("[pytest]\nattention_laws = nowhere\n", encoding="utf-8")
     assert not any("PASSED" in line for line in ran(tmp_path, status=4))

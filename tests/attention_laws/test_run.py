@@ -52,11 +52,11 @@ def test_outputs_that_do_not_repeat_are_not_compared() -> None:
     adapter = small()
     forward = adapter.forward
     noisy = adapter.replace(forward=lambda *ids: forward(*ids) + torch.rand(()))
-    repeats = next(each for each in LAWS if each.name == "repeats")
+    repeats = next(each for each in LAWS if each.name == "evaluation_is_deterministic")
     laws = [repeats, law(compares=True), law(name="another")]
     report = diagnose(noisy, laws=laws)
-    assert report.broken == ["repeats"]
-    assert "see `repeats`" in report["a_law"].seen
+    assert report.broken == ["evaluation_is_deterministic"]
+    assert "see `evaluation_is_deterministic`" in report["a_law"].seen
     assert report["another"].verdict == Verdict.KEPT
 
 
@@ -149,11 +149,17 @@ def test_the_exit_status_is_of_broken_laws_and_of_the_cores_that_were_not_tried(
         ([], 0),
     ):
         assert Report(tuple(line(each) for each in verdicts)).exit_status == status
-    for law, status in (("no_future", 3), ("gradients_reach", 3), ("source_reaches", 0)):
+    for law, status in (
+        ("decoder_is_causal", 3),
+        ("gradients_reach_all_parameters", 3),
+        ("logits_depend_on_all_source_tokens", 0),
+    ):
         report = Report((line(kept), line(not_tried, law)))
         assert report.exit_status == status
         assert ("could not be judged" in str(report)) == bool(status)
-    without_padding = dataclasses.replace(line(not_tried, "source_padding"), seen=NO_PADDING)
+    without_padding = dataclasses.replace(
+        line(not_tried, "source_padding_is_ignored"), seen=NO_PADDING
+    )
     assert Report((line(kept), without_padding)).exit_status == 0
     report = Report((line(kept, "two"),)).accepting({"two": "no"})
     assert "accepts two, which is kept" in report.assumptions[0]

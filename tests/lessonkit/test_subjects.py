@@ -50,7 +50,7 @@ def test_a_broken_law_is_told_with_what_shows_it(
 ) -> None:
     assert main(["diagnose", f"{code}.py:Ahead", "--json"]) == 1
     report = json.loads(capsys.readouterr().out)
-    (line,) = (line for line in report["lines"] if line["law"] == "no_future")
+    (line,) = (line for line in report["lines"] if line["law"] == "decoder_is_causal")
     assert line["verdict"] == "broken"
     assert "tgt_in [2, " in line["seen"]
     assert report["exit_status"] == 1
@@ -70,8 +70,8 @@ def test_ids_may_be_length_first_and_special_ids_others(
     assert "bos 1" in out
     assert main(["diagnose", f"{code}:pipeline"]) == 1  # on the laws of scores
     out = capsys.readouterr().out
-    assert "in_their_places" in out
-    assert "no_future" not in out
+    assert "hypotheses_and_references_are_not_swapped" in out
+    assert "decoder_is_causal" not in out
 
 
 @pytest.mark.slow
@@ -80,5 +80,5 @@ def test_a_model_folder_is_tried_with_its_text_and_its_score(
 ) -> None:
     assert main(["diagnose", str(tiny_folder)]) == 0
     out = capsys.readouterr().out
-    assert "cache_reordered: rows exchanged" in out
+    assert "cache_reorders_with_beams: rows exchanged" in out
     assert "references_score_100: 40 references" in out

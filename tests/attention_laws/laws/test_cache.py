@@ -36,9 +36,12 @@ def reorders_no_memory(adapter: Adapter) -> Adapter:
 
 
 def test_rows_of_any_sentence_are_reordered() -> None:
-    expect(reorders_no_memory(sound_adapter()), "cache_reordered", "broken", "(of any)")
+    expect(reorders_no_memory(sound_adapter()), "cache_reorders_with_beams", "broken", "(of any)")
     expect(
-        altered(sound_adapter(), reorder=None), "cache_reordered", "not tried", "has no `reorder`"
+        altered(sound_adapter(), reorder=None),
+        "cache_reorders_with_beams",
+        "not tried",
+        "has no `reorder`",
     )
 
 
@@ -50,7 +53,9 @@ def test_logits_of_another_shape_are_no_fault_of_the_model() -> None:
         logits, cache = step(tokens, cache)
         return logits[:, None], cache
 
-    expect(altered(adapter, step=longer), "cache", "not tried", "(1, 1, 29)")
+    expect(
+        altered(adapter, step=longer), "cached_decoding_matches_forward", "not tried", "(1, 1, 29)"
+    )
 
 
 # --- 16 bits
@@ -74,9 +79,9 @@ def masked_with(value: float) -> Adapter:
 
 def test_a_mask_of_a_thousand_million_fits_into_bfloat16_and_not_into_float16() -> None:
     report = tried(masked_with(-1e9), laws_of(sixteen_bits))
-    assert report["bfloat16"].verdict == Verdict.KEPT
-    assert report["float16"].verdict == Verdict.WARNED
-    assert "65504" in report["float16"].seen
+    assert report["logits_are_finite_in_bfloat16"].verdict == Verdict.KEPT
+    assert report["logits_are_finite_in_float16"].verdict == Verdict.WARNED
+    assert "65504" in report["logits_are_finite_in_float16"].seen
     assert not report.broken
 
 
@@ -89,20 +94,22 @@ def test_what_overflows_in_bfloat16_alone_is_broken() -> None:
         return adapter.forward(src, tgt_in) + 0.0 * largest.float()
 
     overflowing = adapter.replace(forward=forward)
-    expect(overflowing, "bfloat16", "broken", "those in torch.float32 are")
+    expect(overflowing, "logits_are_finite_in_bfloat16", "broken", "those in torch.float32 are")
 
 
 def test_a_row_without_a_key_is_warned_of_and_broken_where_it_spoils_others() -> None:
     report = tried(masked_with(-torch.inf), laws_of(sixteen_bits))
-    assert report["empty_source"].verdict == Verdict.WARNED
-    assert "[0, 0, 0, 0]" in report["empty_source"].seen
+    assert report["all_padding_source_is_harmless"].verdict == Verdict.WARNED
+    assert "[0, 0, 0, 0]" in report["all_padding_source_is_harmless"].seen
     assert not report.broken
     adapter = sound_adapter()
 
     def mixed(src: Tensor, tgt_in: Tensor) -> Tensor:
         return adapter.forward(src, tgt_in) + (src != 0).any(dim=1).float().mean()
 
-    assert tried(adapter.replace(forward=mixed), laws_of(sixteen_bits)).broken == ["empty_source"]
+    assert tried(adapter.replace(forward=mixed), laws_of(sixteen_bits)).broken == [
+        "all_padding_source_is_harmless"
+    ]
 
 
 # --- searches
@@ -122,11 +129,15 @@ def beam_of(change: Callable[[list[Candidate]], list[Candidate]], adapter: Adapt
 
 def test_a_search_s_fault_breaks_its_law_and_shows_where() -> None:
     faults: list[tuple[Callable[..., Adapter], Callable[[Any], Any], str]] = [
-        (greedy_of, lambda row: row[:-1], "greedy_is_forward"),
-        (greedy_of, lambda row: [*row[:2], EOS_ID, *row[2:]][:8], "search_ends"),
-        (greedy_of, lambda row: (row * 9)[:9], "search_ends"),
-        (beam_of, lambda row: [each._replace(ids=row[0].ids) for each in row], "beam_is_forward"),
-        (beam_of, lambda row: [row[0], *row[:-1]], "candidates_in_order"),
+        (greedy_of, lambda row: row[:-1], "greedy_search_matches_forward"),
+        (greedy_of, lambda row: [*row[:2], EOS_ID, *row[2:]][:8], "search_stops_at_eos"),
+        (greedy_of, lambda row: (row * 9)[:9], "search_stops_at_eos"),
+        (
+            beam_of,
+            lambda row: [each._replace(ids=row[0].ids) for each in row],
+            "beam_log_probs_match_forward",
+        ),
+        (beam_of, lambda row: [row[0], *row[:-1]], "beam_candidates_are_sorted_and_unique"),
     ]
     for search_of, change, law in faults:
         altered = [search_of(change, sound_adapter(seed, tie_softmax=False)) for seed in range(2)]
@@ -144,20 +155,24 @@ def test_a_penalty_of_the_wrong_sign_is_told_from_every_sound_one() -> None:
         (lambda log_prob, length: -log_prob / length, "broken"),
     ]
     for rank, verdict in ranks:
-        expect(sound_adapter().replace(rank=rank, alpha=None), "length_penalty", verdict)
+        expect(
+            sound_adapter().replace(rank=rank, alpha=None),
+            "length_penalty_does_not_favor_shorter",
+            verdict,
+        )
 
 
 def test_padding_that_nothing_bars_is_warned_of_unless_the_model_is_fresh() -> None:
     fault = greedy_of(lambda row: [*row[:1], PAD_ID, *row[1:]][:8], sound_adapter(3))
-    expect(fault.replace(fresh=None), "search_ends", "warned", f"nothing bars {PAD_ID}")
-    expect(fault, "search_ends", "kept")
+    expect(fault.replace(fresh=None), "search_stops_at_eos", "warned", f"nothing bars {PAD_ID}")
+    expect(fault, "search_stops_at_eos", "kept")
 
 
 def test_an_eos_that_was_left_in_is_the_adapters() -> None:
     left = greedy_of(lambda row: [*row[:7], EOS_ID], sound_adapter(3))
-    expect(left, "search_ends", "not tried", f"the adapter is to leave eos, {EOS_ID}, out")
+    expect(left, "search_stops_at_eos", "not tried", f"the adapter is to leave eos, {EOS_ID}, out")
 
 
 def test_without_a_search_none_is_tried() -> None:
     none = sound_adapter().replace(greedy=None, beam=None, rank=None)
-    expect(none, "search_ends", "not tried", "the adapter has no greedy and no beam")
+    expect(none, "search_stops_at_eos", "not tried", "the adapter has no greedy and no beam")

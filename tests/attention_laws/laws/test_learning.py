@@ -41,20 +41,22 @@ def test_every_parameter_gets_a_gradient() -> None:
     # As where the last matrix of each branch starts at zero: those before it get none at first.
     for layer in at_zero.module.encoder.layers:
         nn.init.zeros_(layer.feed_forward.outer.weight)
-    expect(at_zero, "gradients_reach", "kept")
+    expect(at_zero, "gradients_reach_all_parameters", "kept")
     frozen.module.src_embedding.requires_grad_(False)
-    expect(frozen, "gradients_reach", "kept")
+    expect(frozen, "gradients_reach_all_parameters", "kept")
     frozen.module.requires_grad_(False)
-    expect(frozen, "gradients_reach", "not tried")
+    expect(frozen, "gradients_reach_all_parameters", "not tried")
 
 
 def test_an_optimizer_holds_this_model_and_moves_all_of_it() -> None:
     adapter = small()
     own = list(adapter.module.parameters())
     both = Adam([*own, *setup(1).model.parameters()], lr=1e-3)
-    expect(stepping(adapter, optimizer=both), "optimizer_holds", "warned")
+    expect(stepping(adapter, optimizer=both), "optimizer_holds_all_parameters", "warned")
     # At the first steps of a long warm-up a scale of 1 does not move by its last digit.
-    expect(stepping(adapter, optimizer=Adam(own, lr=2e-8)), "all_move", "kept")
+    expect(
+        stepping(adapter, optimizer=Adam(own, lr=2e-8)), "train_step_updates_all_weights", "kept"
+    )
 
 
 def test_gradients_are_cleared_once_a_step() -> None:
@@ -67,11 +69,11 @@ def test_gradients_are_cleared_once_a_step() -> None:
 
     optimizer.register_step_pre_hook(clip)
     behind = stepping(adapter, optimizer=optimizer, before=lambda: None)
-    expect(behind, "gradient_cleared", "broken")
+    expect(behind, "gradients_are_zeroed_between_steps", "broken")
     after = stepping(small(), before=lambda: None)
     after = stepping(after, before=lambda: None, after=after.module.zero_grad)
-    expect(after, "gradient_cleared", "kept")
-    expect(after.replace(optimizer=None), "gradient_cleared", "not tried")
+    expect(after, "gradients_are_zeroed_between_steps", "kept")
+    expect(after.replace(optimizer=None), "gradients_are_zeroed_between_steps", "not tried")
 
 
 def test_a_step_that_draws_of_its_own_is_not_compared() -> None:
@@ -81,14 +83,20 @@ def test_a_step_that_draws_of_its_own_is_not_compared() -> None:
     def noisy(logits: Tensor, tgt_out: Tensor) -> Tensor:
         return loss(logits, tgt_out) * (1 + torch.rand((), generator=generator))
 
-    expect(stepping(adapter.replace(loss=noisy)), "gradient_cleared", "not tried")
+    expect(stepping(adapter.replace(loss=noisy)), "gradients_are_zeroed_between_steps", "not tried")
 
 
 def test_training_is_in_training_mode() -> None:
-    expect(stepping(small()), "trains_in_training_mode", "warned")  # who calls it sets the mode
+    expect(
+        stepping(small()), "train_step_runs_in_train_mode", "warned"
+    )  # who calls it sets the mode
 
 
-POSITIVE, PAPER, USED = "rate_above_zero", "schedule_of_paper", "rates_used"
+POSITIVE, PAPER, USED = (
+    "learning_rate_is_positive",
+    "schedule_matches_paper",
+    "steps_use_scheduled_learning_rate",
+)
 
 
 def test_the_papers_schedule_is_known_for_any_warmup() -> None:

@@ -43,14 +43,14 @@ def test_on_sound_code_every_law_is_kept_and_marks_that_training_adds_are_no_dif
     assert not diagnose_pipeline(marked).broken
     decode: Any = sound().decode  # what a lower-cased vocabulary costs is warned of
     report = diagnose_pipeline(sound().replace(decode=lambda ids: decode(ids).lower()))
-    assert report["tokenised_once"].verdict == Verdict.WARNED
+    assert report["scored_text_is_detokenized"].verdict == Verdict.WARNED
     assert not report.broken
 
 
 def test_targets_that_are_learned_from_are_warned_of() -> None:
     train, test = sound().train, sound().test
     targets = [(f"{source} {place}", train[place][1]) for place, (source, _) in enumerate(test)]
-    other = diagnose_pipeline(sound().replace(test=targets))["nothing_shared"]
+    other = diagnose_pipeline(sound().replace(test=targets))["train_and_test_are_disjoint"]
     assert other.verdict == Verdict.WARNED  # of trees and labels, which are shared by right
 
 
@@ -58,13 +58,13 @@ def test_targets_that_are_learned_from_are_warned_of() -> None:
 def test_words_in_place_of_pieces_are_sound() -> None:
     """A word model's French comes back with blanks at its apostrophes, which cost it points."""
     report = diagnose_pipeline(sound("words"))
-    assert set(report.broken) <= {"tokenised_once"}, str(report)
+    assert set(report.broken) <= {"scored_text_is_detokenized"}, str(report)
 
 
 def test_what_is_missing_is_said() -> None:
     report = diagnose_pipeline(Pipeline())
     assert [line.law for line in report.of(Verdict.NOT_TRIED)] == NAMES
-    assert report["treated_alike"].seen == (
+    assert report["training_and_inference_encode_alike"].seen == (
         "the pipeline has no test and no encode_src and no encode_to_translate"
     )
     few = diagnose_pipeline(sound().replace(train=(), test=sound().test[:3]))

@@ -18,10 +18,15 @@ from transformer.decoding import greedy_search
 NAMED = {each.name: each for each in FAULTS}
 # What no fault breaks: rules of thumb, which only warn, and laws whose tests break them by hand.
 UNBROKEN = {
-    *("scores_near_one", "starts_unsure"),
-    *("weight_on_all_that_may_be_seen", "words_and_positions", "float16", "bfloat16"),
-    *("padding_at_the_end", "rate_above_zero", "source_is_whole"),
-    "wants_the_true_token",
+    *("initial_scores_have_unit_scale", "initial_loss_is_near_log_vocab_size"),
+    *(
+        "unmasked_keys_get_weight",
+        "embedding_and_position_scales_match",
+        "logits_are_finite_in_float16",
+        "logits_are_finite_in_bfloat16",
+    ),
+    *("padding_is_trailing", "learning_rate_is_positive", "sources_are_complete"),
+    "loss_favors_the_target",
 }
 
 
