@@ -22,7 +22,7 @@ BLOCK = 512  # lines translated together
 READ, MAX_LINE_BYTES = 1 << 16, 1_000_000  # bytes of the input: taken at once; of a line
 PRECISIONS = "float32", "tf32", "bf16", "fp16"  # of `training.devices.Precision`, without torch
 ENGINES = "ctranslate2", "onnx", "transformers"
-AUTO = 0  # as `--batch-tokens`
+AUTO = 0  # as `--micro-tokens`
 
 AddOption = Callable[[argparse.ArgumentParser], object]
 Run = Callable[[argparse.Namespace], int | None]  # gives the exit status, or None for 0
@@ -45,7 +45,7 @@ def command(name: str, *options: AddOption) -> Callable[[Run], Run]:
     return enter
 
 
-def _batch_tokens(text: str) -> int:
+def _micro_tokens(text: str) -> int:
     """Read a number of tokens, or "auto"."""
     if text == "auto":
         return AUTO
@@ -73,7 +73,7 @@ TRAIN_OPTIONS = (
     option("--out", "DIR", "model folder (runs/RECIPE)", type=Path),
     option("--resume", None, "go on with the run in the folder"),
     option("--precision", "P", PRECISION, choices=PRECISIONS),
-    option("--batch-tokens", "N", AT_ONCE, type=_batch_tokens),
+    option("--micro-tokens", "N", AT_ONCE, type=_micro_tokens),
     option("--compile", None, "run the model through torch.compile: its first steps are slow"),
 )
 
@@ -136,6 +136,7 @@ def train_as_typed(
     `parts` gives what else `train_recipe` takes, of the recipe and the precision.
     """
     from transformer.models.folder import holds_run
+    from transformer.support.provenance import launcher
     from transformer.training import processes
     from transformer.training.devices import Precision
     from transformer.training.recipe import train_recipe
@@ -145,9 +146,9 @@ def train_as_typed(
     out: Path = options.out or Path("runs") / recipe.name
     typed = [*options.typed, *([] if options.resume else ["--resume"])]
     package = "experiments" if parts else "transformer"
-    again = typed_again(typed, package).replace("python", processes.launcher(), 1)
+    again = typed_again(typed, package).replace("python", launcher(), 1)
     try:
-        with processes.joined() as device:
+        with processes.process_group() as device:
             # The others have the same to say.
             say: Callable[..., None] = print if processes.rank() == 0 else lambda *_: None
             result = train_recipe(
@@ -156,7 +157,7 @@ def train_as_typed(
                 resume=options.resume,
                 device=device,
                 precision=precision,
-                micro_tokens=options.batch_tokens,
+                micro_tokens=options.micro_tokens,
                 compiled=options.compile,
                 on_report=say,
                 **(parts(recipe, precision) if parts else {}),

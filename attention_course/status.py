@@ -52,7 +52,7 @@ def _explain(error: BaseException) -> tuple[int, str]:
     if is_out_of_memory(error):
         return EXIT_USER_ERROR, (
             "error: out of memory; what was saved before is kept: give a smaller model or beam, "
-            "train in smaller parts (--resume --batch-tokens auto), or take a larger machine"
+            "train in smaller parts (--resume --micro-tokens auto), or take a larger machine"
         )
     return FAULT, (
         f"error: {type(error).__name__}: {error}; this is a mistake of the course's own, not "

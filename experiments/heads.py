@@ -25,7 +25,8 @@ from transformer.evaluation.scores import bleu
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 from transformer.support.files import write_json
-from transformer.training.devices import pick_device, provenance
+from transformer.support.provenance import provenance
+from transformer.training.devices import pick_device
 
 SENTENCES = 300  # of the validation text, translated without each head
 MEANS_OVER = 200  # of those that follow, for the heads' mean outputs

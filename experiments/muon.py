@@ -16,7 +16,7 @@ from torch.optim import Optimizer
 from transformer.config import TrainingConfig
 from transformer.support.errors import UserError
 from transformer.training import processes
-from transformer.training.loop import FACTOR, adam
+from transformer.training.loop import RATE_FACTOR, paper_adam
 
 MOMENTUM, ITERATIONS = 0.95, 5
 # Of the odd polynomial that each iteration applies to the singular values: steep at 0, so that
@@ -91,9 +91,9 @@ def _shared_out(work: Callable[[Tensor], Tensor], parts: Tensor) -> Tensor:
 
     A process works on part `rank` and on every `size`-th after it, and adds the others' to zeros.
     """
-    if processes.size() == 1:
+    if processes.world_size() == 1:
         return work(parts)
-    own, done = slice(processes.rank(), None, processes.size()), torch.zeros_like(parts)
+    own, done = slice(processes.rank(), None, processes.world_size()), torch.zeros_like(parts)
     done[own] = work(parts[own])
     dist.all_reduce(done)
     return done
@@ -118,10 +118,13 @@ class MuonAndAdam(Optimizer):
             raise UserError("the model has no matrix between hidden layers: take optimizer=adam")
         apart = {id(matrix) for matrix in hidden}
         others = [each for each in model.parameters() if id(each) not in apart]
-        groups: list[dict[str, Any]] = [{"params": others}, {"params": hidden, FACTOR: rate_factor}]
+        groups: list[dict[str, Any]] = [
+            {"params": others},
+            {"params": hidden, RATE_FACTOR: rate_factor},
+        ]
         super().__init__(groups, {"lr": 0.0})
         muon = Muon(hidden, precision=precision)
-        self.parts: tuple[Optimizer, ...] = (adam(others, config), muon)
+        self.parts: tuple[Optimizer, ...] = (paper_adam(others, config), muon)
 
     def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
         """Make a step of both; what they remember is kept in one place, for a checkpoint."""

@@ -19,7 +19,7 @@ from lessonkit.museum import FAULTS, sound_adapter
 from lessonkit.museum.fault import LAWS_RECORD
 from lessonkit.museum.pipeline import sound_pipeline
 from transformer.support.files import read_json, results_folder, write_json
-from transformer.training.devices import provenance
+from transformer.support.provenance import provenance
 
 SHOWN = 3  # laws of a fault that the page names
 CLEAN = 10  # configurations of the sound model that are diagnosed

@@ -26,9 +26,9 @@ from transformer.models.folder import (
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError, unknown_name
 from transformer.support.files import check_file, read_json, write_json
-from transformer.training.checkpoint import read_log
-from transformer.training.devices import Precision, pick, pick_device
+from transformer.training.devices import Precision, pick_device, pick_device_and_precision
 from transformer.training.recipe import train_recipe
+from transformer.training.report import read_log
 
 # In a run's folder, beside what training leaves.
 FIGURES = "figures.json"
@@ -65,7 +65,7 @@ def run_experiment(
         for seed in seeds
         for variant in only or order
     ]
-    slow = pick().precision != Precision.BF16
+    slow = pick_device_and_precision().precision != Precision.BF16
     if slow and any(experiment.precision(run[0]) == Precision.BF16 for run in runs):
         raise UserError(
             f"{experiment.name!r} computes in bfloat16, for which this processor has no "

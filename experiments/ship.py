@@ -35,7 +35,7 @@ from transformer.support.files import (
     write_atomically,
     write_json,
 )
-from transformer.training.checkpoint import read_log
+from transformer.training.report import read_log
 
 MAX_WEIGHT_BYTES = 8_000_000  # of a shipped model's weights
 SLICE = 100  # sentences of the test set, its first, that a test translates again

@@ -26,7 +26,7 @@ from transformer.models.folder import read_recipe
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 from transformer.support.files import check_file, read_json, results_folder, write_json
-from transformer.training.devices import provenance
+from transformer.support.provenance import provenance
 
 RECIPE = FAST.name
 # A public notebook's. The copy that the course was given prints the first in its cell; its text

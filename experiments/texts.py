@@ -19,7 +19,8 @@ from transformer.evaluation.scores import bleu
 from transformer.models.folder import RUN
 from transformer.models.translator import Translator
 from transformer.support.files import find_model, read_json, write_atomically, write_json
-from transformer.training.devices import pick_device, provenance
+from transformer.support.provenance import provenance
+from transformer.training.devices import pick_device
 
 SEED = 1
 TEST_PAIRS = 1000  # the last of the shuffled list, as in system 3

@@ -61,7 +61,7 @@ class Parts:
         import torch
 
         from experiments.muon import MuonAndAdam
-        from transformer.training.devices import Precision, pick
+        from transformer.training.devices import Precision, pick_device_and_precision
 
         found: dict[str, Any] = {}
         training, d_model = recipe.training, recipe.model.d_model
@@ -72,7 +72,7 @@ class Parts:
             linear_decay_rate(1, training.steps, *shape)
             found["rate"] = lambda step: linear_decay_rate(step, training.steps, *shape)
         if self.optimizer == Optimizers.MUON:
-            rounded = pick(precision=precision).precision == Precision.BF16
+            rounded = pick_device_and_precision(precision=precision).precision == Precision.BF16
             found["optimizer"] = partial(
                 MuonAndAdam,
                 config=training,

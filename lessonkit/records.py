@@ -33,7 +33,7 @@ def load_result(name: str) -> dict[str, Any]:
 
     Returns:
         Of a run: recipe, training and evaluation (command, commit, hardware, date ...), log (see
-        `transformer.training.checkpoint`) and figures (see `transformer.evaluation.evaluate`).
+        `transformer.training.report`) and figures (see `transformer.evaluation.evaluate`).
     """
     folder = results_folder()
     known = {

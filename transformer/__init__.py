@@ -29,14 +29,15 @@ EXPORTS = {
         "TokenBudgetBatches",
         "collate",
         "collate_sources",
-        "cut",
         "encode_pairs",
+        "micro_batches",
         "padding_share",
+        "shard",
     ),
     "training.loss": ("batch_loss", "label_smoothing_loss", "validation_loss"),
     "training.schedule": ("learning_rate",),
-    "training.checkpoint": ("read_log",),
-    "training.devices": ("Precision", "pick"),
+    "training.report": ("read_log",),
+    "training.devices": ("Precision", "pick_device_and_precision"),
     "training.loop": ("new_state", "train", "update"),
     "training.recipe": ("train_recipe",),
     "models.folder": ("holds_run", "load_tensors", "read_description"),
@@ -57,9 +58,10 @@ if TYPE_CHECKING:
         TokenBudgetBatches,
         collate,
         collate_sources,
-        cut,
         encode_pairs,
+        micro_batches,
         padding_share,
+        shard,
     )
     from transformer.data.corpora import embedded
     from transformer.data.grouping import group_pairs
@@ -76,9 +78,9 @@ if TYPE_CHECKING:
     from transformer.models.translator import Translator
     from transformer.recipes import find_recipe
     from transformer.support.files import find_model, results_folder
-    from transformer.training.checkpoint import read_log
-    from transformer.training.devices import Precision, pick
+    from transformer.training.devices import Precision, pick_device_and_precision
     from transformer.training.loop import new_state, train, update
     from transformer.training.loss import batch_loss, label_smoothing_loss, validation_loss
     from transformer.training.recipe import train_recipe
+    from transformer.training.report import read_log
     from transformer.training.schedule import learning_rate

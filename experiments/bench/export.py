@@ -23,7 +23,7 @@ from transformer.data.corpora import default_test_split
 from transformer.evaluation.scores import bleu
 from transformer.models.translator import Translator
 from transformer.support.files import write_json
-from transformer.training.devices import provenance
+from transformer.support.provenance import provenance
 
 ROUNDS = 5
 TOGETHER = 1000  # sentences given at once

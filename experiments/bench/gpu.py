@@ -17,9 +17,9 @@ from lessonkit.analysis.costs import step_flops
 from transformer.config import ModelConfig
 from transformer.model import Transformer, count_parameters
 from transformer.support.errors import UserError
-from transformer.training.devices import Precision, memory, pick
+from transformer.training.devices import Precision, memory, pick_device_and_precision
 from transformer.training.loop import new_state, update
-from transformer.training.schedule import rate_of
+from transformer.training.schedule import configured_rate
 
 RECIPE = "multi30k-de-en"
 BASE = {"batch_tokens": "25000", "warmup_steps": "4000", "learning_rate_factor": "1"}  # §5.1, §5.3
@@ -34,7 +34,7 @@ def measure(save: Callable[[dict[str, Any]], None], steps: int = STEPS) -> None:
 
     A UserError where there is no GPU.
     """
-    device = pick().device
+    device = pick_device_and_precision().device
     if device.type != "cuda":
         raise UserError("no GPU is seen here, and the steps are one's: run this where there is one")
     base = load(RECIPE, steps, BASE)
@@ -76,7 +76,7 @@ def run(workload: Workload, device: torch.device, way: str) -> dict[str, Any]:
     scale = state.scaler.get_scale()
     seconds, speeds, rates, skipped = [], [], [], 0
     for step, batch in enumerate(workload.batches, start=1):
-        rate = rate_of(step, network.d_model, training)
+        rate = configured_rate(step, network.d_model, training)
         started = time.perf_counter()
         tokens, nll, _ = update(model, state, batch, training, rate, precision)
         loss = float(nll) / tokens  # waits for the GPU
@@ -107,7 +107,7 @@ def largest_rate(precision: Precision, device: torch.device, rounds: int = 10) -
         short = torch.bfloat16 if precision == Precision.BF16 else torch.float16
         left, right = left.to(short), right.to(short)
     seconds = []
-    with precision.products(device), torch.autocast(device.type, enabled=False):
+    with precision.autocast(device), torch.autocast(device.type, enabled=False):
         for _ in range(rounds + 3):
             torch.cuda.synchronize()
             started = time.perf_counter()

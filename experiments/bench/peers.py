@@ -22,7 +22,7 @@ from transformer.model import Transformer
 from transformer.recipes import find_recipe
 from transformer.training.devices import Precision
 from transformer.training.loop import BETA1, new_state, update
-from transformer.training.schedule import rate_of
+from transformer.training.schedule import configured_rate
 
 OURS, TORCH = "ours", "torch.nn.Transformer"
 
@@ -152,7 +152,7 @@ def _ours(workload: Workload, training: TrainingConfig, precision: Precision) ->
     state = new_state(model, training, precision)
 
     def step(number: int, batch: Batch) -> None:
-        rate = rate_of(number, workload.network.d_model, training)
+        rate = configured_rate(number, workload.network.d_model, training)
         update(model, state, batch, training, rate, precision)
 
     return Contender(model, step)
@@ -171,7 +171,7 @@ def _peer(model: nn.Module, training: TrainingConfig, precision: Precision) -> C
 
     def step(number: int, batch: Batch) -> None:
         optimizer.zero_grad()
-        with precision.products(batch.src.device):
+        with precision.autocast(batch.src.device):
             logits = model(batch.src, batch.tgt_in)
             mean = loss(logits.flatten(0, 1), batch.tgt_out.flatten())
         mean.backward()

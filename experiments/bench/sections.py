@@ -15,7 +15,8 @@ from experiments.bench.peers import OURS
 from experiments.tables import markdown
 from lessonkit.analysis.machines import one_thread
 from transformer.support.files import write_json
-from transformer.training.devices import pick_device, provenance
+from transformer.support.provenance import provenance
+from transformer.training.devices import pick_device
 
 
 def record(section: str, file: Path) -> None:

@@ -12,7 +12,7 @@ import torch
 from attention_laws import diagnose
 from experiments.laws.mutants import FILE, SEED, run, sample, tried
 from transformer.support.files import write_json
-from transformer.training.devices import provenance
+from transformer.support.provenance import provenance
 
 NUMBERS = {"model": 100, "setup": 50}  # of mutants
 SEEDS = 5  # of each sound variant

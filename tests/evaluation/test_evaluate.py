@@ -19,7 +19,7 @@ from transformer.models.folder import read_recipe
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 from transformer.support.files import read_json
-from transformer.training.checkpoint import read_log
+from transformer.training.report import read_log
 
 
 def few(text: ParallelText, count: int) -> ParallelText:

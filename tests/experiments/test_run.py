@@ -17,9 +17,9 @@ from transformer.models.folder import load_tensors, read_recipe
 from transformer.support.errors import UserError
 from transformer.support.files import read_json, write_json
 from transformer.training import devices
-from transformer.training.checkpoint import read_log
 from transformer.training.devices import Precision
 from transformer.training.recipe import train_recipe
+from transformer.training.report import read_log
 
 SMALL = Experiment(
     name="small",

@@ -18,8 +18,8 @@ from transformer.model import Transformer
 from transformer.models.folder import load_tensors
 from transformer.support.errors import UserError
 from transformer.training import processes
-from transformer.training.checkpoint import read_log
 from transformer.training.loop import train
+from transformer.training.report import read_log
 
 SHAPE = ModelConfig(d_model=12, d_ff=17, num_heads=2, num_layers=1, dropout=0.0)
 CONFIG = TrainingConfig(
@@ -51,7 +51,7 @@ def go(out: Path, model: nn.Module, **options: Any) -> None:
     options |= {"d_model": SHAPE.d_model, "on_report": lambda report: None}
     train(model, CONFIG, DATA, HELD_OUT, out, **options)
     for tensor in model.state_dict().values():
-        assert torch.equal(tensor, processes.from_first(tensor.clone))
+        assert torch.equal(tensor, processes.on_rank_zero(tensor.clone))
 
 
 def apart(one: Path, two: Path) -> dict[str, float]:
@@ -87,13 +87,13 @@ def carry_out(case: str, out: Path) -> list[float]:
             go(out, network())
         except UserError as error:
             seen.append(float("holds a run already" in str(error)))
-    own = [0.0] * processes.size()
+    own = [0.0] * processes.world_size()
     own[processes.rank()] = seen[0] if seen else 0.0
-    return processes.add_up(own)
+    return processes.all_reduce_sum(own)
 
 
 if __name__ == "__main__":
     folder = Path(sys.argv[1])
-    with processes.joined():
+    with processes.process_group():
         found = {case: carry_out(case, folder / case) for case in sys.argv[2:]}
-        processes.from_first(lambda: (folder / "answer.json").write_text(json.dumps(found)))
+        processes.on_rank_zero(lambda: (folder / "answer.json").write_text(json.dumps(found)))

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from transformer.support.errors import UserError
-from transformer.training.checkpoint import Report, duration, read_log, require_same
 from transformer.training.loop import TrainingResult
+from transformer.training.report import Report, duration, read_log
+from transformer.training.run import require_same
 
 REPORT = Report(
     kind="training",

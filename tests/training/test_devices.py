@@ -12,9 +12,11 @@ import torch
 from torch import nn
 
 from transformer import __version__
+from transformer.support import provenance
 from transformer.support.errors import UserError
+from transformer.support.provenance import command, commit
 from transformer.training import devices
-from transformer.training.devices import Precision, check_memory, command, commit, pick
+from transformer.training.devices import Precision, check_memory, pick_device_and_precision
 
 Patch = pytest.MonkeyPatch
 CPU, GPU = torch.device("cpu"), torch.device("cuda", 0)
@@ -45,7 +47,10 @@ def test_a_gpu_gets_what_its_capability_has(machine: Callable[..., None]) -> Non
     for (major, minor), precision in chosen.items():
         machine(capability=(major, minor))
         said = f"a GPU, 15 GB, {precision} (compute capability {major}.{minor})"
-        assert (str(pick(GPU)), pick(GPU).precision) == (said, precision)
+        assert (str(pick_device_and_precision(GPU)), pick_device_and_precision(GPU).precision) == (
+            said,
+            precision,
+        )
 
 
 def test_a_processor_gets_bf16_where_it_gains(machine: Callable[..., None]) -> None:
@@ -55,7 +60,7 @@ def test_a_processor_gets_bf16_where_it_gains(machine: Callable[..., None]) -> N
         (True, 2.0, "float32", "is slower with"),
     ):
         machine(instructions=instructions, seconds=seconds)
-        found = pick(CPU)
+        found = pick_device_and_precision(CPU)
         assert found.precision == chosen
         assert why in found.why
 
@@ -64,25 +69,28 @@ def test_where_nothing_is_said() -> None:
     threads = torch.get_num_threads()
     assert min(devices._seconds(each) for each in (torch.float32, torch.bfloat16)) > 0
     assert torch.get_num_threads() == threads
-    assert pick(torch.device("mps")).precision == Precision.FLOAT32
+    assert pick_device_and_precision(torch.device("mps")).precision == Precision.FLOAT32
     assert devices.pick_device().type == ("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def test_what_is_asked_for_is_taken_where_it_can_be_had(machine: Callable[..., None]) -> None:
     machine(capability=(7, 5))
-    assert str(pick(GPU, Precision.FLOAT32)) == "a GPU, 15 GB, float32 (as asked for)"
-    assert pick(CPU, Precision.FP16).precision == Precision.FP16
+    assert (
+        str(pick_device_and_precision(GPU, Precision.FLOAT32))
+        == "a GPU, 15 GB, float32 (as asked for)"
+    )
+    assert pick_device_and_precision(CPU, Precision.FP16).precision == Precision.FP16
     for device in (GPU, CPU):
         with pytest.raises(UserError, match=r"has no tf32: NVIDIA GPUs of .* 8\.0"):
-            pick(device, Precision.TF32)
+            pick_device_and_precision(device, Precision.TF32)
     machine(capability=(8, 6))
-    assert pick(GPU, Precision.TF32).precision == Precision.TF32
+    assert pick_device_and_precision(GPU, Precision.TF32).precision == Precision.TF32
 
 
 def test_products_are_in_the_precision() -> None:
     one = torch.rand(3, 5)
     for name, expected in (("float32", "float32"), ("bf16", "bfloat16"), ("fp16", "float16")):
-        with Precision(name).products(CPU):
+        with Precision(name).autocast(CPU):
             assert (one @ one.T).dtype == getattr(torch, expected)
         assert (one @ one.T).dtype == torch.float32
 
@@ -93,7 +101,7 @@ def test_a_gpu_multiplies_float32_as_tf32_where_that_is_meant(monkeypatch: Patch
     monkeypatch.setattr(torch, "autocast", lambda *_, **__: torch.inference_mode())
     for precision, setting in (("float32", "highest"), ("tf32", "high"), ("bf16", "high")):
         said.clear()
-        with Precision(precision).products(GPU):
+        with Precision(precision).autocast(GPU):
             assert said == [setting]
         assert said == [setting, torch.get_float32_matmul_precision()]
 
@@ -149,7 +157,7 @@ def test_command(monkeypatch: Patch) -> None:
     ):
         monkeypatch.setattr(sys, "argv", typed)
         assert command() == shown
-    monkeypatch.setattr(devices, "launcher", lambda: "torchrun --nproc-per-node 3")
+    monkeypatch.setattr(provenance, "launcher", lambda: "torchrun --nproc-per-node 3")
     monkeypatch.setattr(sys, "argv", ["/x/transformer/__main__.py", "train"])
     assert command() == "torchrun --nproc-per-node 3 -m transformer train"
     monkeypatch.setattr(sys, "argv", ["/x/ipykernel_launcher.py", "-f", "/x/kernel.json"])
@@ -160,7 +168,7 @@ def test_command(monkeypatch: Patch) -> None:
 def test_hardware_names_the_processor_and_counts_the_threads(monkeypatch: Patch) -> None:
     for threads, words in ((1, "1 thread"), (2, "2 threads")):
         monkeypatch.setattr(torch, "get_num_threads", lambda threads=threads: threads)
-        name, _, said = devices.hardware(CPU).rpartition(", ")
+        name, _, said = provenance.hardware(CPU).rpartition(", ")
         assert name
         assert said == words
     cpuinfo = Path("/proc/cpuinfo")
@@ -169,7 +177,7 @@ def test_hardware_names_the_processor_and_counts_the_threads(monkeypatch: Patch)
 
 
 def test_all_of_it_is_ready_for_json() -> None:
-    values = devices.provenance(torch.device("cpu"))
+    values = provenance.provenance(torch.device("cpu"))
     assert json.loads(json.dumps(values)) == values
     assert list(values) == ["command", "commit", "hardware", "torch", "date"]
     age = datetime.datetime.now(datetime.UTC).date() - datetime.date.fromisoformat(values["date"])

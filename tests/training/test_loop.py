@@ -20,15 +20,23 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from transformer.config import PAD_ID, ModelConfig, TrainingConfig
-from transformer.data.batches import Batch, Example, TokenBudgetBatches, collate, cut
+from transformer.data.batches import (
+    Batch,
+    Example,
+    TokenBudgetBatches,
+    collate,
+    micro_batches,
+    shard,
+)
 from transformer.model import Transformer
 from transformer.models.folder import LAST, load_tensors
 from transformer.support.errors import UserError
-from transformer.training import checkpoint, loop
-from transformer.training.checkpoint import Report, State, read_log
+from transformer.training import loop, run
+from transformer.training.checkpoint import State
 from transformer.training.devices import Precision
 from transformer.training.loop import TrainingResult, train
 from transformer.training.loss import batch_loss, validation_loss
+from transformer.training.report import NOT_LOGGED, Report, read_log
 from transformer.training.schedule import learning_rate
 
 Patch = pytest.MonkeyPatch
@@ -155,14 +163,18 @@ def test_no_sentence_of_a_batch_is_lost_or_doubled() -> None:
 
     for size, most in itertools.product((1, 2, 3, 97), (None, 25, 1)):
         for batch in DATA.epoch(0):
-            parts = [part for rank in range(size) for part in cut(batch, rank, size, most)]
+            parts = [
+                part
+                for rank in range(size)
+                for part in micro_batches(shard(batch, rank, size), most)
+            ]
             assert rows(*parts) == rows(batch)
             widest = max(batch.src.size(1), batch.tgt_in.size(1))
             assert most is None or max(len(part.src) for part in parts) <= max(most // widest, 1)
 
 
 def test_a_part_of_no_weight_leaves_no_gradient() -> None:
-    (part,) = cut(collate(EXAMPLES[:2]), 2, 3)
+    part = shard(collate(EXAMPLES[:2]), 2, 3)
     assert (part.num_tgt_tokens, part.src.size(0)) == (0, 1)
     model = Tiny()
     sums = batch_loss(model, part, CONFIG)
@@ -297,7 +309,7 @@ def test_the_backward_pass_multiplies_as_the_precision_says(monkeypatch: Patch) 
         yield
         inside.pop()
 
-    monkeypatch.setattr(Precision, "products_of_float32", noted)
+    monkeypatch.setattr(Precision, "float32_matmul_precision", noted)
     model, seen = Tiny(), list[int]()
     model.embedding.weight.register_hook(lambda grad: seen.append(len(inside)))
     loop.update(model, loop.new_state(model, CONFIG), next(DATA.epoch(0)), CONFIG, 0.0)
@@ -324,7 +336,7 @@ def test_reports_reach_the_reader_and_the_log(tmp_path: Path) -> None:
         ("training", 2), ("validation", 3), ("training", 4), ("training", 6), ("validation", 6),
         ("training", 8), ("validation", 9), ("training", 10), ("training", 12), ("validation", 12),
     ]  # fmt: skip
-    told_of = [{k: v for k, v in vars(r).items() if k not in checkpoint.WATCHED} for r in reports]
+    told_of = [{k: v for k, v in vars(r).items() if k not in NOT_LOGGED} for r in reports]
     assert told_of == read_log(tmp_path / "log.jsonl")
     assert reports[-1].seconds_left == 0
     assert all(r.seconds_left > 0 for r in reports[:-2])
@@ -339,7 +351,7 @@ def test_speed_is_of_learning_alone(tmp_path: Path, monkeypatch: Patch) -> None:
 
     save_state = State.save
     monkeypatch.setattr(State, "save", slow_save)
-    monkeypatch.setattr(checkpoint, "time", SimpleNamespace(perf_counter=lambda: sum(taken)))
+    monkeypatch.setattr(run, "time", SimpleNamespace(perf_counter=lambda: sum(taken)))
     model = Tiny()
     model.register_forward_hook(lambda *_: taken.append(1.0 if model.training else 100.0))
     speeds: dict[int, float | None] = {}
@@ -484,7 +496,7 @@ def test_resuming_with_the_steps_that_are_done_ends_the_run(tmp_path: Path, step
 
 
 def test_a_state_is_saved_every_few_minutes(tmp_path: Path, monkeypatch: Patch) -> None:
-    monkeypatch.setattr(loop, "SAVE_EVERY", -1.0)
+    monkeypatch.setattr(loop, "SECONDS_BETWEEN_SAVES", -1.0)
     steps: list[int] = []
     save = State.save
 

@@ -17,8 +17,9 @@ import torch
 
 from tests.helpers import ROOT, TINY, python
 from tests.helpers.several_processes import apart, go, network
+from transformer.support.provenance import launcher
 from transformer.training import processes
-from transformer.training.processes import launcher, noted_interrupt
+from transformer.training.processes import deferred_interrupt
 
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
 SETTINGS = [part for key, value in TINY.items() for part in ("--set", f"{key}={value}")]
@@ -45,12 +46,12 @@ def test_what_began_the_process_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_one_process_is_alone_with_torchrun_or_without(monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(2):
-        with processes.joined() as device:
-            assert (device, processes.rank(), processes.size()) == (None, 0, 1)
+        with processes.process_group() as device:
+            assert (device, processes.rank(), processes.world_size()) == (None, 0, 1)
         begun_by_torchrun(monkeypatch, 1, 1)
     model, before = network(), torch.get_rng_state()
-    assert processes.wrap(model) is model
-    processes.seed(3, 5)
+    assert processes.data_parallel(model) is model
+    processes.seed_dropout(3, 5)
     assert torch.equal(torch.get_rng_state(), before)
 
 
@@ -172,7 +173,7 @@ def test_a_line_that_cannot_be_said_stops_nothing(monkeypatch: pytest.MonkeyPatc
             raise RuntimeError("reentrant call inside <_io.BufferedWriter>")
 
     monkeypatch.setattr(sys, "stderr", InTheMiddle())
-    with noted_interrupt() as pressed:
+    with deferred_interrupt() as pressed:
         signal.raise_signal(signal.SIGINT)
     assert pressed
 
@@ -181,7 +182,7 @@ def test_a_line_that_cannot_be_said_stops_nothing(monkeypatch: pytest.MonkeyPatc
 def test_someone_elses_handler_stays() -> None:
     seen = []
     signal.signal(signal.SIGINT, lambda number, frame: seen.append(number))
-    with noted_interrupt() as pressed:
+    with deferred_interrupt() as pressed:
         signal.raise_signal(signal.SIGINT)
     assert seen == [signal.SIGINT]
     assert not pressed
@@ -190,7 +191,7 @@ def test_someone_elses_handler_stays() -> None:
 @pytest.mark.usefixtures("default_handler")
 def test_another_thread_may_train() -> None:
     def work() -> list[int]:
-        with noted_interrupt() as pressed:
+        with deferred_interrupt() as pressed:
             return pressed
 
     with ThreadPoolExecutor() as pool:

@@ -21,14 +21,15 @@ from transformer.model import Transformer, count_parameters
 from transformer.models.folder import load_tensors, read_model
 from transformer.models.translator import Translator
 from transformer.recipes import find_recipe
+from transformer.support import provenance
 from transformer.support.errors import UserError
 from transformer.support.files import read_json
 from transformer.training import devices
 from transformer.training import recipe as recipe_run
-from transformer.training.checkpoint import read_log
 from transformer.training.devices import Precision
 from transformer.training.loop import TrainingResult
 from transformer.training.recipe import train_recipe
+from transformer.training.report import read_log
 
 Patch = pytest.MonkeyPatch
 RECIPE = find_recipe("demo").override(TINY | {"steps": "5", "dropout": "0.1"})
@@ -155,11 +156,11 @@ def test_a_record_tells_of_how_the_run_began_and_is_left_alone_when_nothing_is_d
     tmp_path: Path, monkeypatch: Patch
 ) -> None:
     def someone_commits(*arguments: Any, **options: Any) -> TrainingResult:
-        monkeypatch.setattr(devices, "commit", lambda: "later")
+        monkeypatch.setattr(provenance, "commit", lambda: "later")
         return train(*arguments, **options)
 
     train = recipe_run.train
-    monkeypatch.setattr(devices, "commit", lambda: "at the beginning")
+    monkeypatch.setattr(provenance, "commit", lambda: "at the beginning")
     monkeypatch.setattr(recipe_run, "train", someone_commits)
     carry_out(RECIPE, tmp_path)
     carry_out(RECIPE, tmp_path, resume=True)

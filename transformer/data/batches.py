@@ -99,23 +99,32 @@ def _pad(sentences: Sequence[Sequence[int]], bos: bool = False, eos: bool = Fals
     return padded
 
 
-def cut(batch: Batch, rank: int = 0, size: int = 1, most_tokens: int | None = None) -> list[Batch]:
-    """Give process `rank` of `size` its part, every `size`-th sentence, in micro-batches.
+def shard(batch: Batch, rank: int, world_size: int) -> Batch:
+    """Return the part of a batch that process `rank` trains on: every `world_size`-th sentence.
 
-    They have at most `most_tokens` on either side, padding included; None: all in one. A process
-    without a sentence gets one of padding alone, whose loss and gradient are 0.
+    A process without a sentence gets one whose target is all padding: its loss and gradient are 0.
     """
-    check_number("size", size, 1, integer=True)
-    check_number("rank", rank, 0, size - 1, integer=True)
-    own = batch.rows(slice(rank, None, size))
+    check_number("world_size", world_size, 1, integer=True)
+    check_number("rank", rank, 0, world_size - 1, integer=True)
+    own = batch.rows(slice(rank, None, world_size))
     if len(own.src) == 0:
-        one = batch.rows(slice(0, 1))
-        own = Batch(one.src, one.tgt_in, torch.full_like(one.tgt_out, PAD_ID))
-    if most_tokens is None:
-        return [own]
-    check_number("most_tokens", most_tokens, 1, integer=True)
-    at_once = max(1, most_tokens // max(own.src.size(1), own.tgt_in.size(1)))
-    return [own.rows(slice(i, i + at_once)) for i in range(0, len(own.src), at_once)]
+        first = batch.rows(slice(0, 1))
+        return Batch(first.src, first.tgt_in, torch.full_like(first.tgt_out, PAD_ID))
+    return own
+
+
+def micro_batches(batch: Batch, max_tokens: int | None = None) -> list[Batch]:
+    """Divide a batch into micro-batches of at most `max_tokens` on either side, padding included.
+
+    A sentence that is longer is a micro-batch by itself. None: the whole batch at once.
+    """
+    if max_tokens is None:
+        return [batch]
+    check_number("max_tokens", max_tokens, 1, integer=True)
+    width = max(batch.src.size(1), batch.tgt_in.size(1))
+    sentences = max(1, max_tokens // width)
+    starts = range(0, len(batch.src), sentences)
+    return [batch.rows(slice(start, start + sentences)) for start in starts]
 
 
 def padding_share(batches: Iterable[Batch]) -> float:

@@ -15,9 +15,10 @@ from transformer.model import count_parameters
 from transformer.models.folder import LOG, RUN, read_recipe
 from transformer.models.translator import Translator
 from transformer.support.files import find_model, read_json
-from transformer.training.checkpoint import read_log
-from transformer.training.devices import pick_device, provenance
+from transformer.support.provenance import provenance
+from transformer.training.devices import pick_device
 from transformer.training.loss import validation_loss
+from transformer.training.report import read_log
 
 
 def evaluate_translator(

@@ -41,7 +41,7 @@ LAST, BEST = "checkpoints/last.safetensors", "checkpoints/best.safetensors"
 WEIGHTS, MANIFEST = "model.safetensors", "manifest.json"
 SUMMED = (RECIPE, SRC_TOKENIZER, TGT_TOKENIZER, WEIGHTS)  # all that translation reads
 ABOUT = "about"  # one entry of a file's metadata, so that equal runs leave equal bytes
-STATE = "random/cpu"  # a tensor that a run's whole state has, and weights alone have not
+RNG_STATE = "random/cpu"  # a tensor that a run's whole state has, and weights alone have not
 
 Network = Transformer | Recurrent
 
@@ -185,7 +185,7 @@ def load_weights(model: nn.Module, tensors: Mapping[str, Tensor], source: Path) 
     state; the model is then as it was. `source` is the file to name in it.
     """
     message = f"{source} holds a run's state: give best.safetensors or a step_*.safetensors"
-    require(STATE not in tensors, message)
+    require(RNG_STATE not in tensors, message)
     here = {name: tuple(tensor.shape) for name, tensor in weights(model).items()}
     there = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
     for name in sorted(here.keys() | there.keys()):

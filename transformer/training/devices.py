@@ -1,33 +1,23 @@
-"""Where to train and in what numbers, and where a figure comes from: the machine and the code.
+"""The device that a run trains on, and the precision of its matrix products.
 
 Not in the paper, which trained in 32 bits on eight GPUs (§5.2).
 """
 
-import datetime
 import os
-import platform
-import re
-import shlex
-import subprocess
-import sys
 import time
 import timeit
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
-from pathlib import Path
-from typing import Any
 
 import torch
 from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from transformer import __version__
 from transformer.support.errors import require
-from transformer.support.files import PACKAGE
-from transformer.training.processes import launcher
+from transformer.support.provenance import hardware
 
 # Of attention in 16 bits. On a CPU the backward pass of the fused one is ten times slower than in
 # float32; on an H200 cuDNN's is slow wherever a shape is new (docs/benchmarks.md).
@@ -43,10 +33,10 @@ class Precision(StrEnum):
     FP16 = "fp16"  # 10 bits of fraction, up to 65,504: small gradients need a `GradScaler`
 
     @contextmanager
-    def products(self, device: torch.device) -> Iterator[None]:
+    def autocast(self, device: torch.device) -> Iterator[None]:
         """Multiply a forward pass's matrices in these numbers, by PyTorch's autocast."""
         half = {Precision.BF16: torch.bfloat16, Precision.FP16: torch.float16}.get(self)
-        with self.products_of_float32(device), ExitStack() as held:
+        with self.float32_matmul_precision(device), ExitStack() as held:
             if half is not None:
                 held.enter_context(torch.autocast(device.type, dtype=half))
                 kernels = KERNELS if device.type == "cuda" else SDPBackend.MATH
@@ -54,7 +44,7 @@ class Precision(StrEnum):
             yield
 
     @contextmanager
-    def products_of_float32(self, device: torch.device) -> Iterator[None]:
+    def float32_matmul_precision(self, device: torch.device) -> Iterator[None]:
         """Multiply what is in float32, as TF32 where that is meant: backward passes need it too."""
         set_precision = torch.set_float32_matmul_precision
         with ExitStack() as held:
@@ -65,7 +55,7 @@ class Precision(StrEnum):
 
 
 @dataclass(frozen=True)
-class Devices:
+class DeviceAndPrecision:
     """What each process of a run computes on; `str` says it in a line."""
 
     device: torch.device
@@ -77,7 +67,9 @@ class Devices:
         return f"{hardware(self.device)}{gigabytes}, {self.precision} ({self.why})"
 
 
-def pick(device: torch.device | None = None, precision: Precision | None = None) -> Devices:
+def pick_device_and_precision(
+    device: torch.device | None = None, precision: Precision | None = None
+) -> DeviceAndPrecision:
     """Choose what to train on, and in what numbers, by what the hardware says it can.
 
     None takes the GPU if there is one, and the fastest numbers that learn as float32 does. A
@@ -90,11 +82,11 @@ def pick(device: torch.device | None = None, precision: Precision | None = None)
     has_it = tensor_cores or precision != Precision.TF32
     require(has_it, f"{hardware(device)} has no tf32: {have_it} give float32")
     if precision is not None:
-        return Devices(device, precision, "as asked for")
+        return DeviceAndPrecision(device, precision, "as asked for")
     if device.type == "cuda":
         fastest = Precision.BF16 if tensor_cores else Precision.FP16
-        return Devices(device, fastest, "compute capability {}.{}".format(*capability))
-    return Devices(device, *_fastest(device))
+        return DeviceAndPrecision(device, fastest, "compute capability {}.{}".format(*capability))
+    return DeviceAndPrecision(device, *_fastest(device))
 
 
 def pick_device() -> torch.device:
@@ -141,43 +133,3 @@ def check_memory(model: nn.Module, device: torch.device) -> None:
         f"this model needs {needed / 1e9:,.1f} GB of memory at the least, and {device} has "
         f"{there / 1e9:,.1f} GB: give a smaller d_model, d_ff, num_layers or vocab_size",
     )
-
-
-def provenance(device: torch.device) -> dict[str, Any]:
-    """Say how this process was started, from what code, and on what machine, ready for JSON."""
-    return {
-        "command": command(),
-        "commit": commit(),
-        "hardware": hardware(device),
-        "torch": torch.__version__,
-        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-    }
-
-
-def command() -> str:
-    """Give the command line as typed, or where else this runs from: "a notebook"."""
-    program, *words = sys.argv
-    if Path(program).name == "__main__.py":
-        return f"{launcher()} -m {shlex.join([Path(program).parent.name, *words])}"
-    return "a notebook" if "ipykernel" in sys.modules else shlex.join([Path(program).name, *words])
-
-
-def commit(root: Path = PACKAGE.parent) -> str:
-    """Give a checkout's commit, marked where its files differ from it; else the version."""
-    if (root / ".git").exists():  # another project's repository around us is not ours
-        words = ["describe", "--always", "--abbrev=40", "--exclude=*", "--dirty= with changes"]
-        with suppress(OSError, subprocess.CalledProcessError):
-            git = ["git", "-C", str(root), *words]
-            return subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip()
-    return f"version {__version__}"
-
-
-def hardware(device: torch.device) -> str:
-    """Name the processor that did the work: "NVIDIA ...", or the CPU and its threads."""
-    if device.type == "cuda":
-        return torch.cuda.get_device_name(device)
-    cpuinfo, threads = Path("/proc/cpuinfo"), torch.get_num_threads()
-    text = cpuinfo.read_text(encoding="utf-8") if cpuinfo.is_file() else ""
-    named = re.search(r"^model name\s*:\s*(.*\S)", text, re.MULTILINE)
-    model = named[1] if named else platform.processor() or platform.machine()
-    return f"{model}, {threads} thread{'s' * (threads > 1)}"

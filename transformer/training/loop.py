@@ -18,19 +18,21 @@ from torch import Tensor, nn
 from torch.optim import Adam, Optimizer
 
 from transformer.config import TrainingConfig
-from transformer.data.batches import Batch, TokenBudgetBatches, cut
+from transformer.data.batches import Batch, TokenBudgetBatches, micro_batches, shard
 from transformer.models import folder
 from transformer.support.errors import UserError
 from transformer.support.files import locked
 from transformer.training import processes
-from transformer.training.checkpoint import Progress, Report, Run, State, duration
+from transformer.training.checkpoint import Progress, State
 from transformer.training.devices import Precision
 from transformer.training.loss import batch_loss, validation_loss
-from transformer.training.schedule import rate_of
+from transformer.training.report import Report, duration
+from transformer.training.run import Run
+from transformer.training.schedule import configured_rate
 
-SAVE_EVERY = 300.0  # seconds between checkpoints, where validations are further apart
+SECONDS_BETWEEN_SAVES = 300.0  # seconds between checkpoints, where validations are further apart
 BETA1 = 0.9  # Adam's (§5.3)
-FACTOR = "rate_factor"  # of a group of parameters: multiplies the rate of each step; usually 1
+RATE_FACTOR = "rate_factor"  # of a group of parameters: multiplies the rate of each step; usually 1
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,7 @@ def train(
         config: How to train; its seed is dropout's. The schedule needs `d_model` too.
         batches, validation_batches: The same in every process.
         out: The run's folder (see `models.folder`).
-        device, precision: Where and in what numbers (see `devices.pick`).
+        device, precision: Where and in what numbers (see `devices.pick_device_and_precision`).
         micro_tokens: Most tokens to compute at once, the gradients being added up; None: all.
         compiled: Run the model through torch.compile, whose first steps are slow.
         resume: Go on from the last checkpoint in `out`, or begin if there is none yet.
@@ -105,30 +107,30 @@ def train(
     model.to(device).train()
     state = new_state(model, config, precision, optimizer)
     progress = state.progress
-    rate = rate or partial(rate_of, d_model=d_model, config=config)
+    rate = rate or partial(configured_rate, d_model=d_model, config=config)
     settings = asdict(config) | {"d_model": d_model, "precision": precision}
     settings["optimizer"] = type(state.optimizer).__name__
     on: dict[str, Any] = {"device": device, "precision": precision, "micro_tokens": micro_tokens}
     measure = partial(validation_loss, model, validation_batches, **on)
     last_step = config.steps if stop_after is None else min(stop_after, config.steps)
     held = locked(out) if processes.rank() == 0 else nullcontext()
-    with held, processes.noted_interrupt() as pressed:
+    with held, processes.deferred_interrupt() as pressed:
         run = Run(out, state, settings, resume)  # now the state is the last checkpoint's
-        network = processes.wrap(model)
+        network = processes.data_parallel(model)
         if compiled:
             network.compile(dynamic=True)
         stream = _stream(batches, progress)
 
         while progress.step < last_step:
-            late = time.perf_counter() - run.saved_at > SAVE_EVERY
-            stop, due = processes.add_up([bool(pressed), late])  # in any of the processes
+            late = time.perf_counter() - run.saved_at > SECONDS_BETWEEN_SAVES
+            stop, due = processes.all_reduce_sum([bool(pressed), late])  # in any of the processes
             if due:
                 run.save()
             if stop:
                 break
 
             batch, step = next(stream), progress.step + 1
-            processes.seed(config.seed, step)
+            processes.seed_dropout(config.seed, step)
             numbers = update(network, state, batch, config, rate(step), precision, micro_tokens)
             run.unread.append(numbers)
             progress.step = step
@@ -160,7 +162,7 @@ def _stream(batches: TokenBudgetBatches, progress: Progress) -> Iterator[Batch]:
         progress.epoch, progress.batch = progress.epoch + 1, 0
 
 
-def adam(parameters: Iterable[nn.Parameter], config: TrainingConfig) -> Adam:
+def paper_adam(parameters: Iterable[nn.Parameter], config: TrainingConfig) -> Adam:
     """Make the paper's optimizer (§5.3); its rate is set anew for each step."""
     return Adam(parameters, lr=0.0, betas=(BETA1, config.beta2), eps=config.epsilon, fused=True)
 
@@ -172,7 +174,7 @@ def new_state(
     optimizer: Callable[[nn.Module], Optimizer] | None = None,
 ) -> State:
     """Give what a run begins with; arguments as `train` has them, the model on its device."""
-    made = optimizer(model) if optimizer else adam(model.parameters(), config)
+    made = optimizer(model) if optimizer else paper_adam(model.parameters(), config)
     device = next(model.parameters()).device
     scaler = torch.amp.GradScaler(device.type, enabled=precision == Precision.FP16)
     return State(model, made, scaler, device)
@@ -189,35 +191,38 @@ def update(
 ) -> tuple[int, Tensor, Tensor]:
     """Change the weights once, by the mean loss over all real tokens of a batch (§5.3, §5.4).
 
-    `network` is the state's model, or what `processes.wrap` and torch.compile made of it; the batch
-    is the same for every process, each of which takes its part. The rest is as `train` has it.
+    `network` is the state's model, or what `processes.data_parallel` and torch.compile made of it;
+    the batch is the same for every process, each of which takes its part. The rest is as `train`
+    has it.
 
     Returns:
         How many real target tokens the batch has; and, scalars on the device, the negative log
         likelihood of this process's, unsmoothed, summed, and the gradient's norm before clipping.
     """
     nll = torch.zeros((), device=state.device)
-    parts = cut(batch, processes.rank(), processes.size(), micro_tokens)
-    tokens = batch.num_tgt_tokens
+    tokens, world_size = batch.num_tgt_tokens, processes.world_size()
+    parts = micro_batches(shard(batch, processes.rank(), world_size), micro_tokens)
     state.optimizer.zero_grad()
     for part in parts:
-        held = nullcontext() if part is parts[-1] else processes.without_exchange(network)
-        with held, precision.products_of_float32(state.device):
+        # The processes exchange gradients once a step, in the last backward pass.
+        exchange = nullcontext() if part is parts[-1] else processes.no_sync(network)
+        with exchange, precision.float32_matmul_precision(state.device):
             sums = batch_loss(network, part.to(state.device), config, precision)
-            # The mean of the processes' gradients is to be that of the mean over all tokens.
-            state.scaler.scale(sums.loss / (tokens / processes.size())).backward()
+            # DistributedDataParallel averages the processes' gradients: times their number, they
+            # add up to the gradient of the mean over all tokens of the batch.
+            state.scaler.scale(sums.loss / (tokens / world_size)).backward()
         nll += sums.nll
 
     state.scaler.unscale_(state.optimizer)
-    gradients = [each.grad for each in state.model.parameters() if each.grad is not None]
-    norm = nn.utils.get_total_norm(gradients)
+    gradients = [p.grad for p in state.model.parameters() if p.grad is not None]
+    grad_norm = nn.utils.get_total_norm(gradients)
     if config.clip_norm:
-        nn.utils.clip_grads_with_norm_(state.model.parameters(), config.clip_norm, norm)
+        nn.utils.clip_grads_with_norm_(state.model.parameters(), config.clip_norm, grad_norm)
     for group in state.optimizer.param_groups:
-        group["lr"] = rate * group.get(FACTOR, 1.0)
-    state.scaler.step(state.optimizer)  # leaves a step out whose gradient is not finite
+        group["lr"] = rate * group.get(RATE_FACTOR, 1.0)
+    state.scaler.step(state.optimizer)  # skips the step if a gradient is not finite in fp16
     state.scaler.update()
-    return tokens, nll, norm
+    return tokens, nll, grad_norm
 
 
 def _finish(run: Run, measure: Callable[[], float]) -> tuple[float, str]:
@@ -227,10 +232,10 @@ def _finish(run: Run, measure: Callable[[], float]) -> tuple[float, str]:
     loss = progress.best_loss
     best = {name: tensor.clone() for name, tensor in folder.weights(model).items()}
     if progress.best_step != progress.step:
-        best = processes.from_first(lambda: folder.load_tensors(run.out / folder.BEST)[0])
+        best = processes.on_rank_zero(lambda: folder.load_tensors(run.out / folder.BEST)[0])
     if len(progress.to_average) > 1:
         paths = [folder.step_file(run.out, step) for step in progress.to_average]
-        average = processes.from_first(lambda: folder.average(paths))
+        average = processes.on_rank_zero(lambda: folder.average(paths))
         folder.load_weights(model, average, run.out)
         if (average_loss := measure()) < loss:
             loss, kept = average_loss, "average"

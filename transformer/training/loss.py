@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from transformer.config import PAD_ID, TrainingConfig
-from transformer.data.batches import Batch, cut
+from transformer.data.batches import Batch, micro_batches
 from transformer.dropout import evaluating
 from transformer.support.checks import (
     MAX_VOCAB_SIZE,
@@ -117,7 +117,7 @@ def batch_loss(
 
     `precision` is that of the model's products; the loss is computed in float32.
     """
-    with precision.products(batch.src.device):
+    with precision.autocast(batch.src.device):
         logits = model(batch.src, batch.tgt_in)  # (batch, tgt_len, vocab_size)
     return label_smoothing_loss(
         logits, batch.tgt_out, smoothing=config.label_smoothing, pad_id=PAD_ID
@@ -143,11 +143,11 @@ def validation_loss(
     config = TrainingConfig(label_smoothing=0.0)
     total, tokens = 0.0, 0.0
     with evaluating(model), torch.inference_mode():
-        for batch in islice(batches, processes.rank(), None, processes.size()):
-            for part in cut(batch, most_tokens=micro_tokens):
+        for batch in islice(batches, processes.rank(), None, processes.world_size()):
+            for part in micro_batches(batch, micro_tokens):
                 total += float(batch_loss(model, part.to(device), config, precision).nll)
             tokens += batch.num_tgt_tokens
-    total, tokens = processes.add_up([total, tokens])
+    total, tokens = processes.all_reduce_sum([total, tokens])
     if tokens == 0:
         raise UserError("no validation tokens: give at least one batch with text")
     return total / tokens

@@ -21,6 +21,7 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 from transformer.support.errors import EXIT_USER_ERROR, TERMINATION_SIGNALS, UserError, require
+from transformer.support.provenance import begun_by_torchrun
 
 Answer = TypeVar("Answer")
 # What gloo and NCCL say of a connection whose other end is gone.
@@ -28,7 +29,7 @@ LOST = ("gloo", "NCCL", "Connection closed", "Connection reset", "Broken pipe", 
 NOTED = "stopping after this step; Ctrl-C again stops at once and loses what is not saved"
 
 
-def size() -> int:
+def world_size() -> int:
     """Give how many processes share the work."""
     joined = dist.is_available() and dist.is_initialized()
     return dist.get_world_size() if joined else 1
@@ -36,12 +37,12 @@ def size() -> int:
 
 def rank() -> int:
     """Give the number of this process, from 0."""
-    return dist.get_rank() if size() > 1 else 0
+    return dist.get_rank() if world_size() > 1 else 0
 
 
-def wrap(model: nn.Module) -> nn.Module:
+def data_parallel(model: nn.Module) -> nn.Module:
     """Give a model that begins with the first's weights, and averages gradients over all."""
-    if size() == 1:
+    if world_size() == 1:
         return model
     device = next(model.parameters()).device
     ids = [device] if device.type == "cuda" else None
@@ -50,12 +51,12 @@ def wrap(model: nn.Module) -> nn.Module:
     return network
 
 
-def without_exchange(network: nn.Module) -> AbstractContextManager[None]:
+def no_sync(network: nn.Module) -> AbstractContextManager[None]:
     """Let gradients add up in each process for itself: more are to come before the step."""
     return network.no_sync() if isinstance(network, DistributedDataParallel) else nullcontext()
 
 
-def seed(number: int, step: int) -> None:
+def seed_dropout(number: int, step: int) -> None:
     """Begin the random numbers of a step anew, so that each process drops out other units.
 
     The first one's go on: a checkpoint of those resumes all.
@@ -64,18 +65,18 @@ def seed(number: int, step: int) -> None:
         torch.manual_seed(random.Random(f"{number} {rank()} {step}").getrandbits(63))
 
 
-def add_up(numbers: Sequence[float]) -> list[float]:
+def all_reduce_sum(numbers: Sequence[float]) -> list[float]:
     """Add each number up over all processes, in 64 bits; every one gets the same sums."""
-    if size() == 1:
+    if world_size() == 1:
         return list(numbers)
     sums = torch.tensor(numbers, dtype=torch.float64)
     dist.all_reduce(sums)
     return [float(each) for each in sums]
 
 
-def from_first(action: Callable[[], Answer]) -> Answer:
+def on_rank_zero(action: Callable[[], Answer]) -> Answer:
     """Carry something out in the first process; all get its answer, or its `UserError`."""
-    if size() == 1:
+    if world_size() == 1:
         return action()
     try:
         found: list[Any] = [action() if rank() == 0 else None]
@@ -88,13 +89,13 @@ def from_first(action: Callable[[], Answer]) -> Answer:
 
 
 @contextmanager
-def joined() -> Iterator[torch.device | None]:
+def process_group() -> Iterator[torch.device | None]:
     """Join the processes that torchrun began, and give this one's device; None if it began none.
 
     What ends one process ends all, and one of them says why: in the others the error becomes a
     silent end of the program. A `UserError` tells of a lost process, or of too few GPUs.
     """
-    if not _are_several():
+    if not begun_by_torchrun():
         yield None
         return
     store, number, count = next(dist.rendezvous("env://"))
@@ -103,7 +104,7 @@ def joined() -> Iterator[torch.device | None]:
         backend = "cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo"
         dist.init_process_group(backend, store=store, rank=number, world_size=count)
         yield device
-        add_up([0])  # no process leaves before the last has done its work
+        all_reduce_sum([0])  # no process leaves before the last has done its work
     except BaseException as error:
         # torchrun sends SIGTERM to those that are left: they are ending already.
         for each in (signal.SIGTERM, signal.SIGINT):
@@ -120,12 +121,6 @@ def joined() -> Iterator[torch.device | None]:
     dist.destroy_process_group()
 
 
-def _are_several() -> bool:
-    """Tell whether torchrun began this process and others beside it."""
-    by_torchrun = dist.is_available() and dist.is_torchelastic_launched()
-    return by_torchrun and int(os.environ["WORLD_SIZE"]) > 1
-
-
 def _device(number: int, count: int) -> torch.device:
     """Give a process of this machine its own GPU, or the CPU where there is none."""
     if not torch.cuda.is_available():
@@ -137,17 +132,8 @@ def _device(number: int, count: int) -> torch.device:
     return torch.device("cuda", number)
 
 
-def launcher() -> str:
-    """Give what stands before `-m transformer` in the command that began this process."""
-    if not _are_several():
-        return "python"
-    size, here = (int(os.environ[name]) for name in ("WORLD_SIZE", "LOCAL_WORLD_SIZE"))
-    nodes = "" if size == here else f" --nnodes {size // here} ..."
-    return f"torchrun --nproc-per-node {here}{nodes}"
-
-
 @contextmanager
-def noted_interrupt() -> Iterator[list[int]]:
+def deferred_interrupt() -> Iterator[list[int]]:
     """Note the first Ctrl-C in a list, so that no update is left half done; the next interrupts.
 
     `TERMINATION_SIGNALS` count as Ctrl-C where they are set to interrupt; other handlers are left
@@ -169,7 +155,7 @@ def noted_interrupt() -> Iterator[list[int]]:
         # To sys.stderr, since a notebook shows that and not descriptor 2. Where the signal came
         # in the middle of another line, Python refuses this one (RuntimeError): it is left out.
         with suppress(RuntimeError, OSError):
-            if size() == 1:  # several would all say it
+            if world_size() == 1:  # several would all say it
                 print(NOTED, file=sys.stderr, flush=True)
 
     for each in signals:

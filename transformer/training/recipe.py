@@ -11,25 +11,32 @@ import torch
 
 from transformer.config import Recipe
 from transformer.data import corpora, tokenizers
-from transformer.data.batches import Example, TokenBudgetBatches, collate, cut, encode_pairs
+from transformer.data.batches import (
+    Example,
+    TokenBudgetBatches,
+    collate,
+    encode_pairs,
+    micro_batches,
+)
 from transformer.model import count_parameters
 from transformer.models import folder
 from transformer.models.folder import Description, Network
 from transformer.models.translator import Translator
 from transformer.support.errors import is_out_of_memory, require
 from transformer.support.files import check_folder, locked, read_json, write_json
+from transformer.support.provenance import hardware, provenance
 from transformer.training import devices, processes
-from transformer.training.checkpoint import check_run, require_same
-from transformer.training.devices import Devices, Precision
+from transformer.training.devices import DeviceAndPrecision, Precision
 from transformer.training.loop import TrainingResult, train
 from transformer.training.loss import batch_loss
+from transformer.training.run import check_run, require_same
 
 
-class Work(NamedTuple):
+class PreparedRun(NamedTuple):
     """All that is read before a run begins."""
 
     description: Description  # of the model
-    where: Devices  # of the first process
+    where: DeviceAndPrecision  # of the first process
     batches: TokenBudgetBatches
     held_out: TokenBudgetBatches
 
@@ -49,13 +56,14 @@ def train_recipe(
 ) -> TrainingResult:
     """Carry out a recipe: load, tokenise, train, and leave a model folder.
 
-    Several processes call it with the same arguments (see `processes.joined`).
+    Several processes call it with the same arguments (see `processes.process_group`).
 
     Args:
         recipe: What to do.
         out: The folder to make; nothing is written before all is ready to train.
         resume: Go on with the run in `out`. Of its recipe only `steps` may differ.
-        device, precision: As `devices.pick` has them; a resumed run has its own precision.
+        device, precision: As `devices.pick_device_and_precision` has them; a resumed
+            run has its own precision.
         micro_tokens: As `loop.train` has it; 0 finds the most that the memory holds.
         on_begin: Called in the first process with lines that say what is about to be done.
         build: Makes the network, where the recipe alone does not.
@@ -65,30 +73,33 @@ def train_recipe(
     Raises:
         UserError: `out` holds no run to resume, or one that may not go on with this recipe or data.
     """
-    work = processes.from_first(lambda: _prepare(recipe, out, resume, device, precision))
-    first, device = processes.rank() == 0, device or work.where.device  # each process has its own
-    origin = devices.provenance(device)
+    prepared = processes.on_rank_zero(lambda: _prepare(recipe, out, resume, device, precision))
+    first, device = (
+        processes.rank() == 0,
+        device or prepared.where.device,
+    )  # each process has its own
+    origin = provenance(device)
     torch.manual_seed(recipe.training.seed)
-    model = build(work.description)
+    model = build(prepared.description)
     if start is not None:  # a resumed run has its weights from the checkpoint
-        start(model, work.batches.examples)
+        start(model, prepared.batches.examples)
     if micro_tokens == 0:
-        micro_tokens = _fitting_tokens(model, work, device)
+        micro_tokens = _fitting_tokens(model, prepared, device)
     with locked(out) if first else nullcontext():
-        ended = processes.from_first(lambda: _begin(work, out, resume, on_begin))
+        ended = processes.on_rank_zero(lambda: _begin(prepared, out, resume, on_begin))
         if first:
-            on_begin(_summary(work, model, micro_tokens))
-        held_out = list(work.held_out.epoch(0))
-        options |= {"device": device, "precision": work.where.precision, "resume": resume}
+            on_begin(_summary(prepared, model, micro_tokens))
+        held_out = list(prepared.held_out.epoch(0))
+        options |= {"device": device, "precision": prepared.where.precision, "resume": resume}
         options |= {"micro_tokens": micro_tokens, "d_model": recipe.model.d_model}
-        result = train(model, recipe.training, work.batches, held_out, out, **options)
+        result = train(model, recipe.training, prepared.batches, held_out, out, **options)
         if first and not result.interrupted:
             require((out / folder.WEIGHTS).is_file(), f"{out} was moved: --resume where it is now")
             if not ended:  # some step was made
-                write_json(out / folder.RUN, origin | _record(result, work))
+                write_json(out / folder.RUN, origin | _record(result, prepared))
             write_json(out / folder.RECIPE, recipe.to_dict())  # a resumed run may be longer
             folder.write_manifest(out)
-            line = work.description.src_tokenizer.decode(work.held_out.examples[0].src)
+            line = prepared.description.src_tokenizer.decode(prepared.held_out.examples[0].src)
             Translator.load(out).translate([line], beam_size=1)  # done only once it is read back
     return result
 
@@ -111,13 +122,17 @@ def _prepare(
     resume: bool,
     device: torch.device | None,
     precision: Precision | None,
-) -> Work:
+) -> PreparedRun:
     """Load the text and encode it, and refuse, before the work, what cannot be done."""
     begun = _check_folder(out, resume)
     if resume:
         require_same(folder.read_recipe(out).settings(), recipe.settings())
         precision = precision or Precision(begun["precision"])
-    where, data, training = devices.pick(device, precision), recipe.data, recipe.training
+    where, data, training = (
+        devices.pick_device_and_precision(device, precision),
+        recipe.data,
+        recipe.training,
+    )
     where = replace(where, why="as the run was begun") if resume else where
     text = corpora.load(data.corpus, "train", data.src_lang, data.tgt_lang)
     held_out = corpora.load(data.corpus, "validation", data.src_lang, data.tgt_lang)
@@ -133,22 +148,22 @@ def _prepare(
     batches = TokenBudgetBatches(examples, most, sentences, seed=training.seed)
     longest = min(recipe.model.max_len, most) - 1  # one place is for eos
     validation = TokenBudgetBatches(encode_pairs(*sides, held_out, longest), most)
-    return Work(description, where, batches, validation)
+    return PreparedRun(description, where, batches, validation)
 
 
-def _fitting_tokens(model: torch.nn.Module, work: Work, device: torch.device) -> int:
+def _fitting_tokens(model: torch.nn.Module, prepared: PreparedRun, device: torch.device) -> int:
     """Give the most tokens, of a step's and its halves, that memory holds with room to spare."""
-    training = work.description.recipe.training
-    longest = sorted(work.batches.examples, key=lambda pair: -max(map(len, pair)))
+    training = prepared.description.recipe.training
+    longest = sorted(prepared.batches.examples, key=lambda pair: -max(map(len, pair)))
     tokens, widest = training.batch_tokens, 1 + max(map(len, longest[0]))
     batch = collate(longest[: max(1, tokens * 5 // 4 // widest)])
     model.to(device).train()
     _moments = [torch.empty_like(each) for each in model.parameters() for _ in "mv"]  # Adam's
     while True:
         try:
-            part = cut(batch, most_tokens=tokens * 5 // 4)[0].to(device)  # free memory is in pieces
+            part = micro_batches(batch, tokens * 5 // 4)[0].to(device)  # free memory is in pieces
             for _ in range(2):  # the second beside the gradients of the first
-                batch_loss(model, part, training, work.where.precision).loss.backward()
+                batch_loss(model, part, training, prepared.where.precision).loss.backward()
             break
         except RuntimeError as error:
             if not is_out_of_memory(error) or tokens == 1:
@@ -158,20 +173,20 @@ def _fitting_tokens(model: torch.nn.Module, work: Work, device: torch.device) ->
     return tokens
 
 
-def _begin(work: Work, out: Path, resume: bool, say: Callable[[str], None]) -> bool:
+def _begin(prepared: PreparedRun, out: Path, resume: bool, say: Callable[[str], None]) -> bool:
     """Write what a new run is, or see that a resumed one is the same; tell if it has ended."""
     begun = _check_folder(out, resume)  # another may have begun in between
-    texts = {"training": work.batches.examples, "validation": work.held_out.examples}
+    texts = {"training": prepared.batches.examples, "validation": prepared.held_out.examples}
     now: dict[str, Any] = {}
     for split, pairs in texts.items():
         text = "".join(repr(tuple(pair)) for pair in pairs)  # each id, and their order
         now[split] = hashlib.sha256(text.encode()).hexdigest()
     # The order of the run's sums depends on the rest, so its last bits.
-    now |= {"hardware": devices.hardware(work.where.device)}
-    now |= {"torch": torch.__version__, "processes": processes.size()}
+    now |= {"hardware": hardware(prepared.where.device)}
+    now |= {"torch": torch.__version__, "processes": processes.world_size()}
     if not resume:
-        write_json(out / folder.DATA, now | {"precision": work.where.precision})
-        folder.write_description(out, work.description)
+        write_json(out / folder.DATA, now | {"precision": prepared.where.precision})
+        folder.write_description(out, prepared.description)
         return False
     for name in [name for name in now if now[name] != begun.get(name)]:
         require(
@@ -184,32 +199,32 @@ def _begin(work: Work, out: Path, resume: bool, say: Callable[[str], None]) -> b
             f"begun with {name} {begun.get(name)}, resumed with {now[name]}: "
             f"the weights will differ from an uninterrupted run's in their last bits{dropout}"
         )
-    same = folder.read_recipe(out).training.steps == work.description.recipe.training.steps
+    same = folder.read_recipe(out).training.steps == prepared.description.recipe.training.steps
     return same and (out / folder.RUN).is_file()
 
 
-def _summary(work: Work, model: torch.nn.Module, micro_tokens: int | None) -> str:
+def _summary(prepared: PreparedRun, model: torch.nn.Module, micro_tokens: int | None) -> str:
     """Say in a few lines what is about to be done, and what differs from the original."""
-    recipe, src, tgt = work.description
+    recipe, src, tgt = prepared.description
     data, training = recipe.data, recipe.training
     types = f"{src.vocab_size:,}" + ("" if data.joint_vocabulary else f" and {tgt.vocab_size:,}")
     at_once = "" if micro_tokens is None else f", {micro_tokens:,} at a time"
     differs = f"\nnot as in the original: {recipe.differs}" if recipe.differs else ""
     return (
         f"{recipe.name}: {data.corpus} {data.src_lang}-{data.tgt_lang}, "
-        f"{len(work.batches.examples):,} sentence pairs to learn from, "
-        f"{len(work.held_out.examples):,} to validate with\n"
+        f"{len(prepared.batches.examples):,} sentence pairs to learn from, "
+        f"{len(prepared.held_out.examples):,} to validate with\n"
         f"{types} types, {count_parameters(model):,} parameters, {training.steps:,} steps of at "
-        f"most {training.batch_tokens:,} tokens{at_once}\non {work.where}{differs}"
+        f"most {training.batch_tokens:,} tokens{at_once}\non {prepared.where}{differs}"
     )
 
 
-def _record(result: TrainingResult, work: Work) -> dict[str, Any]:
+def _record(result: TrainingResult, prepared: PreparedRun) -> dict[str, Any]:
     """Say how a run went."""
-    several = {"processes": processes.size()} if processes.size() > 1 else {}
+    several = {"processes": processes.world_size()} if processes.world_size() > 1 else {}
     return several | {
-        "precision": work.where.precision,
-        "seed": work.description.recipe.training.seed,
+        "precision": prepared.where.precision,
+        "seed": prepared.description.recipe.training.seed,
         "steps": result.step,
         "epochs": result.epoch,
         "minutes": round(result.seconds / 60, 1),

@@ -4,7 +4,7 @@ from transformer.config import TrainingConfig
 from transformer.support.checks import MIN_POSITIVE, check_number
 
 
-def rate_of(step: int, d_model: int, config: TrainingConfig) -> float:
+def configured_rate(step: int, d_model: int, config: TrainingConfig) -> float:
     """Give the learning rate of a step, from 1: the fixed one that is asked for, or the paper's."""
     if config.learning_rate is not None:
         return config.learning_rate
