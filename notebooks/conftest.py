@@ -9,6 +9,17 @@ import pytest
 # reads this as it loads.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
+# How long (seconds) a cell's outputs may take after the kernel has said that
+# it is done. nbval waits 5, too short for a busy machine, and has no option.
+OUTPUT_TIMEOUT = 600
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let a busy machine take its time over outputs."""
+    for item in items:
+        if hasattr(item, "output_timeout"):  # a notebook's cell
+            item.output_timeout = OUTPUT_TIMEOUT
+
 
 # Without pytest-xdist there is no such hook.
 @pytest.hookimpl(optionalhook=True)

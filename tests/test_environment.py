@@ -15,7 +15,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from tests.helpers import ROOT
+from tests.helpers import HANGS, ROOT
 from transformer import __version__
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -79,7 +79,7 @@ def make(checkout: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = ["make", "--no-print-directory", *arguments]
     environment = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
     piped = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.run(command, cwd=checkout, env=environment, timeout=60, **piped)
+    return subprocess.run(command, cwd=checkout, env=environment, timeout=HANGS, **piped)
 
 
 def test_make_refuses_an_old_python_or_none_in_one_line(checkout: Path) -> None:

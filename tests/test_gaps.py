@@ -16,7 +16,7 @@ import pytest
 from lessonkit.exercises import own
 from lessonkit.exercises.check import Exercise
 from lessonkit.exercises.own.part import Part
-from tests.helpers import ROOT
+from tests.helpers import HANGS, ROOT
 from tests.helpers.exercise_walk import LESSONS, cells
 
 SETTLES = re.compile(r"^(\w+) = (ex|own)\.(\w+)\.accept\((\w+)\)", re.MULTILINE)
@@ -70,7 +70,7 @@ def test_a_learner_goes_through_the_lessons(whose: str, tmp_path: Path) -> None:
         book, names = written(number, right=whose == "YOUR")
         assert len(names) >= 2, path.name
         nbclient.NotebookClient(
-            book, timeout=600, kernel_name="python3", resources={"metadata": {"path": tmp_path}}
+            book, timeout=HANGS, kernel_name="python3", resources={"metadata": {"path": tmp_path}}
         ).execute()
         said = "".join(
             "".join(output.get("text", ""))

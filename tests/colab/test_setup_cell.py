@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from stamping import setup_cell
 
-from tests.helpers import ROOT, python
+from tests.helpers import HANGS, ROOT, python
 
 CELL = Path(setup_cell.__file__).read_text(encoding="utf-8")
 ON_COLAB = "import sys, types; sys.modules['google.colab'] = types.ModuleType('google.colab')\n"
@@ -48,7 +48,7 @@ def remote(tmp_path: Path) -> str:
     if not (ROOT / ".git").exists():
         pytest.skip("needs a clone of the repository")
     place = tmp_path / "remotes" / "me" / "it"
-    subprocess.run(["git", "clone", "-q", "--bare", ROOT, place], check=True, timeout=60)
+    subprocess.run(["git", "clone", "-q", "--bare", ROOT, place], check=True, timeout=HANGS)
     return CELL.replace('REPO = ""', 'REPO = "me/it"')
 
 
