@@ -2,7 +2,7 @@
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -81,3 +81,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if "shared_data" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.slow)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Generator[None, None, None]:
+    """Skip a test that needs a fault of the museum whose edit no longer fits the source.
+
+    One test alone is red then, which names every such edit: `test_every_edit_fits_the_source`.
+    """
+    try:
+        return (yield)
+    except ValueError as error:
+        from lessonkit.museum.edited_source import MisfitError
+
+        if isinstance(error, MisfitError) and "faults.toml:" in str(error):
+            pytest.skip(str(error))
+        raise

@@ -1,7 +1,15 @@
-"""The course's own code with some words changed, and no file written (not in the paper)."""
+"""The course's own code with some lines changed, loaded beside the original (not in the paper).
 
+No file is written. The changed file and all that imports it are run as modules of another name, in
+the order of their imports; everything else stays the course's own.
+"""
+
+import ast
 import sys
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
@@ -9,69 +17,183 @@ from typing import NamedTuple
 import transformer
 
 ROOT = Path(transformer.__file__).parents[1]
-# What is made anew for each fault: a file stands after those that it imports.
-FILES = {
-    "masks": "transformer/masks.py",
-    "attention": "transformer/attention.py",
-    "embeddings": "transformer/embeddings.py",
-    "layers": "transformer/layers.py",
-    "model": "transformer/model.py",
-    "decoding": "transformer/decoding.py",
-    "subjects": "lessonkit/subjects.py",
-    "sound": "lessonkit/museum/sound.py",
-    "pipeline": "lessonkit/museum/pipeline.py",
-}
+# What may be edited: the paper's files, and those that make of them what the laws are tried on.
+EDITABLE = (
+    "transformer/[!_]*.py",
+    "lessonkit/subjects.py",
+    "lessonkit/museum/sound.py",
+    "lessonkit/museum/pipeline.py",
+)
+SOUND = "lessonkit.museum.sound"
+PIPELINE = "lessonkit.museum.pipeline"
+
+
+class MisfitError(ValueError):
+    """An edit quotes what the source does not say, or says more than once."""
 
 
 class SourceEdit(NamedTuple):
-    """A change of source: `new` in place of `old`, which stands in the file once.
+    """A change of one source file: `new` in place of `old`, which stands in the file once.
 
-    Of several lines the later ones are indented as the line is in which `old` begins.
+    If `old` has several lines, the later ones are indented like the line in which it begins.
     """
 
-    name: str  # of the file, in `FILES`
+    module: str  # last part of its name: "attention" for transformer.attention
     old: str
     new: str
+    origin: str = ""  # where the edit is written down: file and line
 
     @property
     def file(self) -> str:
-        """Path in the repository."""
-        return FILES[self.name]
+        """The path of the changed file in the repository."""
+        return module_file(full_name(self.module))
 
     def apply(self, text: str) -> str:
-        """Give the file's text with the change; a ValueError where `old` is not there just once."""
-        begins = [line for line in text.splitlines() if self.old.split("\n")[0] in line]
-        indent = begins[0][: -len(begins[0].lstrip())] if begins else ""
-        old, new = (each.replace("\n", f"\n{indent}") for each in (self.old, self.new))
-        if (times := text.count(old)) != 1:
-            raise ValueError(f"{self.file} has {times} times {old!r}: an edit needs it once")
+        """Return the file's text with the change.
+
+        Raises:
+            MisfitError: `old` is not there exactly once. The message has what is most like it.
+        """
+        old, new = (self._indented(code, text) for code in (self.old, self.new))
+        if text.count(old) != 1:
+            raise MisfitError(self._misfit(text, text.count(old)))
         return text.replace(old, new)
 
+    def _indented(self, code: str, text: str) -> str:
+        first_line = self.old.split("\n")[0]
+        line = next((line for line in text.splitlines() if first_line in line), "")
+        indent = line[: len(line) - len(line.lstrip())]
+        return code.replace("\n", f"\n{indent}")
 
-def module_name(file: str) -> str:
-    """Give the name by which a file is imported: "transformer.model"."""
-    return file.removesuffix(".py").replace("/", ".")
+    def _misfit(self, text: str, times: int) -> str:
+        lines = text.splitlines()
+        wanted = self.old.strip().split("\n")[0]
+
+        def likeness(number: int) -> int:
+            return SequenceMatcher(None, wanted, lines[number], False).find_longest_match().size
+
+        nearest = max(range(len(lines)), key=likeness)
+        return (
+            f"{self.origin or 'an edit'} quotes {self.old!r}, which {self.file} has {times} times "
+            f"and not once; most like it is line {nearest + 1}: {lines[nearest].strip()!r}"
+        )
+
+
+def misfits(edits: Sequence[SourceEdit]) -> list[str]:
+    """Return a message for each edit that does not fit the source, after those before it."""
+    return _edited_texts(edits)[1]
+
+
+def apply_to_files(edits: Sequence[SourceEdit]) -> dict[str, str]:
+    """Return the changed text of each module that is edited, by the module's full name.
+
+    Raises:
+        MisfitError: some edits do not fit; the message names each of them.
+    """
+    texts, messages = _edited_texts(edits)
+    if messages:
+        raise MisfitError("\n".join(messages))
+    return texts
 
 
 @cache
-def load_edited_modules(name: str, edits: tuple[SourceEdit, ...]) -> dict[str, ModuleType]:
-    """Run all of `FILES` as modules of their own, with these edits, and give them by name.
+def load_edited_modules(
+    name: str, edits: tuple[SourceEdit, ...], entry: str = SOUND
+) -> dict[str, ModuleType]:
+    """Run a module, and all that it imports from an edited file, with these edits.
 
-    They import each other, and nobody else does: the edited attention is what the layers beside it
-    are made of, while the package's own stays as it is. The name is a word for these edits alone.
+    They import each other, and nobody else does: the layers beside it are made of the edited
+    attention, while the package's own stay as they are.
+
+    Args:
+        name: A word for these edits alone.
+        edits: What is changed.
+        entry: The module to run, by its full name.
+
+    Returns:
+        The edited modules and all that import them, with the entry, by their own full names.
+
+    Raises:
+        MisfitError: see `apply_to_files`.
     """
-    modules = {}
-    for short, file in FILES.items():
-        text = (ROOT / file).read_text(encoding="utf-8")
-        for edit in edits:
-            if edit.name == short:
-                try:
-                    text = edit.apply(text)
-                except ValueError as error:
-                    raise ValueError(f"fault {name}: {error}") from error
-        for other in map(module_name, FILES.values()):
-            text = text.replace(f"from {other} import", f"from museum.{name}.{other} import")
-        module = ModuleType(f"museum.{name}.{module_name(file)}")
-        sys.modules[module.__name__] = modules[short] = module
-        exec(compile(text, f"{file} ({name})", "exec"), module.__dict__)
+    texts = apply_to_files(edits)
+    prefix = f"museum.{name}."
+    modules: dict[str, ModuleType] = {}
+    order = _modules_to_run(entry, set(texts))
+    for module_name in order:
+        text = texts.get(module_name) or _source(module_name)
+        tree = ast.parse(text)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and node.module in order:
+                node.module = prefix + node.module
+        module = ModuleType(prefix + module_name)
+        sys.modules[module.__name__] = modules[module_name] = module
+        exec(compile(tree, f"{module_file(module_name)} ({name})", "exec"), module.__dict__)
     return modules
+
+
+@cache
+def full_name(module: str) -> str:
+    """Return the full name of a module that may be edited: "transformer.model" for "model"."""
+    found = [name for name in _editable_modules() if name.rpartition(".")[2] == module]
+    if len(found) != 1:
+        raise ValueError(f"{module!r} is the name of {len(found)} modules that may be edited")
+    return found[0]
+
+
+def module_file(module_name: str) -> str:
+    """Return the path in the repository of a module, "transformer/model.py"."""
+    return f"{module_name.replace('.', '/')}.py"
+
+
+@cache
+def _editable_modules() -> tuple[str, ...]:
+    paths = [path for pattern in EDITABLE for path in sorted(ROOT.glob(pattern))]
+    return tuple(".".join(path.relative_to(ROOT).with_suffix("").parts) for path in paths)
+
+
+@cache
+def _source(module_name: str) -> str:
+    return (ROOT / module_file(module_name)).read_text(encoding="utf-8")
+
+
+def _edited_texts(edits: Sequence[SourceEdit]) -> tuple[dict[str, str], list[str]]:
+    texts: dict[str, str] = {}
+    messages = []
+    for edit in edits:
+        module_name = full_name(edit.module)
+        text = texts.setdefault(module_name, _source(module_name))
+        try:
+            texts[module_name] = edit.apply(text)
+        except MisfitError as error:
+            messages.append(str(error))
+    return texts, messages
+
+
+@cache
+def _imports(module_name: str) -> frozenset[str]:
+    """Return which modules that may be edited a module imports when it is loaded."""
+    return frozenset(_imported_by(ast.parse(_source(module_name)).body))
+
+
+def _imported_by(statements: Sequence[ast.stmt]) -> Iterator[str]:
+    for statement in statements:
+        if isinstance(statement, ast.ImportFrom) and statement.module in _editable_modules():
+            yield statement.module
+
+
+def _modules_to_run(entry: str, edited: set[str]) -> list[str]:
+    """Order the entry, and all that it imports which lead to an edited one, by their imports."""
+    graph: dict[str, frozenset[str]] = {}
+    waiting = [entry]
+    while waiting:
+        module_name = waiting.pop()
+        if module_name not in graph:
+            graph[module_name] = _imports(module_name)
+            waiting += graph[module_name]
+    to_run = {entry} | edited
+    order = list(TopologicalSorter(graph).static_order())
+    for module_name in order:
+        if graph[module_name] & to_run:
+            to_run.add(module_name)
+    return [module_name for module_name in order if module_name in to_run]

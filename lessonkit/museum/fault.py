@@ -1,4 +1,4 @@
-"""What a fault is: the course's own code, right but for an edit (not in the paper)."""
+"""A fault of the museum: the course's own code, right but for an edit (not in the paper)."""
 
 import tomllib
 from collections.abc import Mapping
@@ -13,10 +13,18 @@ from torch import nn
 from attention_laws.adapter import Adapter, Pipeline
 from attention_laws.report import Report
 from attention_laws.run import diagnose, diagnose_pipeline
-from lessonkit.museum.edited_source import SourceEdit, load_edited_modules, module_name
+from lessonkit.museum.edited_source import (
+    PIPELINE,
+    SOUND,
+    SourceEdit,
+    full_name,
+    load_edited_modules,
+)
 from transformer.support.files import read_json, results_folder
 
+FAULTS_FILE = Path(__file__).with_name("faults.toml")
 LAWS_RECORD = "museum/laws.json"
+OF_TEXT = "text"  # the group of faults that need no model
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +35,7 @@ class Fault:
     about: str  # what the code does, in a sentence
     group: str = ""  # what it is about, in a word
     edits: tuple[SourceEdit, ...] = ()  # what is changed; the weights stay as they were drawn
-    config: Mapping[str, Any] = field(default_factory=dict)  # that the fault needs to matter
+    config: Mapping[str, Any] = field(default_factory=dict)  # what the fault needs to matter
     source: str = ""  # link of a public report, or the system that had it; empty for a classic
 
     def __str__(self) -> str:
@@ -35,57 +43,75 @@ class Fault:
         lines = [f"{self.name}: {self.about}"]
         for edit in self.edits:
             lines.append(edit.file)
-            for sign, text in (("-", edit.old), ("+", edit.new)):
-                lines += [f"  {sign} {line}" for line in text.splitlines()]
+            lines += [f"  - {line}" for line in edit.old.splitlines()]
+            lines += [f"  + {line}" for line in edit.new.splitlines()]
         return "\n".join(lines)
 
     def modules(self) -> dict[str, ModuleType]:
-        """Give the edited modules, by name (see `edits.FILES`)."""
-        return load_edited_modules(self.name, self.edits)
+        """Return the modules that have the fault, by full name (see `load_edited_modules`)."""
+        entry = PIPELINE if self.group == OF_TEXT else SOUND
+        return load_edited_modules(self.name, self.edits, entry)
 
     def build(self, seed: int = 0) -> Adapter | Pipeline:
-        """Make a small model that has the fault, or what stands around one, ready for the laws."""
-        if self.group == "text":
-            return self.modules()["pipeline"].sound_pipeline()
-        return self.modules()["sound"].sound_adapter(seed, **self.config)
+        """Build a small model that has the fault, or a pipeline of text, ready for the laws."""
+        if self.group == OF_TEXT:
+            pipeline: Pipeline = self.modules()[PIPELINE].sound_pipeline()
+            return pipeline
+        adapter: Adapter = self.modules()[SOUND].sound_adapter(seed, **self.config)
+        return adapter
 
     def add_to(self, model: nn.Module) -> None:
         """Put the fault into a Transformer that is there already; its weights stay."""
         apply_edits(model, self.name, self.edits)
 
     def diagnose(self, seed: int = 0, **settings: Any) -> Report:
-        """Try the laws on it, with settings as `diagnose` takes them."""
-        made = self.build(seed)
-        if isinstance(made, Pipeline):
-            return diagnose_pipeline(made)
-        return diagnose(made, **settings)
+        """Try the laws on it, with settings as `attention_laws.run.diagnose` takes them."""
+        subject = self.build(seed)
+        if isinstance(subject, Pipeline):
+            return diagnose_pipeline(subject)
+        return diagnose(subject, **settings)
 
 
 def apply_edits(model: nn.Module, name: str, edits: tuple[SourceEdit, ...]) -> None:
     """Turn each part of a model into the class of the same name in the edited files.
 
-    The name is a word for these edits alone, of methods other than `__init__`: it is not run again.
+    The edits are of methods other than `__init__`, which is not run again; `name` is a word for
+    these edits alone.
     """
-    code = load_edited_modules(name, edits)
-    modules = {module_name(edit.file): code[edit.name] for edit in edits}
+    modules = load_edited_modules(name, edits)
+    edited = {full_name(edit.module) for edit in edits}
     for part in model.modules():
-        if (module := modules.get(type(part).__module__)) is not None:
-            part.__class__ = getattr(module, type(part).__name__)
+        module_name = type(part).__module__
+        if module_name in edited:
+            part.__class__ = getattr(modules[module_name], type(part).__name__)
 
 
 def read_faults() -> tuple[Fault, ...]:
-    """Read the table of them, in its order."""
-    text = Path(__file__).with_name("faults.toml").read_text(encoding="utf-8")
-    return tuple(
-        Fault(name=name, group=group, edits=tuple(SourceEdit(*edit) for edit in edits), **rest)
-        for group, table in tomllib.loads(text).items()
-        for name, entry in table.items()
-        for edits, rest in [(entry.pop("edits"), entry)]
-    )
+    """Read all faults of `faults.toml`, in its order."""
+    text = FAULTS_FILE.read_text(encoding="utf-8")
+    lines = text.splitlines()
+    faults = []
+    for group, entries in tomllib.loads(text).items():
+        for name, entry in entries.items():
+            header = lines.index(f"[{group}.{name}]")
+            edits = tuple(
+                SourceEdit(module, old, new, _origin(name, old, lines, header))
+                for module, old, new in entry.pop("edits")
+            )
+            faults.append(Fault(name=name, group=group, edits=edits, **entry))
+    return tuple(faults)
+
+
+def _origin(name: str, old: str, lines: list[str], header: int) -> str:
+    """Say where an edit is written: of `faults.toml` the line that has the text it quotes."""
+    first_line = old.split("\n")[0]
+    rest = range(header, len(lines))
+    number = next((number for number in rest if first_line in lines[number]), header)
+    return f"lessonkit/museum/{FAULTS_FILE.name}:{number + 1} ({name})"
 
 
 @cache
 def recorded_laws() -> dict[str, Any]:
-    """Read what was found of each fault; nothing before it is recorded."""
+    """Read which laws each fault was found to break; nothing before that is recorded."""
     file = results_folder() / LAWS_RECORD
     return dict(read_json(file)["faults"]) if file.exists() else {}
