@@ -42,7 +42,7 @@ def record_leaks(file: Path) -> None:
     side English) and bleu (of what `from_memory` says, French to English, once for each French
     sentence, which may match any of its translations in the test set).
     """
-    pairs = corpora.all_tatoeba_pairs()
+    pairs = corpora.all_pairs("tatoeba")
     grouped = split_pairs(pairs)
     figures = {
         "random": measure_pairs(*random_split(pairs, TEST_PAIRS)),

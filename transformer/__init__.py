@@ -21,7 +21,7 @@ EXPORTS = {
     "decoding": ("beam_search", "greedy_search", "length_penalty"),
     "lstm": ("Recurrent",),
     "data": ("batches", "corpora", "tokenizers"),
-    "data.corpora": ("embedded",),
+    "data.embedded_corpus": ("embedded",),
     "data.grouping": ("group_pairs",),
     "data.parallel": ("ParallelText", "aligned_tokens"),
     "data.batches": (
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
         padding_share,
         shard,
     )
-    from transformer.data.corpora import embedded
+    from transformer.data.embedded_corpus import embedded
     from transformer.data.grouping import group_pairs
     from transformer.data.parallel import ParallelText, aligned_tokens
     from transformer.decoding import beam_search, greedy_search, length_penalty

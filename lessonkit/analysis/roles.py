@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from lessonkit.analysis.alignment import Pair
-from transformer.data.corpora import Sentence, detokenize
+from transformer.data.embedded_corpus import Sentence, detokenize
 from transformer.models.translator import Translator
 
 NEXT, BEFORE, ITSELF = "any word: the next word", "any word: the word before", "any word: itself"

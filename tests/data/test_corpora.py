@@ -1,4 +1,4 @@
-"""The corpora by name: the registry, downloads, wrong names, and what loading gives of each."""
+"""The corpora by name: the table, wrong names, downloads, and what loading returns of each."""
 
 import gzip
 import hashlib
@@ -12,14 +12,16 @@ from contextlib import suppress
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.helpers import python
-from transformer.data import corpora
+from transformer.data import corpora, downloads
 from transformer.data.corpora import CORPORA
 from transformer.data.grouping import grouping_key
 from transformer.data.parallel import ParallelText
+from transformer.data.readers import READERS, Corpus
 from transformer.support.errors import UserError
 
 Patch = pytest.MonkeyPatch
@@ -33,17 +35,22 @@ def real(shared_data: Path, monkeypatch: Patch) -> Path:
 
 
 def test_every_entry_is_complete() -> None:
-    assert list(CORPORA) == ["embedded", "parses", "multi30k", "tatoeba"]
     for name, corpus in CORPORA.items():
         assert all((corpus.name == name, corpus.about, corpus.licence, corpus.citation))
         assert {"train", "validation"} < set(corpus.splits)
         assert corpora.default_test_split(name).startswith("test")
         assert all(pair.count("-") == 1 for pair in corpus.pairs)
-        assert bool(corpus.files) == bool(re.fullmatch(r"https://.*/", corpus.address))
-        assert all(re.fullmatch(r"[0-9a-f]{64}", right_sum) for right_sum in corpus.files.values())
-    stems = [split.replace("validation", "val") for split in CORPORA["multi30k"].splits]
-    names = {f"{stem}.{lang}.gz" for stem in stems for lang in ("de", "en", "fr")}
-    assert CORPORA["multi30k"].files.keys() == names
+        assert corpus.format in READERS
+        assert bool(corpus.files) == bool(re.fullmatch(r"https://.*/", corpus.url))
+        assert all(re.fullmatch(r"[0-9a-f]{64}", sha256) for sha256 in corpus.files.values())
+        if corpus.format == "lines":  # a file for each language of each split, and no other
+            langs = {lang for pair in corpus.pairs for lang in pair.split("-")}
+            names = {
+                corpus.options["file"].format(split=corpus.options.get(split, split), lang=lang)
+                for split in corpus.splits
+                for lang in langs
+            }
+            assert corpus.files.keys() == names
 
 
 def test_importing_is_light() -> None:
@@ -95,7 +102,7 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(sent.get(manner, CONTENT))
             for _ in range(100 if manner in ("endless", "slow") else 0):
                 time.sleep(0.01 if manner == "slow" else 0)
-                self.wfile.write(b"?" * (corpora.CHUNK if manner == "slow" else 10**5))
+                self.wfile.write(b"?" * (downloads.CHUNK_BYTES if manner == "slow" else 10**5))
 
     def log_message(self, format: str, *args: object) -> None:
         pass
@@ -105,7 +112,7 @@ class Handler(BaseHTTPRequestHandler):
 def server(monkeypatch: Patch, tmp_path: Path) -> Iterator[str]:
     """The server's address; no folder of the user's, an empty cache."""
     monkeypatch.delenv("TRANSFORMER_DATA", raising=False)
-    monkeypatch.setattr(corpora, "cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr(downloads, "cache_folder", lambda: tmp_path / "cache")
     monkeypatch.setattr(Handler, "asked", [], raising=False)
     with HTTPServer(("127.0.0.1", 0), Handler) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
@@ -117,7 +124,7 @@ def server(monkeypatch: Patch, tmp_path: Path) -> Iterator[str]:
 
 def fetch(address: str) -> Path:
     """Fetch a Multi30k of one file from an address."""
-    small = replace(CORPORA["multi30k"], address=address, files={NAME: SUM})
+    small = replace(CORPORA["multi30k"], url=address, files={NAME: SUM})
     with Patch.context() as patch:
         patch.setitem(CORPORA, "multi30k", small)
         (path,) = corpora.fetch("multi30k")
@@ -137,22 +144,23 @@ def test_what_is_downloaded_is_right_and_asked_for_once(
 
 
 def test_a_failure_says_what_to_do_in_a_line_and_leaves_no_file(
-    server: str, tmp_path: Path, monkeypatch: Patch, capsys: pytest.CaptureFixture[str]
+    server: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     place = tmp_path / "cache" / "multi30k" / NAME
-    for manner, reason in (
-        ("truncated", "IncompleteRead"),
-        ("boasting", "IncompleteRead"),
-        ("corrupted", f"another file came, of {len(CONTENT)} bytes"),
-        ("missing", "404 Client Error: Not Found"),
-        ("endless", "over 1,000 bytes, or 600 seconds"),
-        ("slow", "over 100,000,000 bytes, or 0.1 seconds"),
+    for manner, limits, reason in (
+        ("truncated", {}, "IncompleteRead"),
+        ("boasting", {}, "IncompleteRead"),
+        ("corrupted", {}, f"another file came, of {len(CONTENT)} bytes"),
+        ("missing", {}, "404 Client Error: Not Found"),
+        ("endless", {"BYTES": 1000}, "over 1,000 bytes, or 600 seconds"),
+        ("slow", {"SECONDS": 0.1}, "over 100,000,000 bytes, or 0.1 seconds"),
     ):
-        monkeypatch.setattr(corpora, "MAX_DOWNLOAD_BYTES", 1000 if manner == "endless" else 10**8)
-        monkeypatch.setattr(corpora, "MAX_DOWNLOAD_SECONDS", 0.1 if manner == "slow" else 600)
-        said = rf"cannot get {place} .*{reason}.* put the right .*{SUM}"
-        with pytest.raises(UserError, match=said):
-            fetch(f"{server}{manner}/")
+        message = rf"cannot get {place} .*{reason}.* put the right .*{SUM}"
+        with Patch.context() as patch:
+            for unit, limit in limits.items():
+                patch.setattr(downloads, f"MAX_DOWNLOAD_{unit}", limit)
+            with pytest.raises(UserError, match=message):
+                fetch(f"{server}{manner}/")
         assert capsys.readouterr().err.count("\n") == 1
         assert not place.exists()
     assert fetch(f"{server}mumbling/") == place
@@ -217,12 +225,63 @@ def test_multi30k_train_survives_its_quirks(real: Path) -> None:
     assert text.tgt[0] == "Deux jeunes hommes blancs sont dehors près de buissons."
 
 
-def test_tatoebas_pairs_are_treated_and_stand_once(tmp_path: Path, monkeypatch: Patch) -> None:
-    with zipfile.ZipFile(tmp_path / "data.zip", "w") as archive:
+def own_corpus(folder: Path, monkeypatch: Patch, texts: dict[str, str], **entry: Any) -> None:
+    """Make the corpus "own" of files in the user's own folder."""
+    monkeypatch.setenv("TRANSFORMER_DATA", str(folder))
+    (folder / "own").mkdir()
+    sums = {}
+    for name, text in texts.items():
+        (folder / "own" / name).write_text(text, encoding="utf-8")
+        sums[name] = hashlib.sha256((folder / "own" / name).read_bytes()).hexdigest()
+    about = {"name": "own", "about": "mine", "licence": "none", "citation": "me", "files": sums}
+    monkeypatch.setitem(CORPORA, "own", Corpus(**about | entry))
+
+
+def test_a_corpus_of_ones_own_in_lines(tmp_path: Path, monkeypatch: Patch) -> None:
+    own_corpus(
+        tmp_path,
+        monkeypatch,
+        {"dev.es.txt": "¿Qué?\n\nEl  gato\n", "dev.pt.txt": "O quê?\nnada\nO gato\n"},
+        format="lines",
+        options={"file": "{split}.{lang}.txt", "validation": "dev"},
+        pairs=["es-pt", "pt-es"],
+        splits=["validation"],
+    )
+    text = corpora.load("own", "validation", "es", "pt")
+    assert (text.src, text.tgt) == (["¿Qué?", "El gato"], ["O quê?", "O gato"])
+
+
+def test_a_corpus_of_ones_own_in_pairs(tmp_path: Path, monkeypatch: Patch) -> None:
+    lines = [f"Gato {number % 331}\tKatze’{number % 337}\n" for number in range(3, 3000)]
+    own_corpus(
+        tmp_path,
+        monkeypatch,
+        {"own.tsv": "".join(lines), "odd.tsv": "uno\tein\n\ndos\tzwei\n"},
+        format="pairs",
+        options={"file": "own.tsv", "languages": "es-de"},
+        pairs=["es-de", "de-es"],
+        splits=["train", "validation", "test"],
+    )
+    assert corpora.all_pairs("own")[:2] == [("Gato 3", "Katze'3"), ("Gato 4", "Katze'4")]
+    there, back = (corpora.load("own", "train", *pair) for pair in (("es", "de"), ("de", "es")))
+    assert sorted(all_pairs(there)) == sorted((es, de) for de, es in all_pairs(back))
+    monkeypatch.setitem(
+        CORPORA, "own", replace(CORPORA["own"], options={"file": "odd.tsv", "languages": "es-de"})
+    )
+    with pytest.raises(UserError, match=r"line 2 of .*odd.tsv has 1 columns: give it two"):
+        corpora.all_pairs("own")
+
+
+def test_tatoebas_pairs_are_normalized_and_stand_once(tmp_path: Path, monkeypatch: Patch) -> None:
+    (tmp_path / "tatoeba").mkdir()
+    path = tmp_path / "tatoeba" / "data.zip"
+    with zipfile.ZipFile(path, "w") as archive:
         lines = "Run!\tCours\u202f!\nRun!\tCours !\nDon’t!\tL’été!\n"
         archive.writestr("data/eng-fra.txt", lines)
-    monkeypatch.setattr(corpora, "_obtain", lambda corpus, file: tmp_path / file)
-    assert corpora.all_tatoeba_pairs() == [("Run!", "Cours !"), ("Don't!", "L'été !")]
+    files = {path.name: hashlib.sha256(path.read_bytes()).hexdigest()}
+    monkeypatch.setenv("TRANSFORMER_DATA", str(tmp_path))
+    monkeypatch.setitem(CORPORA, "tatoeba", replace(CORPORA["tatoeba"], files=files))
+    assert corpora.all_pairs("tatoeba") == [("Run!", "Cours !"), ("Don't!", "L'été !")]
 
 
 def all_pairs(text: ParallelText) -> list[tuple[str, str]]:
@@ -236,7 +295,7 @@ def test_tatoebas_splits_hold_every_pair_once_and_share_no_side(real: Path) -> N
     pairs = [all_pairs(text) for text in splits]
     sizes = [(len(text), len(each)) for text, each in zip(splits, pairs, strict=True)]
     assert sizes == [(132_266, 132_266), (1_163, 1_685), (1_153, 1_712)]
-    assert Counter(pair for each in pairs for pair in each) == Counter(corpora.all_tatoeba_pairs())
+    assert Counter(pair for each in pairs for pair in each) == Counter(corpora.all_pairs("tatoeba"))
     for side in (0, 1):
         keys = [{grouping_key(pair[side]) for pair in each} for each in pairs]
         assert len(set.union(*keys)) == sum(map(len, keys))

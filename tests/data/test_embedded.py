@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from transformer.data import corpora
-from transformer.data.corpora import CORPORA, FILE, Embedded, embedded
+from transformer.data import corpora, embedded_corpus
+from transformer.data.corpora import CORPORA
+from transformer.data.embedded_corpus import EMBEDDED_FILE, Embedded, embedded
 from transformer.data.parallel import aligned_tokens
 from transformer.support.files import corpus_folder
 
@@ -21,15 +22,15 @@ SENTENCES = [each for split in CORPORA["embedded"].splits for each in embedded.s
 def test_a_damaged_or_missing_file_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    content = (corpus_folder() / FILE).read_bytes()
-    monkeypatch.setattr(corpora, "corpus_folder", lambda: tmp_path)
+    content = (corpus_folder() / EMBEDDED_FILE).read_bytes()
+    monkeypatch.setattr(embedded_corpus, "corpus_folder", lambda: tmp_path)
     with pytest.raises(FileNotFoundError):
         Embedded().parses("test", "en", "tree")
     damaged = [content[:-5], b"", b"no gzip"]
     for place in (0, 1000, len(content) // 2, len(content) - 1):
         damaged.append(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
     for bad in damaged:
-        (tmp_path / FILE).write_bytes(bad)
+        (tmp_path / EMBEDDED_FILE).write_bytes(bad)
         with pytest.raises((OSError, EOFError, TypeError, zlib.error)):
             Embedded().pairs("train", "de", "en")
 

@@ -108,7 +108,7 @@ def test_what_is_measured_is_recorded_with_its_origin(
     pairs, one = [("Go!", "Va !")], {"test": 1}
     for module, work, found in (
         (corpora, "load", ParallelText("en", "fr", ["Go!"], ["Va !"])),
-        (corpora, "all_tatoeba_pairs", pairs),
+        (corpora, "all_pairs", pairs),
         (texts, "split_pairs", {"train": pairs, "test": pairs}),
         (texts, "measure_pairs", one),
         (heads, "attribution_scores", error),

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from transformer.data.corpora import Sentence, detokenize, embedded
+from transformer.data.embedded_corpus import Sentence, detokenize, embedded
 from transformer.model import AttentionMaps
 from transformer.models.translator import Translator
 

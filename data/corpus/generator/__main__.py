@@ -1,13 +1,13 @@
 """Draw the embedded corpus again, from the checkout: `python -m data.corpus.generator`."""
 
 from data.corpus.generator.build import write
-from transformer.data.corpora import FILE
+from transformer.data.embedded_corpus import EMBEDDED_FILE
 from transformer.support.files import check_file, corpus_folder
 
 
 def main() -> None:
     """Write the corpus file, and print its path."""
-    file = corpus_folder() / FILE
+    file = corpus_folder() / EMBEDDED_FILE
     check_file(file)
     write(file)
     print(file)

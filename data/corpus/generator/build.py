@@ -20,7 +20,8 @@ from data.corpus.generator.parse import parse
 from data.corpus.generator.periods import PeriodSampler
 from data.corpus.generator.realization import Word
 from data.corpus.generator.tree import NO_NOUN, Clause, Phrase, Tree
-from transformer.data.corpora import CORPORA, Sentence
+from transformer.data.corpora import CORPORA
+from transformer.data.embedded_corpus import Sentence
 from transformer.support.files import write_atomically
 
 SEED = 2017

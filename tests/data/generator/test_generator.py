@@ -9,16 +9,16 @@ import pytest
 
 from data.corpus.generator.build import SIZES, write
 from data.corpus.generator.lexicon import lexicon
-from transformer.data.corpora import FILE, embedded
+from transformer.data.embedded_corpus import EMBEDDED_FILE, embedded
 from transformer.support.files import corpus_folder
 
 pytestmark = pytest.mark.weekly
 
 
 def test_the_shipped_file_is_what_the_generator_draws(tmp_path: Path) -> None:
-    write(tmp_path / FILE)
+    write(tmp_path / EMBEDDED_FILE)
     drawn, shipped = (
-        gzip.decompress((folder / FILE).read_bytes()).decode().splitlines()
+        gzip.decompress((folder / EMBEDDED_FILE).read_bytes()).decode().splitlines()
         for folder in (tmp_path, corpus_folder())
     )
     assert drawn == shipped, "run: python -m data.corpus.generator"

@@ -10,7 +10,7 @@ from lessonkit.analysis.alignment import word_attention
 from lessonkit.analysis.heads import Head, all_heads, head_table
 from lessonkit.analysis.roles import ask, word_pairs
 from tests.helpers.habits import of_habits, one_piece_each
-from transformer.data.corpora import Sentence, embedded
+from transformer.data.embedded_corpus import Sentence, embedded
 from transformer.model import Transformer
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError

@@ -1,0 +1,110 @@
+"""The course's own corpus: sentences of a grammar in three languages, with gold alignments.
+
+Not in the paper. `data/corpus/generator` writes its file.
+"""
+
+import gzip
+import re
+from collections.abc import Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from transformer.data.parallel import ParallelText, split_lines
+from transformer.data.readers import Corpus, reader
+from transformer.support.errors import unknown_name
+from transformer.support.files import corpus_folder
+
+EMBEDDED_FILE = "sentences.tsv.gz"
+
+
+class Sentence(NamedTuple):
+    """A sentence of the embedded corpus: a line of its file, without the split."""
+
+    en: str  # blanks separate the tokens, punctuation included
+    fr: str
+    de: str
+    en_fr: str  # the tokens (from 0) that mean the same: "0-0 1-2"
+    en_de: str
+    fr_de: str
+    phenomena: str  # of grammar, names of `data/corpus/phenomena.tsv`: "NEGATION PAST"
+    parse: str  # the tree of its English phrases, as `data.corpus.generator.parse` writes it
+
+    def text(self, lang: str) -> str:
+        """Return its text in one of the languages."""
+        return str(getattr(self, lang))
+
+    def alignment(self, src_lang: str, tgt_lang: str) -> frozenset[tuple[int, int]]:
+        """Return its links from the tokens of one language to those of another."""
+        if f"{src_lang}_{tgt_lang}" in self._fields:
+            return frozenset(_read_links(getattr(self, f"{src_lang}_{tgt_lang}")))
+        links = _read_links(getattr(self, f"{tgt_lang}_{src_lang}"))
+        return frozenset((src, tgt) for tgt, src in links)
+
+
+def _read_links(column: str) -> list[tuple[int, int]]:
+    """Return the two tokens of each link: of "0-0 1-2", (0, 0) and (1, 2)."""
+    links = []
+    for link in column.split():
+        first, second = link.split("-")
+        links.append((int(first), int(second)))
+    return links
+
+
+class Embedded:
+    """The embedded corpus, read from its file when it is first asked for."""
+
+    @cached_property
+    def splits(self) -> dict[str, list[Sentence]]:
+        """All of its sentences by split."""
+        content = gzip.decompress((corpus_folder() / EMBEDDED_FILE).read_bytes())
+        splits: dict[str, list[Sentence]] = {}
+        for line in split_lines(content.decode("utf-8")):
+            split, *columns = line.split("\t")
+            splits.setdefault(split, []).append(Sentence(*columns))
+        return splits
+
+    def sentences(self, split: str) -> Sequence[Sentence]:
+        """Return the sentences of a split in three languages.
+
+        "test_combinations" has words that training never shows together, though it shows each;
+        "test_long" is longer than any of training.
+        """
+        if split not in self.splits:
+            raise unknown_name("split", split, self.splits)
+        return self.splits[split]
+
+    def pairs(self, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
+        """Return a split in one of the six directions, with its gold alignments."""
+        sentences = self.sentences(split)
+        return ParallelText(
+            src_lang,
+            tgt_lang,
+            src=[detokenize(sentence.text(src_lang), src_lang) for sentence in sentences],
+            tgt=[detokenize(sentence.text(tgt_lang), tgt_lang) for sentence in sentences],
+            alignments=[sentence.alignment(src_lang, tgt_lang) for sentence in sentences],
+        )
+
+    def parses(self, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
+        """Return English sentences and their trees, to be learned like a translation (§6.3)."""
+        sentences = self.sentences(split)
+        src = [detokenize(sentence.en, "en") for sentence in sentences]
+        return ParallelText(src_lang, tgt_lang, src, [sentence.parse for sentence in sentences])
+
+
+def detokenize(tokens: str, lang: str) -> str:
+    """Join each punctuation mark to the word before it, but for the French question mark."""
+    attached = ",." if lang == "fr" else ",.?"
+    return re.sub(rf" (?=[{attached}])", "", tokens)
+
+
+embedded = Embedded()
+
+
+@reader("embedded")
+def _read_pairs(corpus: Corpus, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
+    return embedded.pairs(split, src_lang, tgt_lang)
+
+
+@reader("embedded parses")
+def _read_parses(corpus: Corpus, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
+    return embedded.parses(split, src_lang, tgt_lang)

@@ -1,0 +1,133 @@
+"""What a corpus is, and the readers of its files: one for each `format` of corpora.toml.
+
+Not in the paper. Another format is a function with `@reader("its name")` above it.
+"""
+
+import gzip
+import random
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from transformer.data.downloads import files_folder, obtain
+from transformer.data.grouping import Pair, split_pairs
+from transformer.data.normalizers import NORMALIZERS, normalizer_name
+from transformer.data.parallel import ParallelText, parallel_text_from_lines, split_lines
+from transformer.support.errors import require
+
+SHUFFLE_SEED = 2017  # of the pairs within a split; Tatoeba's file is sorted by length
+
+
+@dataclass(frozen=True, kw_only=True)
+class Corpus:
+    """A corpus, and where its text comes from: an entry of corpora.toml."""
+
+    name: str  # as the recipes and the command line call it
+    about: str  # one line for a list
+    pairs: Sequence[str]  # directions: "de-en"
+    splits: Sequence[str]  # the names that `corpora.load` takes
+    licence: str
+    citation: str
+    format: str  # the name of its reader
+    options: Mapping[str, str] = field(default_factory=dict)  # what this reader wants to know
+    url: str = ""  # of the publisher's folder
+    files: Mapping[str, str] = field(default_factory=dict)  # what is downloaded, with sha256
+
+    def paths(self) -> dict[str, Path]:
+        """Return where each file is, whether it is there or not."""
+        return {file: files_folder() / self.name / file for file in self.files}
+
+    def obtain(self, file: str) -> Path:
+        """Return the path of one of the files, downloaded if it is not there."""
+        return obtain(self.paths()[file], self.url + file, self.files[file])
+
+
+Reader = Callable[[Corpus, str, str, str], ParallelText]  # (corpus, split, src_lang, tgt_lang)
+READERS: dict[str, Reader] = {}
+
+
+def reader(format: str) -> Callable[[Reader], Reader]:
+    """Register the decorated function as the reader of a format."""
+
+    def register(function: Reader) -> Reader:
+        READERS[format] = function
+        return function
+
+    return register
+
+
+@reader("lines")
+def read_lines(corpus: Corpus, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
+    """Read one file per split and language, whose lines translate each other.
+
+    Options: `file` is the pattern of their names, "{split}.{lang}.gz"; a split that is called
+    otherwise there has an option of its own name: validation = "val".
+    """
+    name = corpus.options.get(split, split)
+    src, tgt = (
+        split_lines(_read_text(corpus.obtain(corpus.options["file"].format(split=name, lang=lang))))
+        for lang in (src_lang, tgt_lang)
+    )
+    return parallel_text_from_lines(src_lang, tgt_lang, src, tgt)
+
+
+@reader("pairs")
+def read_split_of_pairs(corpus: Corpus, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
+    """Read one file of sentence pairs, and split it so that nothing leaks (see `split_pairs`).
+
+    In train a sentence stands once with each of its translations, else once with all. The options
+    are those of `read_pairs`.
+    """
+    pairs = split_pairs(read_pairs(corpus))[split]
+    random.Random(SHUFFLE_SEED).shuffle(pairs)
+    if src_lang != _languages(corpus)[0]:
+        pairs = [(second, first) for first, second in pairs]
+    if split == "train":
+        src, tgt = zip(*pairs, strict=True)
+        return ParallelText(src_lang, tgt_lang, src, tgt)
+    accepted: dict[str, list[str]] = {}
+    for source, translation in pairs:
+        accepted.setdefault(source, []).append(translation)
+    return ParallelText(
+        src_lang,
+        tgt_lang,
+        src=list(accepted),
+        tgt=[translations[0] for translations in accepted.values()],
+        references=list(accepted.values()),
+    )
+
+
+def read_pairs(corpus: Corpus) -> list[Pair]:
+    """Read all sentence pairs in the order of their file; of those that normalizing equates, one.
+
+    Options: `file` holds two columns with a tab between them, in the languages `languages`,
+    "en-fr"; `member` is its name where `file` is a zip archive.
+    """
+    file = corpus.obtain(corpus.options["file"])
+    normalize_first, normalize_second = (
+        NORMALIZERS[normalizer_name(lang)] for lang in _languages(corpus)
+    )
+    pairs = []
+    for number, line in enumerate(split_lines(_read_text(file, corpus.options.get("member"))), 1):
+        columns = line.split("\t")
+        require(
+            len(columns) == 2, f"line {number} of {file} has {len(columns)} columns: give it two"
+        )
+        pairs.append((normalize_first(columns[0]), normalize_second(columns[1])))
+    return list(dict.fromkeys(pairs))
+
+
+def _languages(corpus: Corpus) -> list[str]:
+    return corpus.options["languages"].split("-")
+
+
+def _read_text(path: Path, member: str | None = None) -> str:
+    """Return a file's text in UTF-8: of a plain file, of a .gz, or of a member of a zip archive."""
+    if member is not None:
+        with zipfile.ZipFile(path) as archive:
+            return archive.read(member).decode("utf-8")
+    content = path.read_bytes()
+    if path.suffix == ".gz":
+        content = gzip.decompress(content)
+    return content.decode("utf-8")
