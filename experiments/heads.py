@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from tqdm import tqdm
 
+from lessonkit.analysis.activations import mean_head_outputs, require_transformer
 from lessonkit.analysis.alignment import (
     alignment_error_rate,
     strongest_links,
@@ -18,7 +19,7 @@ from lessonkit.analysis.alignment import (
 )
 from lessonkit.analysis.compare import paired_bootstrap
 from lessonkit.analysis.heads import all_heads
-from lessonkit.analysis.interventions import heads_replaced, mean_outputs, network_of
+from lessonkit.analysis.interventions import patch_heads
 from transformer.data import corpora
 from transformer.data.parallel import ParallelText
 from transformer.evaluation.scores import bleu
@@ -45,16 +46,16 @@ def removal_scores(
         head's place, each with "heads", by name ("cross 1.4"). Figures, in points of BLEU: "beam"
         (of 4), and "low", "high" and "p" of a paired bootstrap against the whole model's.
     """
-    model = network_of(translator)
+    model = require_transformer(translator)
     gold = [[reference] for reference in references]
     said = translator.translate(sentences)
     scores: dict[str, Any] = {"whole": {"beam": float(bleu(said, gold)["score"])}}
-    means = mean_outputs(translator, others)
+    means = mean_head_outputs(translator, others)
     zeros = {head: torch.zeros_like(mean) for head, mean in means.items()}
     for way, outputs in (("zero", zeros), ("mean", means)):
         figures = {}
         for head in tqdm(all_heads(model), desc=way, unit="head"):
-            with heads_replaced(model, {head: outputs[head]}):
+            with patch_heads(model, {head: outputs[head]}):
                 left = translator.translate(sentences)
             compared = paired_bootstrap(said, left, gold)
             found = {"low": round(compared.low, 2), "high": round(compared.high, 2)}

@@ -1,12 +1,14 @@
 """What models and machines are asked in the lessons; every name loads its own file on first use.
 
-`from lessonkit.analysis import trace, without_heads`: below is where each name lives.
+`from lessonkit.analysis import trace, ablate_heads`: below is where each name lives.
 """
 
 from importlib import import_module
 from typing import Any
 
 DOOR = {
+    "ablation": ("EDGE_KINDS", "Ablation", "translate_without_each_head"),
+    "activations": ("mean_head_outputs", "next_token_probabilities"),
     "alignment": ("alignment_error_rate", "diagonal_links", "word_attention"),
     "articles": ("article_cases", "carried_articles", "first_articles", "gender_pairs"),
     "beam_tree": ("grow_beam_tree",),
@@ -29,8 +31,7 @@ DOOR = {
         "ways",
     ),
     "heads": ("Head", "all_heads", "head_table"),
-    "interventions": ("Hiding", "heads_replaced", "mean_outputs", "next_token", "without_heads"),
-    "knife": ("EDGES", "Cut", "translations_without"),
+    "interventions": ("MaskedSource", "ablate_heads", "patch_heads"),
     "machines": (
         "MACHINES",
         "SUSTAINED",

@@ -3,7 +3,7 @@
 Not in the paper, whose figures show tokens. The error rate is that of Och and Ney (2003),
 https://aclanthology.org/J03-1002. Attention weights say where a head looks, not what it takes from
 there. Hiding tells more: by how much does the log probability of the token said fall when the
-decoder cannot see the source token (see `Hiding`)? No estimate, but what is lost.
+decoder cannot see the source token (see `MaskedSource`)? No estimate, but what is lost.
 """
 
 import re
@@ -13,7 +13,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from lessonkit.analysis.interventions import network_of
+from lessonkit.analysis.activations import require_transformer
 from transformer.config import BOS_ID
 from transformer.data.batches import collate_sources
 from transformer.data.parallel import WORD_PATTERN
@@ -169,6 +169,6 @@ def word_hiding(translator: Translator, src: str, tgt: str) -> WordAttention:
     """
     pair = Pair(translator, src, tgt)
     tgt_in, said = pair.tgt_in[:, :-1], pair.tgt_in[:, 1:]
-    shares = hiding(network_of(translator), pair.src, tgt_in, said).cpu()
+    shares = hiding(require_transformer(translator), pair.src, tgt_in, said).cpu()
     weights = pair.of_tgt_words @ shares @ pair.of_src_words
     return WordAttention(pair.src_words, pair.tgt_words, weights[None, None])

@@ -12,15 +12,14 @@ from functools import cache
 from itertools import takewhile
 from typing import NamedTuple
 
-from lessonkit.analysis.heads import STACKS, Head, all_heads
-from lessonkit.analysis.interventions import (
-    Run,
-    heads_replaced,
-    memory_replaced,
-    network_of,
-    next_token,
-    run_of,
+from lessonkit.analysis.activations import (
+    Activations,
+    next_token_probabilities,
+    record_activations,
+    require_transformer,
 )
+from lessonkit.analysis.heads import STACKS, Head, all_heads
+from lessonkit.analysis.interventions import patch_heads, patch_memory
 from transformer.data.parallel import ParallelText
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
@@ -122,7 +121,7 @@ def _first_article(
 ) -> str | None:
     """Give the article whose first token is the most probable beginning, if one's is."""
     first = {translator.tgt_tokenizer.encode(article)[0]: article for article in ARTICLES}
-    chance = next_token(translator, case.sentence, before=before, after=after)
+    chance = next_token_probabilities(translator, case.sentence, before=before, after=after)
     return first.get(int(chance.argmax()))
 
 
@@ -201,7 +200,9 @@ def carried_articles(
         noun, and at the last word (a control) exchanged. With *The* alone in sight: the
         encoder's output there, then only what the carriers give it, then the other heads.
     """
-    encoder = [head for head in all_heads(network_of(translator)) if head.stack == STACKS[0]]
+    encoder = [
+        head for head in all_heads(require_transformer(translator)) if head.stack == STACKS[0]
+    ]
     others = [head for head in encoder if head not in carriers]
     names = " and ".join(f"{head.layer}.{head.head}" for head in carriers)
     rows: tuple[tuple[str, str, str, Sequence[Head]], ...] = (
@@ -213,7 +214,11 @@ def carried_articles(
         ("The alone", "control: the other heads at The", "", others),
     )
     runs = [
-        (pair.subject, run_of(translator, pair.other, []), run_of(translator, pair.same, []))
+        (
+            pair.subject,
+            record_activations(translator, pair.other, []),
+            record_activations(translator, pair.same, []),
+        )
         for pair in pairs
     ]
     return [
@@ -228,12 +233,20 @@ def carried_articles(
 
 
 def _exchanged(
-    translator: Translator, subject: Subject, run: Run, seen: str, at: str, heads: Sequence[Head]
+    translator: Translator,
+    subject: Subject,
+    run: Activations,
+    seen: str,
+    at: str,
+    heads: Sequence[Head],
 ) -> bool:
     """Say whether the other article is the most probable with some vectors of a run."""
     places = {"The": [0], "noun": subject.noun, "last": subject.last, "": []}[at]
     hidden = range(1, subject.length) if seen == "The alone" else ()
-    model, outputs = network_of(translator), {head: {0: run.heads[head][0]} for head in heads}
+    model, outputs = (
+        require_transformer(translator),
+        {head: {0: run.heads[head][0]} for head in heads},
+    )
     memory = {place: run.memory[place] for place in places}
-    with memory_replaced(model, memory), heads_replaced(model, outputs):
+    with patch_memory(model, memory), patch_heads(model, outputs):
         return _first_article(translator, subject, (), hidden) not in (None, subject.article)

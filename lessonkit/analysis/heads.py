@@ -36,21 +36,21 @@ def all_heads(model: Transformer) -> list[Head]:
     ]
 
 
-def attention_of(model: Transformer, head: Head) -> MultiHeadAttention:
+def attention_module(model: Transformer, head: Head) -> MultiHeadAttention:
     """Give the attention that a head is one of; a UserError where there is no such head."""
     if head not in all_heads(model):
         raise UserError(
             f"no head {head}: the model has the stacks {', '.join(STACKS)}, "
             f"{model.config.num_layers} layers and {model.config.num_heads} heads, from 1"
         )
-    layer = layer_of(model, head)
+    layer = layer_module(model, head)
     attention: MultiHeadAttention = (
         layer.cross_attention if head.stack == "cross" else layer.self_attention
     )
     return attention
 
 
-def layer_of(model: Transformer, head: Head) -> Any:
+def layer_module(model: Transformer, head: Head) -> Any:
     """Give the layer of the encoder or the decoder that a head stands in."""
     stack: Any = model.encoder if head.stack == "encoder" else model.decoder
     return stack.layers[head.layer - 1]

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from lessonkit.analysis.heads import Head, attention_of, layer_of
-from lessonkit.analysis.interventions import network_of
+from lessonkit.analysis.activations import require_transformer
+from lessonkit.analysis.heads import Head, attention_module, layer_module
 from transformer.attention import MultiHeadAttention
 from transformer.config import BOS_ID, EOS_ID
 from transformer.data.batches import collate_sources
@@ -101,8 +101,8 @@ def trace(translator: Translator, sentence: str = SENTENCE, head: Head = FINDER)
 
     Of heads and layers, the given head and its own are kept.
     """
-    model = copy.deepcopy(network_of(translator)).to("cpu", torch.float64).eval()
-    attention = attention_of(model, head)
+    model = copy.deepcopy(require_transformer(translator)).to("cpu", torch.float64).eval()
+    attention = attention_module(model, head)
     ids = translator.src_tokenizer.encode(sentence.strip()) if sentence.strip() else []
     if not ids:
         raise UserError("an empty sentence has no trace: give some words")
@@ -125,7 +125,7 @@ def trace(translator: Translator, sentence: str = SENTENCE, head: Head = FINDER)
         written_ids=torch.tensor(said_ids),
         pre_norm=model.config.pre_norm,
         attention=_head_trace(head, attention, tokens, heard, weights),
-        sub_layers=_sub_layers(layer_of(model, head), heard),
+        sub_layers=_sub_layers(layer_module(model, head), heard),
         inner=heard["outer"].given,
         decoded=heard["decoder"].gave,
         logits=heard["output"].gave,
@@ -160,7 +160,7 @@ def _listen(
     model: Transformer, head: Head, attention: MultiHeadAttention, src: Tensor, tgt_in: Tensor
 ) -> tuple[dict[str, _Heard], Tensor]:
     """Run the model once; give what its parts were given and gave, and the head's weights."""
-    layer: EncoderLayer | DecoderLayer = layer_of(model, head)
+    layer: EncoderLayer | DecoderLayer = layer_module(model, head)
     parts = {
         "query": attention.query_projection,
         "key": attention.key_projection,

@@ -16,7 +16,7 @@ DOOR = {
     "decoding": ("beam_explorer", "sampling_explorer"),
     "heads": ("draw_head_grid", "draw_head_shares", "draw_removals", "heads_explorer"),
     "here": ("you_are_here",),
-    "knife": ("knife_explorer",),
+    "ablation": ("ablation_explorer",),
     "machines": ("Shared", "exchange_explorer", "roofline_explorer"),
     "positions": ("draw_similarity", "draw_turn", "draw_waves", "position_explorer"),
     "seeds": ("chance_explorer", "readings_explorer"),

@@ -11,8 +11,8 @@ import altair as alt
 import ipywidgets as widgets
 from torch import Tensor
 
+from lessonkit.analysis.ablation import translate_without_each_head
 from lessonkit.analysis.heads import Head
-from lessonkit.analysis.knife import translations_without
 from lessonkit.charts.heads import heads_explorer
 from lessonkit.charts.renderer import HTML
 from lessonkit.colab import on_colab
@@ -27,12 +27,12 @@ def sentence_box(
 ) -> widgets.VBox:
     """Show a sentence's translation and attention, anew whenever the reader types another.
 
-    The chosen head can be removed; the means are from `mean_outputs`.
+    The chosen head can be removed; the means are from `mean_head_outputs`.
     """
 
     def answer(text: str) -> tuple[str, alt.TopLevelMixin]:
         attention = translator.attention(text)
-        without = translations_without(translator, text, means)
+        without = translate_without_each_head(translator, text, means)
         return attention.translation, heads_explorer(attention, 1, without)
 
     return _box(translator, sentence, answer)

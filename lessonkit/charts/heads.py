@@ -119,7 +119,7 @@ def heads_explorer(
 
     After the paper's appendix. The controls are those of `attention_explorer`, and `query`, the
     token that looks: a row of the large picture, from 1. A click on a small head chooses it, as
-    the sliders do; a control removes it (`without` is what `translations_without` gives).
+    the sliders do; a control removes it (`without` is what `translate_without_each_head` gives).
     """
     large = attention_explorer(attention)
     data, large.data = large.data, alt.Undefined  # stored once, for all three pictures

@@ -4,10 +4,11 @@ import pytest
 
 from experiments import heads
 from experiments.heads import attribution_scores
+from lessonkit.analysis.activations import mean_head_outputs
 from lessonkit.analysis.alignment import alignment_error_rate, strongest_links, word_attention
 from lessonkit.analysis.compare import paired_bootstrap
 from lessonkit.analysis.heads import Head, all_heads
-from lessonkit.analysis.interventions import heads_replaced, mean_outputs, without_heads
+from lessonkit.analysis.interventions import ablate_heads, patch_heads
 from transformer.data import corpora
 from transformer.data.parallel import ParallelText
 from transformer.evaluation.scores import bleu
@@ -28,7 +29,7 @@ def test_what_each_head_is_worth(shipped: Translator) -> None:
     whole = shipped.translate(sources)
     assert scores["whole"]["beam"] == bleu(whole, gold)["score"]
     head = Head("decoder", 1, 3)
-    with without_heads(model, [head]):
+    with ablate_heads(model, [head]):
         broken = shipped.translate(sources)
     found = scores["zero"]["heads"][str(head)]
     assert found["beam"] == bleu(broken, gold)["score"]
@@ -36,8 +37,8 @@ def test_what_each_head_is_worth(shipped: Translator) -> None:
     assert (found["low"], found["high"]) == (round(compared.low, 2), round(compared.high, 2))
     assert found["p"] == round(compared.p_value, 4)
 
-    means = mean_outputs(shipped, others)
-    with heads_replaced(model, {head: means[head]}):
+    means = mean_head_outputs(shipped, others)
+    with patch_heads(model, {head: means[head]}):
         blind = shipped.translate(sources)
     assert scores["mean"]["heads"][str(head)]["beam"] == bleu(blind, gold)["score"]
 

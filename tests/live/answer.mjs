@@ -10,7 +10,7 @@ import { BPETokenizer } from "../../docs/live/js/bpe.js";
 import { EOS_ID } from "../../docs/live/js/config.js";
 import { beam_search, greedy_search } from "../../docs/live/js/decoding.js";
 import { UserError } from "../../docs/live/js/errors.js";
-import { Hiding, probabilities, without_heads } from "../../docs/live/js/interventions.js";
+import { MaskedSource, probabilities, ablate_heads } from "../../docs/live/js/interventions.js";
 import { padding_mask } from "../../docs/live/js/masks.js";
 import { MODELS } from "../../docs/live/js/models.js";
 import { STOPS } from "../../docs/live/js/tour.js";
@@ -50,8 +50,8 @@ function translate({ folder, sentences, beam_size, alpha }) {
 
 function greedy({ folder, sentences, before, after, removed = [] }) {
   const translator = translator_of(folder);
-  const model = new Hiding(translator.model, before, after);
-  return without_heads(translator.model, removed, () =>
+  const model = new MaskedSource(translator.model, before, after);
+  return ablate_heads(translator.model, removed, () =>
     sentences.map((sentence) => {
       const { ids } = greedy_search(model, translator.encode(sentence), translator.max_len);
       return translator.tgt_tokenizer.decode(ids);
@@ -65,8 +65,8 @@ function search({ folder, src, beam_size, alpha, max_len }) {
 
 function network({ folder, src, tgt_in, before, after, removed = [] }) {
   const { model: whole } = translator_of(folder);
-  const model = new Hiding(whole, before, after);
-  return without_heads(whole, removed, () => {
+  const model = new MaskedSource(whole, before, after);
+  return ablate_heads(whole, removed, () => {
     const mask = padding_mask(src);
     const memory = model.encode(src, mask);
     const cache = model.new_cache();

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from experiments.texts import write_words
-from lessonkit.analysis.interventions import next_token
+from lessonkit.analysis.activations import next_token_probabilities
 from tests.helpers.names import is_there
 from tests.live.node import HERE, LIVE, ask, run_node
 from transformer.data.corpora import CORPORA
@@ -35,7 +35,7 @@ def test_every_stop_says_what_the_package_says(content: dict[str, Any]) -> None:
         assert stop["box"] in content["boxes"]
         if "first" in stop:
             first = translator.tgt_tokenizer.encode(said)[0]
-            chance = float(next_token(translator, sentence, **stop["cuts"])[first])
+            chance = float(next_token_probabilities(translator, sentence, **stop["cuts"])[first])
             assert f"{chance:.2f}" == f"{stop['first']:.2f}", stop["title"]
             assert f"{stop['first']:.2f}" in stop["see"]
 
@@ -61,7 +61,7 @@ def test_what_the_stops_tell_to_do_does_what_they_say(shipped: Translator) -> No
     la = shipped.tgt_tokenizer.encode("La")[0]
     only_the = {"after": list(range(1, 10))}
     for cuts, chance in ((only_the, "0.90"), ({"before": [7]}, "1.00")):
-        assert f"{float(next_token(shipped, saleswoman, **cuts)[la]):.2f}" == chance
+        assert f"{float(next_token_probabilities(shipped, saleswoman, **cuts)[la]):.2f}" == chance
 
 
 @pytest.mark.parametrize("name", ["demo-en-fr", "demo-fr-en"])

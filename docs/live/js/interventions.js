@@ -15,7 +15,7 @@ export const STACKS = ["encoder", "decoder", "cross"];
  * decoder. Hidden after it, the encoder has read it and may have told its neighbours; only the
  * decoder's cross-attention cannot look there.
  */
-export class Hiding {
+export class MaskedSource {
   /**
    * @param {Transformer} model It is not changed.
    * @param {number[]} before Places of the source, from 0, hidden before the encoder.
@@ -69,7 +69,7 @@ function without(mask, hidden) {
 
 /**
  * Give the probability of each token of a translation, given those before it.
- * @param {Transformer|Hiding} model
+ * @param {Transformer|MaskedSource} model
  * @param {number[]} src Source ids with eos, (src_len).
  * @param {number[]} said Target ids without bos, (tgt_len).
  * @returns {number[]} (tgt_len)
@@ -91,8 +91,8 @@ export function probabilities(model, src, said) {
  * @param {function} run
  * @returns What `run` gives.
  */
-export function without_heads(model, removed, run) {
-  const projections = new Set(removed.map((head) => attention_of(model, head).output_projection));
+export function ablate_heads(model, removed, run) {
+  const projections = new Set(removed.map((head) => attention_module(model, head).output_projection));
   const whole = new Map([...projections].map((projection) => [projection, projection.weight]));
   const d_v = model.config.value_size;
   try {
@@ -100,7 +100,7 @@ export function without_heads(model, removed, run) {
       projection.weight = new Matrix(rows, cols, data.slice());
     }
     for (const head of removed) {
-      const { weight } = attention_of(model, head).output_projection; // (d_model, num_heads * d_v)
+      const { weight } = attention_module(model, head).output_projection; // (d_model, num_heads * d_v)
       for (let i = 0; i < weight.rows; i++) {
         weight.row(i).fill(0, (head.head - 1) * d_v, head.head * d_v);
       }
@@ -112,7 +112,7 @@ export function without_heads(model, removed, run) {
 }
 
 /** Give the attention that a head is one of. */
-function attention_of(model, { stack, layer, head }) {
+function attention_module(model, { stack, layer, head }) {
   const { num_layers, num_heads } = model.config;
   const there = layer >= 1 && layer <= num_layers && head >= 1 && head <= num_heads;
   if (!STACKS.includes(stack) || !there) {

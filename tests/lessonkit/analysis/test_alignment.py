@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from lessonkit.analysis import alignment
-from lessonkit.analysis.interventions import Hiding
+from lessonkit.analysis.interventions import MaskedSource
 from transformer.config import BOS_ID, DataConfig
 from transformer.data import corpora, tokenizers
 from transformer.data.parallel import aligned_tokens
@@ -109,7 +109,7 @@ def test_hiding_is_the_loss_when_the_decoder_cannot_look(model: Transformer) -> 
         whole = model.decode(TGT_IN, memory, mask)[0].log_softmax(-1).gather(-1, rows)[:, 0]
         lost = []
         for place in range(6):
-            logits = Hiding(model, after=[place]).decode(TGT_IN, memory, mask)[0]
+            logits = MaskedSource(model, after=[place]).decode(TGT_IN, memory, mask)[0]
             lost.append(whole - logits.log_softmax(-1).gather(-1, rows)[:, 0])
     expected = torch.stack(lost, dim=1).clamp(min=0)
     expected = expected / expected.sum(-1, keepdim=True)

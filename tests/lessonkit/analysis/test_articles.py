@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from lessonkit.analysis import articles
+from lessonkit.analysis.activations import next_token_probabilities, record_activations
 from lessonkit.analysis.heads import Head
-from lessonkit.analysis.interventions import memory_replaced, next_token, run_of
+from lessonkit.analysis.interventions import patch_memory
 from transformer.data import corpora
 from transformer.data.parallel import ParallelText
 from transformer.models.translator import Translator
@@ -69,9 +70,9 @@ def test_carried_counts_by_hand(shipped: Translator, held_out: ParallelText) -> 
     rows = articles.carried_articles(shipped, pairs, CARRIERS)
     found = 0
     for pair in pairs:
-        run, subject = run_of(shipped, pair.other, []), pair.subject
-        with memory_replaced(model, {at: run.memory[at] for at in subject.noun}):
-            said = int(next_token(shipped, subject.sentence).argmax())
+        run, subject = record_activations(shipped, pair.other, []), pair.subject
+        with patch_memory(model, {at: run.memory[at] for at in subject.noun}):
+            said = int(next_token_probabilities(shipped, subject.sentence).argmax())
         (other,) = (article for article in articles.ARTICLES if article != subject.article)
         found += said == shipped.tgt_tokenizer.encode(other)[0]
     the, noun, last, _, two, _ = rows

@@ -6,16 +6,18 @@ import pytest
 import torch
 from torch import Tensor
 
-from lessonkit.analysis.heads import STACKS, Head, all_heads, attention_of
+from lessonkit.analysis.activations import (
+    mean_head_outputs,
+    next_token_probabilities,
+    record_activations,
+)
+from lessonkit.analysis.heads import STACKS, Head, all_heads, attention_module
 from lessonkit.analysis.interventions import (
-    Hiding,
-    edges_cut,
-    heads_replaced,
-    mean_outputs,
-    memory_replaced,
-    next_token,
-    run_of,
-    without_heads,
+    MaskedSource,
+    ablate_edges,
+    ablate_heads,
+    patch_heads,
+    patch_memory,
 )
 from transformer.config import BOS_ID
 from transformer.decoding import beam_search
@@ -49,8 +51,8 @@ def of(model: Transformer, stack: str) -> list[Head]:
 
 
 def test_a_place_hidden_before_the_encoder_has_no_influence(model: Transformer) -> None:
-    torch.testing.assert_close(logits(Hiding(model)), logits(model))
-    hiding = Hiding(model, before=[2])
+    torch.testing.assert_close(logits(MaskedSource(model)), logits(model))
+    hiding = MaskedSource(model, before=[2])
     for place in range(5):
         same = torch.allclose(logits(hiding, exchanged(place)), logits(hiding))
         assert same == (place == 2)
@@ -59,12 +61,12 @@ def test_a_place_hidden_before_the_encoder_has_no_influence(model: Transformer) 
     cut = dict.fromkeys(of(model, "encoder"), to_place) | dict.fromkeys(
         of(model, "cross"), to_place[:4]
     )
-    with edges_cut(model, cut):
+    with ablate_edges(model, cut):
         torch.testing.assert_close(logits(model), logits(hiding))
 
 
 def test_a_place_hidden_after_the_encoder_acts_through_its_neighbours(model: Transformer) -> None:
-    hiding, mask = Hiding(model, after=[2]), padding_mask(SRC)
+    hiding, mask = MaskedSource(model, after=[2]), padding_mask(SRC)
     assert not torch.allclose(logits(hiding, exchanged(2)), logits(hiding))
     memory = model.encode(SRC, mask)
     spoilt = memory.clone()
@@ -79,11 +81,11 @@ def test_a_place_hidden_after_the_encoder_acts_through_its_neighbours(model: Tra
 
 @pytest.mark.parametrize("head", [Head("encoder", 1, 2), Head("decoder", 3, 1)])
 def test_a_replaced_head_adds_its_vector_s_projection(model: Transformer, head: Head) -> None:
-    attention, vector = attention_of(model, head), torch.tensor([0.5, -2.0, 7.0]).double()
+    attention, vector = attention_module(model, head), torch.tensor([0.5, -2.0, 7.0]).double()
     hidden = torch.randn(1, 4, 14, dtype=torch.float64)
-    with torch.no_grad(), without_heads(model, [head]):
+    with torch.no_grad(), ablate_heads(model, [head]):
         others = attention(hidden)[0]
-    with torch.no_grad(), heads_replaced(model, {head: vector}):
+    with torch.no_grad(), patch_heads(model, {head: vector}):
         together = attention(hidden)[0]
     columns = attention.output_projection.weight[:, 3 * (head.head - 1) : 3 * head.head]
     torch.testing.assert_close(together, others + columns @ vector)
@@ -91,8 +93,8 @@ def test_a_replaced_head_adds_its_vector_s_projection(model: Transformer, head: 
 
 def test_a_mean_is_over_all_tokens_of_all_sentences(shipped: Translator) -> None:
     sentences = ["The dog is sleeping.", "David sees the old cat of the woman."]
-    one, other = (mean_outputs(shipped, [sentence]) for sentence in sentences)
-    both = mean_outputs(shipped, sentences)
+    one, other = (mean_head_outputs(shipped, [sentence]) for sentence in sentences)
+    both = mean_head_outputs(shipped, sentences)
     lengths = [len(shipped.src_tokenizer.encode(sentence)) + 1 for sentence in sentences]
     head = Head("encoder", 2, 3)
     wanted = (lengths[0] * one[head] + lengths[1] * other[head]) / sum(lengths)
@@ -105,12 +107,12 @@ def test_a_mean_is_over_all_tokens_of_all_sentences(shipped: Translator) -> None
 def test_a_head_s_outputs_are_its_values_weighted(shipped: Translator) -> None:
     """By hand for the first layer of the encoder: Eq. 1."""
     model: Any = shipped.model
-    run, head = run_of(shipped, SALESMAN, []), Head("encoder", 1, 3)
+    run, head = record_activations(shipped, SALESMAN, []), Head("encoder", 1, 3)
     ids = torch.tensor([[*shipped.src_tokenizer.encode(SALESMAN), 3]])
     with torch.no_grad():
         layer = model.encoder.layers[0]
         hidden = layer.self_attention_residual.norm(model.src_embedding(ids))  # pre-norm
-        values = attention_of(model, head).value_projection(hidden)[0, :, 64:96]
+        values = attention_module(model, head).value_projection(hidden)[0, :, 64:96]
         weights = model.attention_maps(ids, torch.tensor([[2]])).encoder[0, 0, 2]
     torch.testing.assert_close(run.heads[head], weights @ values, atol=1e-5, rtol=1e-5)
     assert run.memory.shape == (ids.shape[1], 128)
@@ -121,13 +123,15 @@ def test_its_own_vectors_change_nothing_and_a_vector_reaches_its_place_alone(
     shipped: Translator,
 ) -> None:
     model: Any = shipped.model
-    run, whole = run_of(shipped, SALESMAN), next_token(shipped, SALESMAN)
+    run, whole = record_activations(shipped, SALESMAN), next_token_probabilities(shipped, SALESMAN)
     heads = {head: dict(enumerate(outputs)) for head, outputs in run.heads.items()}
-    with memory_replaced(model, dict(enumerate(run.memory))), heads_replaced(model, heads):
-        torch.testing.assert_close(next_token(shipped, SALESMAN), whole, atol=1e-6, rtol=1e-4)
-        assert shipped.translate([SALESMAN], 1) == [shipped.tgt_tokenizer.decode(run.said)]
-    with heads_replaced(model, {Head("encoder", 2, 4): {2: torch.ones(32)}}):
-        changed = run_of(shipped, SALESMAN, run.said)
+    with patch_memory(model, dict(enumerate(run.memory))), patch_heads(model, heads):
+        torch.testing.assert_close(
+            next_token_probabilities(shipped, SALESMAN), whole, atol=1e-6, rtol=1e-4
+        )
+        assert shipped.translate([SALESMAN], 1) == [shipped.tgt_tokenizer.decode(run.tgt_ids)]
+    with patch_heads(model, {Head("encoder", 2, 4): {2: torch.ones(32)}}):
+        changed = record_activations(shipped, SALESMAN, run.tgt_ids)
     apart = (changed.memory - run.memory).abs().amax(-1)
     assert apart[2] > 0.1
     assert float(apart[torch.arange(len(apart)) != 2].max()) < 1e-5
@@ -142,7 +146,7 @@ def test_one_edge_of_one_head_is_zero_and_its_row_still_sums_to_one(
 ) -> None:
     head, (query, key) = Head(stack, 2, 2), (3, 1)
     whole = getattr(model.attention_maps(SRC, TGT_IN), stack)
-    with edges_cut(model, {head: [(query, key)]}):
+    with ablate_edges(model, {head: [(query, key)]}):
         maps = getattr(model.attention_maps(SRC, TGT_IN), stack)
     row, before = maps[1, 0, 1, query], whole[1, 0, 1, query]
     assert row[key] == 0
@@ -166,9 +170,9 @@ def test_a_search_with_a_cache_is_cut_at_the_same_place(model: Transformer, stac
         return args[:4], kwargs | dict(zip(["cache"], args[4:], strict=False))
 
     whole, cut = found(), {head: [(2, 0), (3, 1), (4, 2)] for head in of(model, stack)}
-    with edges_cut(model, cut):
+    with ablate_edges(model, cut):
         slow, cached = found(use_cache=False), found()
-    with model.decoder.register_forward_pre_hook(named, with_kwargs=True), edges_cut(model, cut):
+    with model.decoder.register_forward_pre_hook(named, with_kwargs=True), ablate_edges(model, cut):
         by_keyword = found()
     assert slow[0] == cached[0] == by_keyword[0]
     torch.testing.assert_close(cached[1], slow[1])
@@ -182,14 +186,14 @@ def test_what_cannot_be_hidden_or_cut(model: Transformer) -> None:
         ({-1}, "no place -1"),
         (set(range(6)), "every place is hidden: leave one"),
     ):
-        for hiding in (Hiding(model, before=hidden), Hiding(model, after=hidden)):
+        for hiding in (MaskedSource(model, before=hidden), MaskedSource(model, after=hidden)):
             with pytest.raises(UserError, match=message):
                 logits(hiding)
-    cut = edges_cut(model, {Head("decoder", 1, 1): [(0, 0)]})
+    cut = ablate_edges(model, {Head("decoder", 1, 1): [(0, 0)]})
     with pytest.raises(UserError, match="a query has no key left"), cut:
         logits(model)
     whole = logits(model)  # a place that the target has not reached is no mistake
-    with edges_cut(model, {Head("decoder", 1, 1): [(40, 3)], Head("cross", 1, 1): [(40, 3)]}):
+    with ablate_edges(model, {Head("decoder", 1, 1): [(40, 3)], Head("cross", 1, 1): [(40, 3)]}):
         torch.testing.assert_close(logits(model), whole)
 
 
@@ -197,14 +201,14 @@ def test_errors(model: Transformer, shipped: Translator) -> None:
     one, far, whole = Head("encoder", 1, 1), Head("cross", 9, 1), logits(model)
     good = torch.zeros(3, dtype=torch.float64)
     for reach, message in (
-        (heads_replaced(model, {one: good, far: good}), r"no head cross 9\.1.*3 layers and 2"),
-        (heads_replaced(model, {one: {50: good}}), "no place 50: the source has 6"),
-        (edges_cut(model, {far: []}), r"no head cross 9\.1"),
+        (patch_heads(model, {one: good, far: good}), r"no head cross 9\.1.*3 layers and 2"),
+        (patch_heads(model, {one: {50: good}}), "no place 50: the source has 6"),
+        (ablate_edges(model, {far: []}), r"no head cross 9\.1"),
     ):
         with pytest.raises(UserError, match=message), reach:
             logits(model)
         torch.testing.assert_close(logits(model), whole, rtol=0, atol=0)  # nothing is left behind
     with pytest.raises(UserError, match="nothing to take away"):
-        run_of(shipped, "  ")
+        record_activations(shipped, "  ")
     with pytest.raises(UserError, match="a recurrent network has no heads"):
-        run_of(Translator.load("demo-lstm"), SALESMAN)
+        record_activations(Translator.load("demo-lstm"), SALESMAN)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from lessonkit.analysis.heads import STACKS, Head, attention_of
+from lessonkit.analysis.heads import STACKS, Head, attention_module
 from lessonkit.analysis.tracing import FINDER, SENTENCE, Trace, rotate, trace
 from transformer.config import BOS_ID, EOS_ID, ModelConfig
 from transformer.model import Transformer
@@ -75,7 +75,7 @@ def test_each_line_of_the_head_follows_from_the_one_before(other: Translator) ->
         assert_close(at.weights @ at.values, at.mixed, **CLOSE)
         assert_close(at.joined[:, 7:], at.mixed)
         with torch.no_grad():
-            output = attention_of(model, head).output_projection(at.joined.float())
+            output = attention_module(model, head).output_projection(at.joined.float())
         assert_close(output, at.output, **CLOSE)
 
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 from matplotlib import pyplot as plt
 
-from lessonkit.analysis import mean_outputs
+from lessonkit.analysis import mean_head_outputs
 from lessonkit.charts import play_box, renderer, schedule_explorer, sentence_box
 from lessonkit.charts.export import check_attention_file, write_attention
 from lessonkit.charts.renderer import VEGALITE
@@ -27,7 +27,7 @@ def enabled() -> None:
 def test_typing_another_sentence_draws_it_and_a_bad_one_keeps_the_picture(
     tiny: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    means = mean_outputs(tiny, ["A dog."])
+    means = mean_head_outputs(tiny, ["A dog."])
     line, said, picture = sentence_box(tiny, "The cat sleeps.", means).children
     assert line.description == "en to fr"
     first = picture.outputs[0]["data"]

@@ -42,12 +42,12 @@ CHARTS: dict[str, Callable[[Translator], Any]] = {
         grow_beam_tree(Scripted(), torch.tensor([[4, 3]]), beam_size=2, alpha=0.0), str
     ),
     "trace": lambda shipped: charts.trace_explorer(trace(shipped)),
-    "knife": lambda shipped: charts.knife_explorer(
+    "ablation": lambda shipped: charts.ablation_explorer(
         shipped, WOMAN, means={Head("cross", 1, 1): torch.ones(32)}, other="A dog.", edges=False
     ),
 }
 MADE_UP = re.compile(r'"(view|param)_\w+"')  # names by Altair, in Altair 5.5 another each time
-MAX_CHART_BYTES = {"trace": 150_000, "knife": 30_000}  # bytes of a stored chart; else 20,000
+MAX_CHART_BYTES = {"trace": 150_000, "ablation": 30_000}  # bytes of a stored chart; else 20,000
 REFUSED = {
     "size": (lambda: charts.label_smoothing_explorer(11), "unknown vocab_size '11'.*10, 100"),
     "width": (lambda: charts.costs_explorer(d=100), "unknown d '100'.*32, 512, 64"),
@@ -92,12 +92,12 @@ def test_it_is_the_same_twice_and_says_what_it_shows(kind: str, shipped: Transla
         assert "expr" in part["title"]["text"]  # the title follows the controls
     assert kind == "heads" or spec["name"]
     assert all(mark.get("aria") is False for mark in marks(spec) if mark["type"] != "rule")
-    for param in spec["params"] if kind != "knife" else []:
+    for param in spec["params"] if kind != "ablation" else []:
         if "input" in param.get("bind", {}):
             assert param["bind"]["name"].strip() == param["name"]
     svg = vl_convert.vegalite_to_svg(spec, vl_version=PICTURE_VERSION)
     titles = len(re.findall(r'class="mark-text role-axis-title"', svg))
-    assert titles == {"positions": 4, "heads": 4, "knife": 1, "trace": 0}.get(kind, 2)
+    assert titles == {"positions": 4, "heads": 4, "ablation": 1, "trace": 0}.get(kind, 2)
     assert not re.search("undefined|NaN", svg)
 
 

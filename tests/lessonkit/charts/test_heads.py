@@ -1,4 +1,4 @@
-"""Heads and the knife: tables of figures, each head in its place, every choice its row."""
+"""Heads and the ablation: tables of figures, each head in its place, every choice its row."""
 
 import json
 from itertools import product
@@ -10,12 +10,12 @@ import vl_convert
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
+from lessonkit.analysis.ablation import SOURCE_BEFORE_ENCODER, AblationStudy
+from lessonkit.analysis.activations import next_token_probabilities
 from lessonkit.analysis.heads import Head, all_heads
-from lessonkit.analysis.interventions import next_token
-from lessonkit.analysis.knife import PLACE_BEFORE, Knife
 from lessonkit.charts import draw_head_grid, draw_removals, heads_explorer
+from lessonkit.charts.ablation import NOTHING, ablation_explorer
 from lessonkit.charts.heads import FILLED, THUMB
-from lessonkit.charts.knife import NOTHING, knife_explorer
 from lessonkit.charts.renderer import PICTURE_VERSION
 from lessonkit.charts.style import INK, TARGET
 from tests.helpers import vega
@@ -137,12 +137,12 @@ LINES, BARS = 0, 1
 
 def explored(translator: Translator, sentence: str = WOMAN, **options: Any) -> vega.Spec:
     means = {head: torch.full((32,), 0.1) for head in all_heads(translator.model)}  # type: ignore[arg-type]
-    return knife_explorer(translator, sentence, means=means, other=MAN, **options).to_dict()
+    return ablation_explorer(translator, sentence, means=means, other=MAN, **options).to_dict()
 
 
 @pytest.fixture(scope="module")
-def knife(shipped: Translator) -> vega.Spec:
-    return explored(shipped, cut=NOTHING)
+def ablation(shipped: Translator) -> vega.Spec:
+    return explored(shipped, kind=NOTHING)
 
 
 def drawn_bars(spec: vega.Spec) -> dict[str, list[float]]:
@@ -154,30 +154,30 @@ def drawn_bars(spec: vega.Spec) -> dict[str, list[float]]:
 
 
 def test_the_next_token_is_asked_after_each_beginning(
-    shipped: Translator, knife: vega.Spec
+    shipped: Translator, ablation: vega.Spec
 ) -> None:
-    said = Knife(shipped, WOMAN).whole.said
-    moved = vega.with_controls(knife, cut=PLACE_BEFORE, key=1, next=1)
+    said = AblationStudy(shipped, WOMAN).baseline.ids
+    moved = vega.with_controls(ablation, cut=SOURCE_BEFORE_ENCODER, key=1, next=1)
     assert vega.title(vega.part(moved, BARS)) == "What comes after: <bos> La"
-    chances = next_token(shipped, WOMAN, said[:1], before=[1])
+    chances = next_token_probabilities(shipped, WOMAN, said[:1], before=[1])
     pieces = shipped.tgt_tokenizer.pieces(list(range(len(chances))))
     for token, (_, new) in drawn_bars(moved).items():
         assert new == pytest.approx(float(chances[pieces.index(token)]), abs=0.0051)
 
 
-def test_each_control_changes_the_drawing(knife: vega.Spec) -> None:
+def test_each_control_changes_the_drawing(ablation: vega.Spec) -> None:
     def settings(**moved: object) -> list[str]:
-        chart = vega.part(vega.with_controls(knife, **moved), LINES, -1)
+        chart = vega.part(vega.with_controls(ablation, **moved), LINES, -1)
         return [text for text, *_ in vega.texts(chart, "role-mark")]
 
     moves = ({}, {"key": 2}, {"query": 2}, {"head": "decoder 1.3"})
     assert len({tuple(settings(**moved)) for moved in moves}) == 4
-    assert len(json.dumps(knife)) < 200_000
+    assert len(json.dumps(ablation)) < 200_000
 
 
-def test_a_knife_refuses(shipped: Translator) -> None:
+def test_a_ablation_refuses(shipped: Translator) -> None:
     with pytest.raises(UserError, match="unknown cut 'an edge of the encoder': did you mean"):
-        explored(shipped, edges=False, cut="an edge of the encoder")
+        explored(shipped, edges=False, kind="an edge of the encoder")
     with pytest.raises(UserError, match="place or key is 40: the slider goes from 0 to"):
         explored(shipped, key=40)
     long = "The old dog sees the small cat and " * 5 + "the bird sings."

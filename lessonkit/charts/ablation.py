@@ -9,25 +9,25 @@ from difflib import SequenceMatcher
 import altair as alt
 from torch import Tensor
 
-from lessonkit.analysis.heads import Head, all_heads
-from lessonkit.analysis.interventions import run_of
-from lessonkit.analysis.knife import (
-    EDGES,
-    MEAN,
-    PLACE_AFTER,
-    PLACE_BEFORE,
-    SWAP,
-    ZERO,
-    Cut,
-    Knife,
-    NamedCut,
-    Outcome,
-    edges_each,
-    heads_each,
-    places_hidden,
+from lessonkit.analysis.ablation import (
+    EDGE_KINDS,
+    MEAN_HEAD,
+    PATCHED_HEAD,
+    SOURCE_AFTER_ENCODER,
+    SOURCE_BEFORE_ENCODER,
+    ZERO_HEAD,
+    AblatedTranslation,
+    Ablation,
+    AblationStudy,
+    LabelledAblation,
+    edge_ablations,
+    head_ablations,
+    source_ablations,
 )
+from lessonkit.analysis.activations import record_activations
+from lessonkit.analysis.heads import Head, all_heads
+from lessonkit.charts.ablation_views import bars, lines
 from lessonkit.charts.controls import choice, slider
-from lessonkit.charts.knife_pictures import bars, lines
 from transformer.config import BOS_ID, SPECIAL_TOKENS
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
@@ -39,58 +39,63 @@ BARS, MIN_PROBABILITY = 5, 0.01  # tokens shown at most, and the probability fro
 TOP = 3  # of the old tokens and of the new ones
 
 
-def knife_explorer(
+def ablation_explorer(
     translator: Translator,
     sentence: str,
     *,
     means: Mapping[Head, Tensor],
     other: str,
     edges: bool = True,
-    cut: str = PLACE_AFTER,
+    kind: str = SOURCE_AFTER_ENCODER,
     key: int = 0,
     query: int = 0,
     token: int = 0,
 ) -> alt.VConcatChart:
     """Draw a translation with and without something, and the next token's probabilities.
 
-    Controls above the picture choose what is taken away (`cut`), which place, key, query or
+    Controls above the picture choose what is taken away (`kind`), which place, key, query or
     head, and after which token of the translation the next one is asked for.
 
     Args:
         translator, sentence: A Transformer, which translates greedily, and plain text.
-        means: From `mean_outputs`: what can stand in a removed head's place.
+        means: From `mean_head_outputs`: what can stand in a removed head's place.
         other: A sentence whose heads can be swapped in.
         edges: Whether edges can be cut, each in all heads of all layers of its stack.
-        cut: What is taken away at first: "nothing", or a name of `analysis.knife`.
+        kind: What is taken away at first: "nothing", or a name of `analysis.ablation`.
         key, query, token: The places, and which next token, to begin with; from 0.
     """
-    knife = Knife(translator, sentence)
-    kinds = [NOTHING, PLACE_BEFORE, PLACE_AFTER, *(EDGES.values() if edges else ())]
-    kinds += [ZERO, MEAN, SWAP]
-    controls = [choice("cut", cut, kinds, "take away")]
-    src_len, tgt_len = len(knife.src_tokens), len(knife.tgt_tokens)
+    study = AblationStudy(translator, sentence)
+    kinds = [
+        NOTHING,
+        SOURCE_BEFORE_ENCODER,
+        SOURCE_AFTER_ENCODER,
+        *(EDGE_KINDS.values() if edges else ()),
+    ]
+    kinds += [ZERO_HEAD, MEAN_HEAD, PATCHED_HEAD]
+    controls = [choice("cut", kind, kinds, "take away")]
+    src_len, tgt_len = len(study.src_tokens), len(study.tgt_tokens)
     _check_size(src_len, tgt_len, edges)
     most = max(src_len, tgt_len) if edges else src_len
     controls.append(slider("key", key, 0, most - 1, label="place or key" if edges else "place"))
     if edges:
         controls.append(slider("query", query, 0, most - 1))
-    names = [str(head) for head in all_heads(knife.model)]
+    names = [str(head) for head in all_heads(study.model)]
     controls.append(choice("head", names[0], names))
     controls.append(slider("next", token, 0, tgt_len - 1, label="next token"))
-    rows = list(_rows(knife, _cuts(knife, edges, means, other)))
-    tokens = [SPECIAL_TOKENS[BOS_ID], *knife.tgt_tokens[:-1]]
-    views: dict[str, object] = {"src": knife.src_tokens, "said": knife.tgt_tokens, "read": tokens}
-    views |= {"vocab": _vocabulary(knife, rows), "other": other}
+    rows = list(_rows(study, _cuts(study, edges, means, other)))
+    tokens = [SPECIAL_TOKENS[BOS_ID], *study.tgt_tokens[:-1]]
+    views: dict[str, object] = {"src": study.src_tokens, "said": study.tgt_tokens, "read": tokens}
+    views |= {"vocab": _vocabulary(study, rows), "other": other}
     chart = alt.vconcat(lines(edges), bars(edges, BARS), data=alt.Data(values=rows))
     chart = chart.add_params(alt.param(name="views", value=views), *controls)
     return chart.resolve_scale(color="independent").properties(
-        name="knife",
+        name="ablation",
         spacing=8,
         description="Two pictures of a translation with something taken away. Above, the source, "
         "the whole model's translation and the one after the cut, new tokens in orange. Below, the "
         "next token's probabilities, before and after. What can be taken away: "
-        f"{', '.join(kinds)}. Source: {' '.join(knife.src_tokens)} Translation: "
-        f"{' '.join(knife.tgt_tokens)}",
+        f"{', '.join(kinds)}. Source: {' '.join(study.src_tokens)} Translation: "
+        f"{' '.join(study.tgt_tokens)}",
     )
 
 
@@ -104,32 +109,32 @@ def _check_size(src_len: int, tgt_len: int, edges: bool) -> None:
 
 
 def _cuts(
-    knife: Knife, edges: bool, means: Mapping[Head, Tensor], other: str
-) -> Iterator[NamedCut]:
+    study: AblationStudy, edges: bool, means: Mapping[Head, Tensor], other: str
+) -> Iterator[LabelledAblation]:
     """Give every cut that can be chosen; nothing at all first."""
-    yield NOTHING, "", Cut()
-    yield from places_hidden(knife)
+    yield NOTHING, "", Ablation()
+    yield from source_ablations(study)
     if edges:
-        yield from edges_each(knife)
-    yield from heads_each(knife, means, run_of(knife.translator, other))
+        yield from edge_ablations(study)
+    yield from head_ablations(study, means, record_activations(study.translator, other))
 
 
-def _rows(knife: Knife, cuts: Iterable[NamedCut]) -> Iterator[dict[str, object]]:
+def _rows(study: AblationStudy, cuts: Iterable[LabelledAblation]) -> Iterator[dict[str, object]]:
     """Give the lines of tokens that always stand, and a row for each cut's outcome."""
-    yield {"line": 0, "label": "source", "tokens": knife.src_tokens}
-    yield {"line": 1, "label": "whole model", "tokens": knife.tgt_tokens}
+    yield {"line": 0, "label": "source", "tokens": study.src_tokens}
+    yield {"line": 1, "label": "whole model", "tokens": study.tgt_tokens}
     for cut, which, made in cuts:
-        outcome = knife.cut(made)
-        tokens = _shortened(knife.translator.tgt_tokenizer.pieces(outcome.said))
-        same = outcome.said == knife.whole.said
+        outcome = study.translate_without(made)
+        tokens = _shortened(study.translator.tgt_tokenizer.pieces(outcome.ids))
+        same = outcome.ids == study.baseline.ids
         yield {
             "line": 2,
             "label": "the same, cut" if same else "cut",
             "cut": cut,
             "which": which,
             "tokens": tokens,
-            "new": _new(knife.tgt_tokens, tokens),
-            "chances": _chances(knife.whole, outcome),
+            "new": _new(study.tgt_tokens, tokens),
+            "chances": _chances(study.baseline, outcome),
         }
 
 
@@ -154,10 +159,10 @@ def _new(before: Sequence[str], after: Sequence[str]) -> list[int]:
     return new
 
 
-def _chances(whole: Outcome, outcome: Outcome) -> list[str]:
+def _chances(whole: AblatedTranslation, outcome: AblatedTranslation) -> list[str]:
     """For each next token write the likeliest old and new ones: "id old new" in hundredths."""
     steps = []
-    for old, new in zip(whole.chances, outcome.chances, strict=True):
+    for old, new in zip(whole.probabilities, outcome.probabilities, strict=True):
         ids = {*old.topk(TOP).indices.tolist(), *new.topk(TOP).indices.tolist()}
         likely = [
             i for i in ids if max(old[i], new[i]) >= MIN_PROBABILITY or i == int(old.argmax())
@@ -169,8 +174,8 @@ def _chances(whole: Outcome, outcome: Outcome) -> list[str]:
     return steps
 
 
-def _vocabulary(knife: Knife, rows: Iterable[Mapping[str, object]]) -> dict[str, str]:
+def _vocabulary(study: AblationStudy, rows: Iterable[Mapping[str, object]]) -> dict[str, str]:
     """Give the tokens of the ids that bars stand for."""
     steps = [step for row in rows for step in row.get("chances", [])]  # type: ignore[attr-defined]
     ids = sorted({int(bar.split()[0]) for step in steps for bar in step.split(",")})
-    return dict(zip(map(str, ids), knife.translator.tgt_tokenizer.pieces(ids), strict=True))
+    return dict(zip(map(str, ids), study.translator.tgt_tokenizer.pieces(ids), strict=True))

@@ -1,8 +1,15 @@
-"""The two pictures of the knife: lines of tokens above, bars of probabilities below."""
+"""The two pictures of the ablation: lines of tokens above, bars of probabilities below."""
 
 import altair as alt
 
-from lessonkit.analysis.knife import EDGES, MEAN, PLACE_AFTER, PLACE_BEFORE, SWAP, ZERO
+from lessonkit.analysis.ablation import (
+    EDGE_KINDS,
+    MEAN_HEAD,
+    PATCHED_HEAD,
+    SOURCE_AFTER_ENCODER,
+    SOURCE_BEFORE_ENCODER,
+    ZERO_HEAD,
+)
 from lessonkit.charts.controls import UNFRAMED, colours, heading
 from lessonkit.charts.style import INK, PAPER, SOURCE, TARGET
 
@@ -12,7 +19,9 @@ LABELS, FONT = 96, 13  # pixels of the lines' names; points
 LETTER, GAP = 7.3, 1.4  # pixels of a letter; letters between two tokens
 KINDS = ["whole model", "cut"]  # of bars
 
-ENCODER, CROSS, DECODER = (f"cut == '{EDGES[stack]}'" for stack in ("encoder", "cross", "decoder"))
+ENCODER, CROSS, DECODER = (
+    f"cut == '{EDGE_KINDS[stack]}'" for stack in ("encoder", "cross", "decoder")
+)
 SRC_LAST, SAID_LAST = "(length(views.src) - 1)", "(length(views.said) - 1)"
 QUERY = (
     f"({ENCODER} ? min(query, {SRC_LAST}) : {CROSS} ? min(query, {SAID_LAST}) "
@@ -100,8 +109,11 @@ def _title(edges: bool) -> str:
     """Say in words what is taken away."""
     place = f"'place ' + {PLACE} + ', ' + views.src[{PLACE}]"
     said = [
-        (f"cut == '{PLACE_BEFORE}'", f"'Hidden before the encoder: ' + {place}"),
-        (f"cut == '{PLACE_AFTER}'", f"'Hidden from the decoder, after the encoder: ' + {place}"),
+        (f"cut == '{SOURCE_BEFORE_ENCODER}'", f"'Hidden before the encoder: ' + {place}"),
+        (
+            f"cut == '{SOURCE_AFTER_ENCODER}'",
+            f"'Hidden from the decoder, after the encoder: ' + {place}",
+        ),
     ]
     if edges:
         key, row = f"views.src[{KEY}]", f"'the row that says ' + views.said[{QUERY}]"
@@ -114,9 +126,12 @@ def _title(edges: bool) -> str:
         ]
     whose = "'Head ' + head"
     said += [
-        (f"cut == '{ZERO}'", f"{whose} + ' removed: zeros in its place'"),
-        (f"cut == '{MEAN}'", f"{whose} + ' removed: its mean over other sentences in its place'"),
-        (f"cut == '{SWAP}'", f"{whose} + ' as in: ' + views.other"),
+        (f"cut == '{ZERO_HEAD}'", f"{whose} + ' removed: zeros in its place'"),
+        (
+            f"cut == '{MEAN_HEAD}'",
+            f"{whose} + ' removed: its mean over other sentences in its place'",
+        ),
+        (f"cut == '{PATCHED_HEAD}'", f"{whose} + ' as in: ' + views.other"),
     ]
     return " : ".join(f"{test} ? {text}" for test, text in said) + " : 'Nothing is taken away'"
 

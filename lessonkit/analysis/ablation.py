@@ -1,0 +1,171 @@
+"""An ablation study of one sentence: its translation with one thing at a time taken away.
+
+Not in the paper. What an ablation takes away is a position of the source, an edge of attention or a
+head; the new translation and the next token's probabilities stand beside those of the whole model.
+All translations are found greedily.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from lessonkit.analysis.activations import Activations, encode_source, require_transformer
+from lessonkit.analysis.heads import Head, all_heads
+from lessonkit.analysis.interventions import (
+    Edge,
+    MaskedSource,
+    PositionVectors,
+    ablate_edges,
+    patch_heads,
+)
+from transformer.config import BOS_ID, EOS_ID
+from transformer.decoding import greedy_search
+from transformer.masks import padding_mask
+from transformer.model import Transformer
+from transformer.models.translator import Translator
+
+
+class Ablation(NamedTuple):
+    """What is taken away; several things may be."""
+
+    before: Collection[int] = ()  # source positions hidden before the encoder (see `MaskedSource`)
+    after: Collection[int] = ()  # source positions hidden after the encoder
+    edges: Mapping[Head, Collection[Edge]] = {}  # see `ablate_edges`
+    heads: Mapping[Head, Tensor | PositionVectors] = {}  # what stands in their place: `patch_heads`
+
+
+class AblatedTranslation(NamedTuple):
+    """A sentence's translation by a model of which something may have been taken away."""
+
+    ids: list[int]  # of the translation, `EOS_ID` last if it ended of itself
+    # Of every type after each prefix of the *whole* model's translation:
+    probabilities: Tensor  # (its tokens, tgt_vocab_size)
+
+
+class AblationStudy:
+    """A sentence's translation by a Transformer, and what is left of it after an ablation.
+
+    Attributes:
+        baseline: The translation with nothing taken away.
+        src_tokens: The source's tokens, "<eos>" last.
+        tgt_tokens: Those of the whole model's translation.
+    """
+
+    def __init__(self, translator: Translator, sentence: str) -> None:
+        self.translator = translator
+        self.model = require_transformer(translator)
+        self._src = encode_source(translator, sentence)
+        ids = self._search(self.model)
+        self._tgt_in = torch.tensor([[BOS_ID, *ids[:-1]]], device=self._src.device)
+        self.baseline = AblatedTranslation(ids, self._probabilities(self.model))
+        self.src_tokens = translator.src_tokenizer.pieces(self._src[0].tolist())
+        self.tgt_tokens = translator.tgt_tokenizer.pieces(ids)
+
+    def translate_without(self, ablation: Ablation) -> AblatedTranslation:
+        """Translate with something taken away; raise a UserError if it cannot be."""
+        model = MaskedSource(self.model, ablation.before, ablation.after)
+        with patch_heads(self.model, ablation.heads), ablate_edges(self.model, ablation.edges):
+            probabilities = self._probabilities(model)
+            # If every step still prefers the baseline's token, a search would find the baseline.
+            if probabilities.argmax(-1).tolist() == self.baseline.ids:
+                return AblatedTranslation(self.baseline.ids, probabilities)
+            return AblatedTranslation(self._search(model), probabilities)
+
+    def text(self, translation: AblatedTranslation) -> str:
+        """Return a translation as plain text."""
+        ids = [token for token in translation.ids if token != EOS_ID]
+        return self.translator.tgt_tokenizer.decode(ids)
+
+    def _search(self, model: Transformer | MaskedSource) -> list[int]:
+        (best,) = greedy_search(model, self._src)
+        return [*best.ids, EOS_ID] if best.finished else list(best.ids)
+
+    @torch.inference_mode()
+    def _probabilities(self, model: Transformer | MaskedSource) -> Tensor:
+        src_mask = padding_mask(self._src)
+        memory = model.encode(self._src, src_mask)
+        return model.decode(self._tgt_in, memory, src_mask)[0].softmax(dim=-1)
+
+
+SOURCE_BEFORE_ENCODER = "a place, before the encoder"
+SOURCE_AFTER_ENCODER = "a place, after the encoder"
+EDGE_KINDS = {
+    "encoder": "an edge of the encoder",
+    "cross": "an edge of cross-attention",
+    "decoder": "an edge of the decoder",
+}
+ZERO_HEAD, MEAN_HEAD = "a head, by zero", "a head, by its mean"
+PATCHED_HEAD = "a head, swapped"
+
+
+class LabelledAblation(NamedTuple):
+    """An ablation, and where it stands among all that a study can make."""
+
+    kind: str  # one of the constants above
+    target: str  # which position, edge or head: "3", "2-3" (query and key), "encoder 1.2"
+    ablation: Ablation
+
+
+def source_ablations(study: AblationStudy) -> Iterator[LabelledAblation]:
+    """Yield two ablations of each source position: hidden before and hidden after the encoder."""
+    for position in range(len(study.src_tokens)):
+        yield LabelledAblation(SOURCE_BEFORE_ENCODER, str(position), Ablation(before=[position]))
+        yield LabelledAblation(SOURCE_AFTER_ENCODER, str(position), Ablation(after=[position]))
+
+
+def edge_ablations(study: AblationStudy) -> Iterator[LabelledAblation]:
+    """Yield an ablation of each edge of each stack, in all heads of all its layers.
+
+    The decoder's first row sees nothing but "<bos>" and keeps it.
+    """
+    src_len, tgt_len = len(study.src_tokens), len(study.tgt_tokens)
+    queries = {"encoder": src_len, "cross": tgt_len, "decoder": tgt_len}
+    for stack, kind in EDGE_KINDS.items():
+        heads = [head for head in all_heads(study.model) if head.stack == stack]
+        for query in range(queries[stack]):
+            keys = range(src_len)
+            if stack == "decoder":
+                keys = range(query + 1) if query else range(0)
+            for key in keys:
+                edges = {head: [(query, key)] for head in heads}
+                yield LabelledAblation(kind, f"{query}-{key}", Ablation(edges=edges))
+
+
+def head_ablations(
+    study: AblationStudy, means: Mapping[Head, Tensor], other: Activations
+) -> Iterator[LabelledAblation]:
+    """Yield the ablations of each head: by zero, by its mean, and patched from another sentence.
+
+    The means are from `mean_head_outputs`; the other sentence's outputs are put at every position
+    that both sentences have.
+    """
+    for head, mean in means.items():
+        name = str(head)
+        yield LabelledAblation(ZERO_HEAD, name, Ablation(heads={head: torch.zeros_like(mean)}))
+        yield LabelledAblation(MEAN_HEAD, name, Ablation(heads={head: mean}))
+        common = len(study.src_tokens) if head.stack == "encoder" else None
+        vectors = dict(enumerate(other.heads[head][:common]))
+        yield LabelledAblation(PATCHED_HEAD, name, Ablation(heads={head: vectors}))
+
+
+def translate_without_each_head(
+    translator: Translator, sentence: str, means: Mapping[Head, Tensor]
+) -> dict[str, dict[Head, str]]:
+    """Translate a sentence greedily without each head in turn.
+
+    Args:
+        translator, sentence: A Transformer, and plain text.
+        means: From `mean_head_outputs`.
+
+    Returns:
+        Under "by zero" and "by its mean" the translation for each head.
+    """
+    study = AblationStudy(translator, sentence)
+    translations: dict[str, dict[Head, str]] = {"by zero": {}, "by its mean": {}}
+    for head, mean in means.items():
+        for way, vector in (("by zero", torch.zeros_like(mean)), ("by its mean", mean)):
+            ablated = study.translate_without(Ablation(heads={head: vector}))
+            translations[way][head] = study.text(ablated)
+    return translations
