@@ -1,4 +1,4 @@
-"""The two pictures of the ablation: lines of tokens above, bars of probabilities below."""
+"""The two views of the ablation explorer: lines of tokens above, bars of probabilities below."""
 
 import altair as alt
 
@@ -20,7 +20,7 @@ LETTER, GAP = 7.3, 1.4  # pixels of a letter; letters between two tokens
 KINDS = ["whole model", "cut"]  # of bars
 
 ENCODER, CROSS, DECODER = (
-    f"cut == '{EDGE_KINDS[stack]}'" for stack in ("encoder", "cross", "decoder")
+    f"ablation == '{EDGE_KINDS[stack]}'" for stack in ("encoder", "cross", "decoder")
 )
 SRC_LAST, SAID_LAST = "(length(views.src) - 1)", "(length(views.said) - 1)"
 QUERY = (
@@ -29,33 +29,33 @@ QUERY = (
 )
 KEY = f"({DECODER} ? min(key, {QUERY}) : min(key, {SRC_LAST}))"
 PLACE = f"min(key, {SRC_LAST})"
-EDGE = "test(/^an edge/, cut)"
+EDGE = "test(/^an edge/, ablation)"
 TOUCHED = (  # the two ends of an edge, where they stand in the lines
     f"{ENCODER} && datum.line == 0 && (datum.place == {QUERY} || datum.place == {KEY})"
     f" || {CROSS} && datum.place == (datum.line == 0 ? {KEY} : datum.line == 1 ? {QUERY} : -1)"
     f" || {DECODER} && datum.line == 1 && (datum.place == {QUERY} || datum.place == {KEY} - 1)"
 )
-HEAD = "test(/^a head/, cut)"
+HEAD = "test(/^a head/, ablation)"
 COLOR = f"datum.changed || datum.touched ? '{TARGET}' : datum.hidden ? '{INK}77' : '{INK}'"
 PLAIN = "replace({}, /▁/g, '')"  # without the mark of a space
-SHOWN = "datum.line == 2 && datum.cut == cut && datum.which == {which}"
+SHOWN = "datum.line == 2 && datum.ablation == ablation && datum.target == {target}"
 ACROSS = alt.X("x:Q", scale=alt.Scale(domain=[0, WIDTH], nice=False), axis=None)
 DOWN = alt.Y("line:Q", scale=alt.Scale(domain=[-0.9, 2.5], reverse=True), axis=None)
 LINES = alt.Color("line:O", scale=colours([0, 1, 2], [SOURCE, PAPER, TARGET]), legend=None)
 
 
-def which(edges: bool) -> str:
-    """Give the expression for which of the chosen kind of cuts is shown."""
-    place = f"({HEAD} ? head : (test(/^a place/, cut) ? '' + {PLACE} : ''))"
+def _target(edges: bool) -> str:
+    """Return the Vega expression for which ablation of the chosen kind is shown."""
+    place = f"({HEAD} ? head : (test(/^a place/, ablation) ? '' + {PLACE} : ''))"
     return f"({EDGE} ? {QUERY} + '-' + {KEY} : {place})" if edges else place
 
 
 def lines(edges: bool) -> alt.LayerChart:
-    """Write the source, the whole model's translation and the cut one's, token by token.
+    """Draw the source, the whole model's translation and the ablated one's, token by token.
 
-    `edges` tells whether the chart can cut them, and has the controls for that.
+    `edges` tells whether the chart can ablate edges, and has the controls for that.
     """
-    shown = SHOWN.format(which=which(edges))
+    shown = SHOWN.format(target=_target(edges))
     chosen = alt.Chart().transform_filter(f"datum.line < 2 || ({shown})")
     tokens = _tokens(chosen, edges)
     words = tokens.mark_text(fontSize=FONT, aria=False).encode(
@@ -87,7 +87,7 @@ def lines(edges: bool) -> alt.LayerChart:
 
 
 def _tokens(chosen: alt.Chart, edges: bool) -> alt.Chart:
-    """Put each line's tokens side by side, and mark those that are hidden, new or an edge's."""
+    """Put each line's tokens side by side; mark those that are hidden, new or an end of an edge."""
     return (
         chosen.transform_calculate(place="sequence(length(datum.tokens))")
         .transform_calculate(fresh="datum.new || datum.place")
@@ -98,7 +98,7 @@ def _tokens(chosen: alt.Chart, edges: bool) -> alt.Chart:
         )
         .transform_calculate(
             x=f"{LABELS} + {LETTER} * (datum.end - datum.letters / 2)",
-            hidden=f"datum.line == 0 && test(/^a place/, cut) && datum.place == {PLACE}",
+            hidden=f"datum.line == 0 && test(/^a place/, ablation) && datum.place == {PLACE}",
             changed="datum.line == 2 && datum.fresh == 1",
             touched=TOUCHED if edges else "false",
         )
@@ -106,12 +106,12 @@ def _tokens(chosen: alt.Chart, edges: bool) -> alt.Chart:
 
 
 def _title(edges: bool) -> str:
-    """Say in words what is taken away."""
+    """Return the expression of the title, which says what is taken away."""
     place = f"'place ' + {PLACE} + ', ' + views.src[{PLACE}]"
     said = [
-        (f"cut == '{SOURCE_BEFORE_ENCODER}'", f"'Hidden before the encoder: ' + {place}"),
+        (f"ablation == '{SOURCE_BEFORE_ENCODER}'", f"'Hidden before the encoder: ' + {place}"),
         (
-            f"cut == '{SOURCE_AFTER_ENCODER}'",
+            f"ablation == '{SOURCE_AFTER_ENCODER}'",
             f"'Hidden from the decoder, after the encoder: ' + {place}",
         ),
     ]
@@ -126,18 +126,18 @@ def _title(edges: bool) -> str:
         ]
     whose = "'Head ' + head"
     said += [
-        (f"cut == '{ZERO_HEAD}'", f"{whose} + ' removed: zeros in its place'"),
+        (f"ablation == '{ZERO_HEAD}'", f"{whose} + ' removed: zeros in its place'"),
         (
-            f"cut == '{MEAN_HEAD}'",
+            f"ablation == '{MEAN_HEAD}'",
             f"{whose} + ' removed: its mean over other sentences in its place'",
         ),
-        (f"cut == '{PATCHED_HEAD}'", f"{whose} + ' as in: ' + views.other"),
+        (f"ablation == '{PATCHED_HEAD}'", f"{whose} + ' as in: ' + views.other"),
     ]
     return " : ".join(f"{test} ? {text}" for test, text in said) + " : 'Nothing is taken away'"
 
 
 def _settings(edges: bool) -> str:
-    """Say in words where the controls stand, those that the chosen cut does not need too."""
+    """Return an expression that says where all the controls stand, needed by the choice or not."""
     parts = ["'place ' + key + ' of the source: ' + (views.src[key] || 'none')"]
     if edges:
         parts.append(
@@ -147,25 +147,25 @@ def _settings(edges: bool) -> str:
     return " + ' · ' + ".join([*parts, "'head ' + head"])
 
 
-def bars(edges: bool, most: int) -> alt.LayerChart:
-    """Draw the next token's probabilities, the whole model's and the cut one's, `most` at most."""
-    base = _bars(SHOWN.format(which=which(edges)))
+def bars(edges: bool, max_bars: int) -> alt.LayerChart:
+    """Draw at most `max_bars` probabilities of the next token, before and after the ablation."""
+    base = _bars(SHOWN.format(target=_target(edges)))
     across = alt.Scale(domain=[0, 1], nice=False, range=[LABELS, WIDTH - 200])
-    down = alt.Scale(domain=[0, most], reverse=True, nice=False)
+    down = alt.Scale(domain=[0, max_bars], reverse=True, nice=False)
     axis = alt.Axis(format=".1f", values=[0, 0.5, 1], grid=False)
     legend = alt.Legend(title=None, orient="top-right")
     rectangles = base.mark_rect(aria=False).encode(
         x=alt.X("zero:Q", scale=across, axis=axis, title="probability of the next token"),
-        x2="chance:Q",
+        x2="probability:Q",
         y=alt.Y("top:Q", scale=down, axis=None),
         y2="bottom:Q",
         color=alt.Color("kind:N", scale=colours(KINDS, [PAPER, TARGET]), legend=legend),
-        tooltip=["token:N", "kind:N", alt.Tooltip("chance:Q", format=".2f")],
+        tooltip=["token:N", "kind:N", alt.Tooltip("probability:Q", format=".2f")],
     )
     values = base.mark_text(align="left", dx=4, fontSize=11, aria=False).encode(
-        x=alt.X("chance:Q", scale=across),
+        x=alt.X("probability:Q", scale=across),
         y=alt.Y("middle:Q", scale=down),
-        text=alt.Text("chance:Q", format=".2f"),
+        text=alt.Text("probability:Q", format=".2f"),
     )
     tokens = (
         base.transform_filter(f"datum.kind == '{KINDS[0]}'")
@@ -175,26 +175,26 @@ def bars(edges: bool, most: int) -> alt.LayerChart:
     said = "replace(join(slice(views.read, 0, next + 1), ''), /▁/g, ' ')"
     return alt.LayerChart(layer=[rectangles, values, tokens]).properties(
         width=WIDTH,
-        height=2 * BAR * most,
+        height=2 * BAR * max_bars,
         title=heading(f"'What comes after: ' + {said}", fontSize=FONT),
         view=UNFRAMED,
     )
 
 
 def _bars(shown: str) -> alt.Chart:
-    """Take the chosen cut's probabilities apart: two bars for each token."""
+    """Unfold the chosen ablation's probabilities into two bars for each token."""
     whole = f"datum.kind == '{KINDS[0]}'"
     return (
         alt.Chart()
         .transform_filter(shown)
-        .transform_calculate(bar="split(datum.chances[next], ',')")
+        .transform_calculate(bar="split(datum.probabilities[next], ',')")
         .transform_calculate(rank="sequence(length(datum.bar))")
         .transform_flatten(["bar", "rank"])
         .transform_calculate(parts="split(datum.bar, ' ')", kind=f"{KINDS}")
         .transform_flatten(["kind"])
         .transform_calculate(
             token="views.vocab[datum.parts[0]]",
-            chance=f"toNumber(datum.parts[{whole} ? 1 : 2]) / 100",
+            probability=f"toNumber(datum.parts[{whole} ? 1 : 2]) / 100",
             top=f"datum.rank + ({whole} ? 0.08 : 0.46)",
             centre="datum.rank + 0.46",
             zero="0",

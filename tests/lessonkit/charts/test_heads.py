@@ -148,7 +148,9 @@ def ablation(shipped: Translator) -> vega.Spec:
 def drawn_bars(spec: vega.Spec) -> dict[str, list[float]]:
     """Each token's two probabilities."""
     found: dict[str, list[float]] = {}
-    for token, chance in vega.values(spec, (BARS, 0), "datum.token", "format(datum.chance, '.2f')"):
+    for token, chance in vega.values(
+        spec, (BARS, 0), "datum.token", "format(datum.probability, '.2f')"
+    ):
         found.setdefault(token, []).append(float(chance))
     return found
 
@@ -157,7 +159,7 @@ def test_the_next_token_is_asked_after_each_beginning(
     shipped: Translator, ablation: vega.Spec
 ) -> None:
     said = AblationStudy(shipped, WOMAN).baseline.ids
-    moved = vega.with_controls(ablation, cut=SOURCE_BEFORE_ENCODER, key=1, next=1)
+    moved = vega.with_controls(ablation, ablation=SOURCE_BEFORE_ENCODER, key=1, next=1)
     assert vega.title(vega.part(moved, BARS)) == "What comes after: <bos> La"
     chances = next_token_probabilities(shipped, WOMAN, said[:1], before=[1])
     pieces = shipped.tgt_tokenizer.pieces(list(range(len(chances))))
@@ -175,8 +177,8 @@ def test_each_control_changes_the_drawing(ablation: vega.Spec) -> None:
     assert len(json.dumps(ablation)) < 200_000
 
 
-def test_a_ablation_refuses(shipped: Translator) -> None:
-    with pytest.raises(UserError, match="unknown cut 'an edge of the encoder': did you mean"):
+def test_what_the_ablation_explorer_refuses(shipped: Translator) -> None:
+    with pytest.raises(UserError, match="unknown ablation 'an edge of the encoder': did you mean"):
         explored(shipped, edges=False, kind="an edge of the encoder")
     with pytest.raises(UserError, match="place or key is 40: the slider goes from 0 to"):
         explored(shipped, key=40)
