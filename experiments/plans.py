@@ -49,10 +49,11 @@ class Experiment:
 
 
 def _experiment(name: str, table: Mapping[str, Any]) -> Experiment:
-    """Make an experiment of its table, with the faults where it names its sound network."""
+    """Make an experiment of its table, with its faults, if it has some."""
     variants, faults = dict(table.get("variants", {})), {}
-    if "sound" in table:
-        faults = {fault: [fault] for fault in TABLE["faults"]} | {"all four": TABLE["faults"]}
+    if "faults" in table:
+        faults = {fault: [fault] for fault in table["faults"]}
+        faults[table["all_faults"]] = table["faults"]
         variants = {table["sound"]: {}} | {variant: {} for variant in faults}
     return Experiment(name, table["recipe"], table.get("budget", {}), variants, faults)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.plans import Experiment, find
-from lessonkit.museum.homework import builder_with_faults
+from lessonkit.museum.trainable import builder_with_faults
 from transformer.data import corpora
 from transformer.evaluation.evaluate import evaluate_translator
 from transformer.models.folder import (

@@ -12,7 +12,7 @@ DOOR = {
     "analysis": ("compare",),
     "charts": ("renderer",),
     "museum": ("FAULTS", "sound_adapter"),
-    "museum.homework": ("HOMEWORK_FAULTS", "builder_with_faults"),
+    "museum.trainable": ("builder_with_faults",),
     "records": (
         *("READINGS", "course_profile", "load_result", "load_runs", "origin", "run_folder"),
         "scores",

@@ -33,6 +33,7 @@ class Fault:
 
     name: str  # short, with underscores
     about: str  # what the code does, in a sentence
+    label: str = ""  # its name in tables of experiments, if whole models are trained with it
     group: str = ""  # what it is about, in a word
     edits: tuple[SourceEdit, ...] = ()  # what is changed; the weights stay as they were drawn
     config: Mapping[str, Any] = field(default_factory=dict)  # what the fault needs to matter

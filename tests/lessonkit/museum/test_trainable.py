@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from lessonkit.museum.homework import HOMEWORK_FAULTS, add_faults, builder_with_faults
+from lessonkit.museum.trainable import add_faults, builder_with_faults
 from transformer.config import ModelConfig
 from transformer.masks import padding_mask
 from transformer.model import Transformer, count_parameters
@@ -11,7 +11,10 @@ from transformer.models.folder import read_description
 from transformer.support.errors import UserError
 from transformer.support.files import find_model
 
-OWN, LOST, SHARED, UNMASKED = HOMEWORK_FAULTS
+OWN = "self-attention returns its own input"
+LOST = "the decoder's self-attention is lost"
+SHARED = "one projection for queries, keys and values"
+UNMASKED = "padding is attended to"
 SRC = torch.tensor([[5, 7, 11, 3], [13, 3, 0, 0]])  # the second is padded
 TGT = torch.tensor([[2, 17, 19], [2, 23, 29]])
 
