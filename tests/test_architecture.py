@@ -21,8 +21,6 @@ ROOMS: dict[str, set[str]] = {
 }
 ROOMS["data"] = {"transformer", "lessonkit"}  # the generator of the embedded corpus
 ROOMS["experiments"] = {*ROOMS} - {"data"}
-# `python -m transformer` is the command line, whose room is above; a translator has a fast search.
-DOORS = {"transformer.__main__", "transformer.models.translator"}
 NETWORK = ("masks", "attention", "embeddings", "layers", "model", "lstm")
 # The network knows no data; the search and the loop take any model.
 FORBIDDEN = {
@@ -64,15 +62,10 @@ def imported(node: ast.AST) -> set[str]:
     return set()
 
 
-def imports(name: str, in_functions: bool = True, for_types: bool = True) -> set[str]:
-    """The modules that a module imports when it is loaded, and elsewhere if wanted."""
+def imports(name: str, for_types: bool = True) -> set[str]:
+    """The modules that a module imports, in its functions too, and for type checkers if wanted."""
     nodes = list(ast.walk(tree(MODULES[name])))
-    unwanted = [
-        node
-        for node in nodes
-        if (isinstance(node, Function) and not in_functions)
-        or (is_for_types(node) and not for_types)
-    ]
+    unwanted = [node for node in nodes if is_for_types(node) and not for_types]
     skipped = {id(inner) for node in unwanted for inner in ast.walk(node)}
     found = {each for node in nodes if id(node) not in skipped for each in imported(node)}
     return found & set(MODULES)
@@ -92,9 +85,8 @@ def upward(name: str, others: set[str]) -> set[str]:
 
 
 def test_imports_run_one_way() -> None:
-    found = {name: upward(name, imports(name, in_functions=name not in DOORS)) for name in MODULES}
+    found = {name: upward(name, imports(name)) for name in MODULES}
     assert not {name: others for name, others in found.items() if others}
-    assert set(MODULES) >= DOORS
 
 
 def test_the_laws_need_torch_alone() -> None:
@@ -120,10 +112,7 @@ def test_network_search_and_loop_know_no_more_than_they_need() -> None:
 
 
 def test_no_cycle() -> None:
-    graph = {
-        name: imports(name, in_functions=name not in DOORS, for_types=False) - {name}
-        for name in MODULES
-    }
+    graph = {name: imports(name, for_types=False) - {name} for name in MODULES}
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:

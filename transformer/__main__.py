@@ -1,14 +1,6 @@
-"""The command line, `python -m transformer --help`; its room is attention_course/."""
+"""The command line, `python -m transformer --help`: the package attention_course has it."""
 
-import sys
-
-
-def main() -> int:
-    """Run what was typed (see `attention_course.__main__.main`)."""
-    from attention_course.__main__ import main as run
-
-    return run()
-
+import runpy
 
 if __name__ == "__main__":
-    sys.exit(main())
+    runpy.run_module("attention_course", run_name="__main__")

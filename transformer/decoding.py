@@ -4,6 +4,7 @@ Both search a whole batch at once, each sentence for itself, and take any model 
 `decode` and `new_cache`.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 import torch
@@ -57,7 +58,7 @@ def check_search(beam_size: int, alpha: float = LENGTH_PENALTY) -> None:
 
 
 class Beam:
-    """The search for one sentence's translation: its living prefixes, and what it has found.
+    """The search for one sentence's translation: its living prefixes and its hypotheses.
 
     It follows `size` prefixes side by side, up to `limit` tokens; `alpha` is the length penalty's.
     """
@@ -67,42 +68,46 @@ class Beam:
         self.prefixes = [[BOS_ID]] * size
         # All prefixes are the same at first: one of them counts.
         self.scores = [0.0] + [-torch.inf] * (size - 1)  # sums of log probabilities
-        self.found: list[Hypothesis] = []
+        self.hypotheses: list[Hypothesis] = []
         self.done = False
 
-    def extend(self, scores: list[float], places: list[int], vocab_size: int) -> list[int]:
-        """Go a token further; give which prefix each of the new ones continues.
+    def extend(self, scores: list[float], indices: list[int], vocab_size: int) -> list[int]:
+        """Make each prefix a token longer; return the parent of each, an index of a prefix.
 
         Args:
-            scores: Of the best 2 x size continuations, the best first; with a size of 1 it alone.
-            places: Where each stands: the prefix that it continues * vocab_size + its token.
+            scores: Of the best 2 x size continuations, the best first; of the best one if size
+                is 1.
+            indices: Of the same: the index of the prefix that it continues * vocab_size + its
+                token.
             vocab_size: Number of target types.
         """
-        penalty = length_penalty(len(self.prefixes[0]), self.alpha)  # of one token longer
         if scores[0] == -torch.inf:  # no token can follow
             self._stop()
             return []
-        ranked = [
-            (score, *divmod(place, vocab_size)) for score, place in zip(scores, places, strict=True)
+        penalty = length_penalty(len(self.prefixes[0]), self.alpha)  # of one token longer
+        continuations = [
+            (score, *divmod(index, vocab_size))
+            for score, index in zip(scores, indices, strict=True)
         ]
-        self.found += [
-            Hypothesis(self.prefixes[origin][1:], score / penalty, finished=True)
-            for score, origin, token in ranked[: self.size]
+        self.hypotheses += [
+            Hypothesis(self.prefixes[parent][1:], score / penalty, finished=True)
+            for score, parent, token in continuations[: self.size]
             if token == EOS_ID and score != -torch.inf
         ]
-        living = [each for each in ranked if each[2] != EOS_ID][: self.size]
-        self.prefixes = [[*self.prefixes[origin], token] for _, origin, token in living]
+        living = [continuation for continuation in continuations if continuation[2] != EOS_ID]
+        living = living[: self.size]
+        self.prefixes = [[*self.prefixes[parent], token] for _, parent, token in living]
         self.scores = [score for score, _, _ in living]
-        if len(self.found) >= self.size or self.scores[0] == -torch.inf:
+        if len(self.hypotheses) >= self.size or self.scores[0] == -torch.inf:
             self.done = True
         elif len(self.prefixes[0]) > self.limit:
             self._stop()
-        return [origin for _, origin, _ in living]
+        return [parent for _, parent, _ in living]
 
     def _stop(self) -> None:
         """Take the prefixes as they stand, those that have a probability above 0."""
         penalty = length_penalty(max(1, len(self.prefixes[0]) - 1), self.alpha)
-        self.found += [
+        self.hypotheses += [
             Hypothesis(prefix[1:], score / penalty, finished=False)
             for prefix, score in zip(self.prefixes, self.scores, strict=True)
             if score != -torch.inf
@@ -110,8 +115,8 @@ class Beam:
         self.done = True
 
     def best(self) -> list[Hypothesis]:
-        """Give the hypotheses, the best first, unfinished ones last."""
-        return sorted(self.found, key=lambda h: (not h.finished, -h.score))[: self.size]
+        """Return the best `size` hypotheses, the best first, unfinished ones last."""
+        return sorted(self.hypotheses, key=lambda h: (not h.finished, -h.score))[: self.size]
 
 
 def start_beams(
@@ -128,6 +133,31 @@ def start_beams(
     return [Beam(beam_size, limit, alpha) for limit in limits.tolist()]
 
 
+def top_continuations(logits: Tensor, prefix_scores: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """Pick the best continuations of each sentence's prefixes, by the sum of log probabilities.
+
+    Args:
+        logits: Of each prefix's next token, (sentences, beam_size, vocab_size).
+        prefix_scores: Sum of log probabilities of each prefix, (sentences, beam_size).
+        count: How many to pick for a sentence.
+
+    Returns:
+        Their scores, the best first, and their indices: prefix * vocab_size + id. Both are
+        (sentences, count).
+    """
+    log_probs = logits.log_softmax(dim=-1)
+    log_probs[..., [PAD_ID, BOS_ID]] = -torch.inf  # no sentence holds these
+    totals = (prefix_scores[..., None] + log_probs).flatten(start_dim=1)
+    if count == 1:
+        scores, indices = totals.max(dim=1, keepdim=True)  # the first of equals
+    else:
+        scores, indices = totals.topk(count)
+    return scores, indices
+
+
+PickContinuations = Callable[[Tensor, Tensor, int], tuple[Tensor, Tensor]]
+
+
 @torch.inference_mode()
 def beam_search(
     model: EncoderDecoder,
@@ -138,6 +168,7 @@ def beam_search(
     extra_length: int = EXTRA_LENGTH,
     max_len: int | None = None,
     use_cache: bool = True,
+    pick_continuations: PickContinuations = top_continuations,
 ) -> list[list[Hypothesis]]:
     """Follow the `beam_size` best prefixes of each sentence side by side (§6.1).
 
@@ -154,41 +185,41 @@ def beam_search(
         extra_length: Tokens a target may have more than its source.
         max_len: Most tokens of any target; a Transformer takes no more than its own max_len.
         use_cache: Whether to keep keys and values from step to step.
+        pick_continuations: Finds what `top_continuations` finds (`fast_search` has another).
 
     Returns:
         For each sentence one to beam_size hypotheses, the best first.
     """
-    beams = everyone = start_beams(src, beam_size, alpha, extra_length, max_len)
-    mask = padding_mask(src)
-    memory = model.encode(src, mask).repeat_interleave(beam_size, dim=0)
-    mask = mask.repeat_interleave(beam_size, dim=0)  # (sentences * beam_size, 1, 1, src_len)
+    beams = all_beams = start_beams(src, beam_size, alpha, extra_length, max_len)
+    src_mask = padding_mask(src)
+    memory = model.encode(src, src_mask).repeat_interleave(beam_size, dim=0)
+    src_mask = src_mask.repeat_interleave(beam_size, dim=0)  # (beams * beam_size, 1, 1, src_len)
     cache = model.new_cache() if use_cache else None
+    count = 1 if beam_size == 1 else 2 * beam_size
     while beams:
         prefixes = [prefix for beam in beams for prefix in beam.prefixes]
-        new = prefixes if cache is None else [prefix[-1:] for prefix in prefixes]
-        tgt_in = torch.tensor(new, device=src.device)  # (sentences * beam_size, tgt_len)
-        logits = model.decode(tgt_in, memory, mask, cache)[:, -1]
-        log_probs = logits.float().log_softmax(dim=-1)  # (sentences * beam_size, vocab_size)
-        log_probs[:, [PAD_ID, BOS_ID]] = -torch.inf  # no sentence holds these
-        scores = torch.tensor([score for beam in beams for score in beam.scores]).to(log_probs)
-        totals = scores[:, None] + log_probs
-        totals = totals.view(len(beams), -1)  # (sentences, beam_size * vocab_size)
-        if beam_size == 1:
-            best, places = totals.max(dim=1, keepdim=True)  # (sentences, 1), of equals the first
-        else:
-            best, places = totals.topk(2 * beam_size)  # (sentences, 2 * beam_size)
-        origins = [
-            beam.extend(likeliest, where, log_probs.shape[1])
-            for beam, likeliest, where in zip(beams, best.tolist(), places.tolist(), strict=True)
-        ]
-        alive = [i for i, beam in enumerate(beams) if not beam.done]
-        rows = [i * beam_size + origin for i in alive for origin in origins[i]]
-        kept = torch.tensor(rows, dtype=torch.long, device=src.device)
-        memory, mask = memory[kept], mask[kept]
         if cache is not None:
-            cache.select(kept)
-        beams = [beams[i] for i in alive]
-    return [beam.best() for beam in everyone]
+            prefixes = [prefix[-1:] for prefix in prefixes]
+        tgt_in = torch.tensor(prefixes, device=src.device)  # (beams * beam_size, tgt_len)
+        logits = model.decode(tgt_in, memory, src_mask, cache)[:, -1].float()
+        logits = logits.unflatten(0, (len(beams), beam_size))  # (beams, beam_size, vocab_size)
+        prefix_scores = torch.tensor([beam.scores for beam in beams]).to(logits)
+        scores, indices = pick_continuations(logits, prefix_scores, count)  # (beams, count) each
+        parents = [
+            beam.extend(beam_scores, beam_indices, logits.shape[-1])
+            for beam, beam_scores, beam_indices in zip(
+                beams, scores.tolist(), indices.tolist(), strict=True
+            )
+        ]
+        unfinished = [i for i, beam in enumerate(beams) if not beam.done]
+        row_list = [i * beam_size + parent for i in unfinished for parent in parents[i]]
+        rows = torch.tensor(row_list, dtype=torch.long, device=src.device)
+        if cache is not None:
+            cache.select(rows)
+        if len(unfinished) < len(beams):  # else the rows of each source are where they were
+            memory, src_mask = memory[rows], src_mask[rows]
+        beams = [beams[i] for i in unfinished]
+    return [beam.best() for beam in all_beams]
 
 
 def greedy_search(model: EncoderDecoder, src: Tensor, **options: Any) -> list[Hypothesis]:
@@ -196,4 +227,5 @@ def greedy_search(model: EncoderDecoder, src: Tensor, **options: Any) -> list[Hy
 
     Arguments are those of `beam_search`, but for `beam_size` and `alpha`.
     """
-    return [found for (found,) in beam_search(model, src, beam_size=1, alpha=0.0, **options)]
+    hypotheses = beam_search(model, src, beam_size=1, alpha=0.0, **options)
+    return [hypothesis for (hypothesis,) in hypotheses]

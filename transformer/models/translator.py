@@ -10,6 +10,7 @@ import torch
 from transformer.config import BEAM_SIZE, BOS_ID, EOS_ID, LENGTH_PENALTY
 from transformer.data.batches import collate_sources
 from transformer.decoding import Hypothesis, check_search
+from transformer.fast_search import fast_beam_search
 from transformer.model import AttentionMaps
 from transformer.models.folder import Description, Network, read_model
 from transformer.support.checks import check_text, check_texts
@@ -132,7 +133,5 @@ class Translator:
     def _search(
         self, sources: Sequence[list[int]], beam_size: int, alpha: float
     ) -> list[list[Hypothesis]]:
-        from engines.search import quick_search
-
         src, max_len = collate_sources(sources).to(self.device), self.recipe.model.max_len - 1
-        return quick_search(self.model, src, beam_size=beam_size, alpha=alpha, max_len=max_len)
+        return fast_beam_search(self.model, src, beam_size=beam_size, alpha=alpha, max_len=max_len)
