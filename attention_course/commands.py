@@ -274,7 +274,8 @@ def evaluate_model(options: argparse.Namespace) -> None:
       python -m transformer evaluate runs/demo --split validation --alpha 1
       python -m transformer evaluate runs/demo --record figures.json
     """
-    from transformer.evaluation.evaluate import evaluate_folder, origin_of
+    from attention_course.origin import origin_of
+    from transformer.evaluation.evaluate import evaluate_folder
 
     if options.record is not None:  # fails before the work, if at all
         check_file(options.record)
@@ -294,7 +295,7 @@ def evaluate_model(options: argparse.Namespace) -> None:
 def export_folder(options: argparse.Namespace) -> None:
     """Write a model for another engine: CTranslate2, ONNX or Hugging Face transformers.
 
-    The folder is served without the course: its weights, tokenizers that treat the text, a
+    The folder is served without the course: its weights, tokenizers that normalize the text, a
     translate.py to begin with, and a README. CTranslate2 searches with beams; the ONNX graphs
     are one step of decoding, with a cache.
 

@@ -161,7 +161,7 @@ CALLS: list[Call] = [
     (t.chrf, {"hypotheses": SAID, "references": RIGHT}),
     (scores.count_run_on, {"hypotheses": SAID, "references": RIGHT}),
     (scores.bleu_tokenised_lowercased, {"hypotheses": SAID, "references": RIGHT, "lang": "tree"}),
-    (t.parse_f1, {"found": ["(S a )S"], "gold": ["(S a )S"]}),
+    (t.parse_f1, {"trees": ["(S a )S"], "gold": ["(S a )S"]}),
     (t.phrases, {"tree": "(S a )S"}),
     (compare.sentence_counts, {"said": SAID, "references": RIGHT}),
     (compare.student_t, {"degrees": 3, "level": 0.9}),

@@ -17,7 +17,7 @@ from transformer.data.batches import TokenBudgetBatches
 from transformer.data.grouping import Pair, grouping_key
 from transformer.data.parallel import ParallelText
 from transformer.data.tokenizers import split_words
-from transformer.evaluation.evaluate import fitting_pairs
+from transformer.evaluation.evaluate import encode_fitting_pairs
 from transformer.evaluation.scores import bleu, bleu_tokenised_lowercased
 from transformer.models.translator import Translator
 
@@ -58,7 +58,7 @@ def teacher_forced(translator: Translator, text: ParallelText) -> tuple[list[str
     tokenizer = translator.tgt_tokenizer
     budget = max(translator.recipe.training.batch_tokens, translator.recipe.model.max_len)
     guesses, references = [], []
-    for batch in TokenBudgetBatches(fitting_pairs(translator, text), budget).epoch(0):
+    for batch in TokenBudgetBatches(encode_fitting_pairs(translator, text), budget).epoch(0):
         batch = batch.to(translator.device)
         best = translator.model(batch.src, batch.tgt_in).argmax(dim=-1)
         for guess, wanted in zip(best.tolist(), batch.tgt_out.tolist(), strict=True):

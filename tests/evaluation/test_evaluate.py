@@ -1,7 +1,6 @@
-"""A model measured on a text: its loss against torch's, its figures, and where they come from."""
+"""A model measured on a text: its loss against torch's, and its figures."""
 
 import dataclasses
-import json
 import math
 from pathlib import Path
 
@@ -15,11 +14,9 @@ from transformer.data.parallel import ParallelText
 from transformer.evaluation import evaluate, scores
 from transformer.evaluation.evaluate import text_loss
 from transformer.model import count_parameters
-from transformer.models.folder import read_recipe
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 from transformer.support.files import read_json
-from transformer.training.report import read_log
 
 
 def few(text: ParallelText, count: int) -> ParallelText:
@@ -56,7 +53,7 @@ def test_loss_takes_every_sentence_that_the_model_takes_and_leaves_out_the_other
 
 
 @pytest.mark.slow
-def test_evaluate_translator_gives_all_figures(tiny: Translator, text: ParallelText) -> None:
+def test_evaluate_translator_returns_all_figures(tiny: Translator, text: ParallelText) -> None:
     hypotheses = tiny.translate(text.src, beam_size=1)
     both = [[theirs, ours] for theirs, ours in zip(text.tgt, hypotheses, strict=True)]
     loss = text_loss(tiny, text)
@@ -112,14 +109,6 @@ def test_a_folder_is_measured_on_its_own_corpus_unless_told(
         evaluate.evaluate_folder(tiny_folder, split="test_lang")
 
 
-def test_the_origin_of_a_folder(tiny_folder: Path) -> None:
-    origin = evaluate.origin_of(tiny_folder)
-    assert origin["recipe"] == read_recipe(tiny_folder).to_dict()
-    assert origin["training"] == json.loads((tiny_folder / "run.json").read_text())
-    assert origin["log"] == read_log(tiny_folder / "log.jsonl")
-    assert {"command", "commit", "hardware", "date"} <= origin["evaluation"].keys()
-
-
 def test_trees_are_scored_by_their_phrases(tiny: Translator) -> None:
     src = ["A cat.", "The dog."]
     said = tiny.translate(src, beam_size=1)
@@ -128,3 +117,13 @@ def test_trees_are_scored_by_their_phrases(tiny: Translator) -> None:
     assert figures["parse_f1"] == round(scores.parse_f1(said, text.tgt), 2)
     words = dataclasses.replace(text, tgt_lang="en")
     assert "parse_f1" not in evaluate.evaluate_translator(tiny, words, beam_size=1)
+
+
+def test_a_language_without_rules_for_words_lacks_one_figure(
+    tiny: Translator, text: ParallelText
+) -> None:
+    klingon = dataclasses.replace(few(text, 2), tgt_lang="tlh")
+    with_rules = evaluate.evaluate_translator(tiny, few(text, 2), beam_size=1)
+    without = evaluate.evaluate_translator(tiny, klingon, beam_size=1)
+    assert with_rules.keys() - without.keys() == {"bleu_tokenised_lowercased"}
+    assert without["bleu"] == with_rules["bleu"]

@@ -9,16 +9,16 @@ from transformer.config import BEAM_SIZE, LENGTH_PENALTY
 from transformer.data import corpora
 from transformer.data.batches import Example, TokenBudgetBatches, encode_pairs
 from transformer.data.parallel import ParallelText
-from transformer.data.tokenizers import TREE_LANG
+from transformer.data.tokenizers import TREE_LANG, has_word_rules
 from transformer.evaluation import scores
 from transformer.model import count_parameters
-from transformer.models.folder import LOG, RUN, read_recipe
+from transformer.models.folder import RUN
 from transformer.models.translator import Translator
 from transformer.support.files import find_model, read_json
-from transformer.support.provenance import provenance
 from transformer.training.devices import pick_device
 from transformer.training.loss import validation_loss
-from transformer.training.report import read_log
+
+MAX_LOSS = 700.0  # nats per token; e to the power of more is no number
 
 
 def evaluate_translator(
@@ -27,46 +27,51 @@ def evaluate_translator(
     beam_size: int = BEAM_SIZE,
     alpha: float = LENGTH_PENALTY,
 ) -> dict[str, Any]:
-    """Translate a text, and measure the translations and the model's surprise at the references.
+    """Translate a text; measure the translations, and the model's surprise at the references.
 
     Perplexity and its logarithm, the loss, are per token of the model's own, eos included, of pairs
-    that are not too long for it; sentences_per_second is of translation alone.
+    that are not too long for it; sentences_per_second is of translation alone. The score of
+    lower-cased tokens is left out for a language that has no rules for words.
     """
     references = text.references or [[sentence] for sentence in text.tgt]
     loss = text_loss(translator, text)
     started = time.perf_counter()
-    said = translator.translate(text.src, beam_size, alpha)
+    hypotheses = translator.translate(text.src, beam_size, alpha)
     seconds = time.perf_counter() - started
-    lowercased = scores.bleu_tokenised_lowercased(said, references, text.tgt_lang)
-    figures = {
-        "bleu": scores.bleu(said, references),
-        "chrf": scores.chrf(said, references),
-        "bleu_tokenised_lowercased": lowercased,
-        "perplexity": round(math.exp(min(loss, 700.0)), 3),
+    figures: dict[str, Any] = {
+        "bleu": scores.bleu(hypotheses, references),
+        "chrf": scores.chrf(hypotheses, references),
+    }
+    if has_word_rules(text.tgt_lang):
+        figures["bleu_tokenised_lowercased"] = scores.bleu_tokenised_lowercased(
+            hypotheses, references, text.tgt_lang
+        )
+    figures |= {
+        "perplexity": round(math.exp(min(loss, MAX_LOSS)), 3),
         "loss": round(loss, 4),
         "sentences": len(text),
-        "run_on": scores.count_run_on(said, references),
+        "run_on": scores.count_run_on(hypotheses, references),
         "sentences_per_second": round(len(text) / seconds, 1),
         "beam_size": beam_size,
         "alpha": alpha,
         "parameters": count_parameters(translator.model),
     }
     if text.tgt_lang == TREE_LANG:
-        figures["parse_f1"] = round(scores.parse_f1(said, text.tgt), 2)
+        figures["parse_f1"] = round(scores.parse_f1(hypotheses, text.tgt), 2)
     return figures
 
 
 def text_loss(translator: Translator, text: ParallelText) -> float:
-    """Measure the mean surprise at the references, nats per token, of pairs that fit the model."""
-    budget = max(translator.recipe.training.batch_tokens, translator.recipe.model.max_len)
-    batches = TokenBudgetBatches(fitting_pairs(translator, text), budget)
+    """Return the mean surprise at the references, nats per token, of pairs that fit the model."""
+    max_tokens = max(translator.recipe.training.batch_tokens, translator.recipe.model.max_len)
+    batches = TokenBudgetBatches(encode_fitting_pairs(translator, text), max_tokens)
     return validation_loss(translator.model, batches.epoch(0), device=translator.device)
 
 
-def fitting_pairs(translator: Translator, text: ParallelText) -> list[Example]:
+def encode_fitting_pairs(translator: Translator, text: ParallelText) -> list[Example]:
     """Encode a text as a model reads it, without the pairs that have a side too long for it."""
-    longest = translator.recipe.model.max_len - 1  # eos or bos is added
-    return encode_pairs(translator.src_tokenizer, translator.tgt_tokenizer, text, longest)
+    max_tokens = translator.recipe.model.max_len - 1  # eos or bos is added
+    return encode_pairs(translator.src_tokenizer, translator.tgt_tokenizer, text, max_tokens)
 
 
 def evaluate_folder(
@@ -78,24 +83,19 @@ def evaluate_folder(
     """Measure a model folder, or a shipped model by its name, on a split of its own corpus.
 
     The first test set, unless another split is named; beam and alpha are chosen on yet another
-    (§6.1). Besides what `evaluate_translator` gives, it says what was measured, and the precision
+    (§6.1). Besides what `evaluate_translator` returns, it says what was measured, and the precision
     that the model was trained in.
     """
     translator = Translator.load(folder, pick_device())
     data = translator.recipe.data
-    what = {"corpus": data.corpus, "split": split or corpora.default_test_split(data.corpus)}
-    what |= {"src_lang": data.src_lang, "tgt_lang": data.tgt_lang}
+    split = split or corpora.default_test_split(data.corpus)
     trained_in = read_json(find_model(folder) / RUN)["precision"]
-    figures = evaluate_translator(translator, corpora.load(*what.values()), beam_size, alpha)
-    return what | {"trained_in": trained_in} | figures
-
-
-def origin_of(folder: str | Path) -> dict[str, Any]:
-    """Give a model's recipe, training and log, and what measures it, to be recorded."""
-    folder = find_model(folder)
-    return {
-        "recipe": read_recipe(folder).to_dict(),
-        "training": read_json(folder / RUN),
-        "evaluation": provenance(pick_device()),
-        "log": read_log(folder / LOG),
+    text = corpora.load(data.corpus, split, data.src_lang, data.tgt_lang)
+    measured = {
+        "corpus": data.corpus,
+        "split": split,
+        "src_lang": data.src_lang,
+        "tgt_lang": data.tgt_lang,
+        "trained_in": trained_in,
     }
+    return measured | evaluate_translator(translator, text, beam_size, alpha)

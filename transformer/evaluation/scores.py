@@ -1,7 +1,7 @@
 """How good translations are, in points: BLEU and chrF, with their intervals (§6.1); trees (§6.3).
 
-The scores are sacreBLEU's; each comes with its signature, which says how it was
-counted, and with a 95% interval by resampling the sentences (Koehn 2004).
+The scores are sacreBLEU's; each comes with its signature, which says how it was counted, and with
+a 95% interval by resampling the sentences (Koehn 2004).
 """
 
 from collections import Counter
@@ -26,7 +26,7 @@ def bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> dict
     Returns:
         score and interval (low, high) in points of 0 to 100, and signature.
     """
-    # Its only effect: no warning on standard error about the blanks of word models.
+    # `force` silences a warning on standard error about the blanks of word models, no more.
     return _score(BLEU(force=True), hypotheses, references)
 
 
@@ -46,18 +46,25 @@ def _score(
     metric: BLEU | CHRF, hypotheses: Sequence[str], references: Sequence[Sequence[str]]
 ) -> dict[str, Any]:
     check_hypotheses(hypotheses, references)
-    score = metric.corpus_score(hypotheses, _by_rank(references), n_bootstrap=RESAMPLES)
-    mean, half = float(score._mean), float(score._ci)  # numpy's own floats are not for JSON
+    score = metric.corpus_score(hypotheses, _transpose(references), n_bootstrap=RESAMPLES)
+    # float: JSON takes none of numpy's own numbers.
+    mean, half_width = float(score._mean), float(score._ci)
     return {
         "score": round(score.score, 2),
-        "interval": [round(max(mean - half, 0.0), 2), round(min(mean + half, 100.0), 2)],
+        "interval": [
+            round(max(mean - half_width, 0.0), 2),
+            round(min(mean + half_width, 100.0), 2),
+        ],
         "signature": str(metric.get_signature()),
     }
 
 
-def _by_rank(references: Sequence[Sequence[str]]) -> list[Any]:
-    """Give first references, second ones, ...; None where there are fewer: "" would count."""
-    return [*zip_longest(*references)]
+def _transpose(references: Sequence[Sequence[str]]) -> list[Any]:
+    """Return the first references, the second ones, ..., as sacreBLEU wants them.
+
+    None stands where a sentence has fewer than another: "" would count as a reference.
+    """
+    return list(zip_longest(*references))
 
 
 def bleu_tokenised_lowercased(
@@ -65,12 +72,16 @@ def bleu_tokenised_lowercased(
 ) -> float:
     """Score lower-cased spaCy tokens without smoothing, as system 4's torchtext did, 0 to 100."""
     check_hypotheses(hypotheses, references)
-    said, *groups = (
-        [" ".join(split_words(lang, text, lowercase=True)) for text in texts]
-        for texts in (hypotheses, *references)
-    )
     metric = BLEU(tokenize="none", smooth_method="none", force=True)
-    return round(metric.corpus_score(said, _by_rank(groups)).score, 2)
+    score = metric.corpus_score(
+        _lowercase_tokens(hypotheses, lang),
+        _transpose([_lowercase_tokens(accepted, lang) for accepted in references]),
+    )
+    return round(score.score, 2)
+
+
+def _lowercase_tokens(texts: Sequence[str], lang: str) -> list[str]:
+    return [" ".join(split_words(lang, text, lowercase=True)) for text in texts]
 
 
 def count_run_on(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> int:
@@ -79,53 +90,58 @@ def count_run_on(hypotheses: Sequence[str], references: Sequence[Sequence[str]])
     They mostly repeat themselves up to the length limit.
     """
     check_hypotheses(hypotheses, references)
-    longest = [max(len(reference.split()) for reference in group) for group in references]
-    said = [len(text.split()) for text in hypotheses]
-    return sum(words > 2 * most for words, most in zip(said, longest, strict=True))
+    run_on = 0
+    for hypothesis, accepted in zip(hypotheses, references, strict=True):
+        longest = max(len(reference.split()) for reference in accepted)
+        if len(hypothesis.split()) > 2 * longest:
+            run_on += 1
+    return run_on
 
 
 def check_hypotheses(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> None:
-    """Refuse what cannot be scored: no translations, or references that do not fit them."""
+    """Raise unless there are translations, and for each of them one or more references."""
     check_texts("translations", hypotheses)
     check_list("references", references, "lists of texts")
     sizes = f"{len(hypotheses)} translations and {len(references)} lists of references"
     require(len(hypotheses) == len(references), f"{sizes}: give one list for each translation")
     require(len(hypotheses) > 0, "no translations to score: give at least one")
-    for number, group in enumerate(references, start=1):
-        if isinstance(group, str) or not group:
-            message = f"translation {number} has {short_repr(group)} for references"
+    for number, accepted in enumerate(references, start=1):
+        if isinstance(accepted, str) or not accepted:
+            message = f"translation {number} has {short_repr(accepted)} for references"
             raise UserError(f"{message}: give a list of some")
-        check_texts(f"references of translation {number}", group)
+        check_texts(f"references of translation {number}", accepted)
 
 
 def phrases(tree: str) -> Counter[tuple[str, int, int]]:
     """Count the phrases of a tree: (label, first word, last word + 1); words count from 0.
 
-    What a model says need not be a tree: a bracket without its other half is no phrase.
+    What a model writes need not be a tree: a bracket without its other half is no phrase.
     """
     check_text("a tree", tree)
-    found: Counter[tuple[str, int, int]] = Counter()
+    counts: Counter[tuple[str, int, int]] = Counter()
     open_brackets: list[tuple[str, int]] = []  # label, first word
-    words = 0
+    num_words = 0
     for token in tree.split():
         if token.startswith("("):
-            open_brackets.append((token[1:], words))
+            open_brackets.append((token[1:], num_words))
         elif not token.startswith(")"):
-            words += 1
+            num_words += 1
         elif open_brackets and open_brackets[-1][0] == token[1:]:
             label, start = open_brackets.pop()
-            found[label, start, words] += 1
-    return found
+            counts[label, start, num_words] += 1
+    return counts
 
 
-def parse_f1(found: Sequence[str], gold: Sequence[str]) -> float:
+def parse_f1(trees: Sequence[str], gold: Sequence[str]) -> float:
     """Score trees by labelled phrases: the harmonic mean of precision and recall, 0 to 100."""
-    check_texts("trees", found)
+    check_texts("trees", trees)
     check_texts("gold", gold)
-    message = f"{len(found)} trees for {len(gold)} sentences: give one for each"
-    require(0 < len(gold) == len(found), message)
-    said, right = [phrases(tree) for tree in found], [phrases(tree) for tree in gold]
-    common = sum((a & b).total() for a, b in zip(said, right, strict=True))
-    total = sum(each.total() for each in (*said, *right))
-    require(total > 0, "no tree has a phrase to score: write trees as (NP DT NN )NP")
-    return 200 * common / total
+    message = f"{len(trees)} trees for {len(gold)} sentences: give one for each"
+    require(0 < len(gold) == len(trees), message)
+    in_common = in_both = 0
+    for tree, gold_tree in zip(trees, gold, strict=True):
+        ours, right = phrases(tree), phrases(gold_tree)
+        in_common += (ours & right).total()
+        in_both += ours.total() + right.total()
+    require(in_both > 0, "no tree has a phrase to score: write trees as (NP DT NN )NP")
+    return 200 * in_common / in_both
