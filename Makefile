@@ -1,16 +1,16 @@
-# make lab        set up, then open JupyterLab on lesson 00 (ARGS="--ip=0.0.0.0" passes options on)
+# make lab        set up, then open JupyterLab on lesson 00 (ARGS="--ip=0.0.0.0" passes options)
 # make test       set up, then every check: lint, types, unit tests, lessons
-# make quick      lint, types and the fast tests: about a minute
+# make quick      set up, then lint, types and the fast tests: about a minute
 # make lessons    execute every lesson and compare its outputs with the stored ones
 # make notebooks  execute every lesson from top to bottom and store its outputs
-#                 (LESSONS=notebooks/05_training.ipynb keeps these two to one lesson)
-# make lessons-count  words, code, gaps and honest minutes of each lesson
-# make gpu        the tests that need a GPU; fails where there is none
-# make live       serve the page that translates in the browser, docs/live/, at http://localhost:8000
-# make site       build the course's site into build/site (Node needed for its formulas)
+#                 (LESSONS=notebooks/05_training.ipynb limits these two to one lesson)
+# make lessons-count  count words, code, gaps and minutes of each lesson
+# make gpu        run the tests that need a GPU; fail without one
+# make live       serve the live page, docs/live/, at http://localhost:8000
+# make site       build the course's site into build/site (needs Node, for the formulas)
 # make colab      write the repository's address, REPO=owner/name, into lessons and README
-#                 (REVISION=v1.2: what they fetch on Colab from now on; main at first)
-# make help       this list; what maintainers need besides: python -m experiments --help
+#                 (REVISION=v1.2: the tag or commit that lessons fetch on Colab; main by default)
+# make help       print this list; for maintainers' commands: python -m experiments --help
 
 PYTHON ?= python3
 ARGS ?=
@@ -19,10 +19,10 @@ LESSONS ?= notebooks/*.ipynb
 BIN := .venv/bin
 STAMP := .venv/.installed
 FIRST = $(firstword $(wildcard notebooks/00_*.ipynb))
-# matplotlib's list of fonts belongs to this environment. The one in the home folder
-# may have been written by another, or half written, and then lessons print warnings.
+# matplotlib's font cache belongs to this environment. The one in the home folder may come from
+# another version, or be incomplete, and then lessons print warnings.
 export MPLCONFIGDIR := $(CURDIR)/.venv/matplotlib
-# Two kernels of several threads spin against each other on two cores; waiting threads sleep.
+# Waiting threads sleep: otherwise two multi-threaded kernels spin against each other on two cores.
 export OMP_WAIT_POLICY ?= PASSIVE
 
 define CHECK
@@ -32,11 +32,11 @@ $(BIN)/python -m tests.notebook_lint
 $(BIN)/mypy
 endef
 TESTS := $(BIN)/python -m pytest -n 2 --dist loadfile
-# On a busy machine a lesson is slow, and must not fail for it: these limits only end what hangs.
+# These limits only stop cells that hang: on a busy machine a lesson is slow, but must not fail.
 NBVAL_LIMITS := --nbval-cell-timeout=7200 --nbval-kernel-startup-timeout=600
 NBVAL = $(BIN)/python -m pytest --nbval --nbval-current-env $(NBVAL_LIMITS) -n 2 $(LESSONS)
 
-# Root needs JupyterLab's leave, and without a display it prints its address instead.
+# JupyterLab refuses to run as root without a flag. Without a display it prints its address instead.
 LAB_ROOT = $(if $(filter 0,$(shell id -u)),--allow-root)
 LAB_BROWSER = $(if $(filter Linux,$(shell uname -s)),$(if $(DISPLAY)$(WAYLAND_DISPLAY),,--no-browser))
 
@@ -63,11 +63,11 @@ quick: $(STAMP)
 	$(TESTS) -m "not slow"
 	@echo "Quick checks passed. Before a change lands: make test."
 
-# One thread for each process, so that two of them share two cores, and so that
-# sums are added in the same order when a lesson is stored and when it is checked.
+# Each process uses one thread, so that two of them share two cores, and so that sums are added in
+# the same order when a lesson is stored and when it is checked.
 test quick lessons notebooks: export OMP_NUM_THREADS := 1
 test quick lessons notebooks: export COURSE_PROFILE := quick
-# Where it is set, each of their hundreds of processes compiles the packages anew.
+# If this were set, each of the hundreds of processes would compile the packages again.
 test quick lessons notebooks: export PYTHONDONTWRITEBYTECODE :=
 
 lessons: $(STAMP)
@@ -84,27 +84,27 @@ gpu: $(STAMP)
 	@$(BIN)/python -c 'import sys, torch; torch.cuda.is_available() or sys.exit("PyTorch finds no GPU here: nothing was tested")'
 	$(BIN)/python -m pytest -m gpu
 
-# Links, so that a changed file is there at once: no browser lets a page read files by itself.
+# A server is needed because browsers let no page read files. Links make changed files visible at once.
 live:
 	@mkdir -p build/live
 	@ln -sfn '$(CURDIR)'/docs/live/* '$(CURDIR)/data/models' build/live/
 	$(PYTHON) -m http.server --bind 127.0.0.1 --directory build/live $(ARGS)
 
-# Needs Node. The formulas' style is that of the KaTeX that sphinxcontrib-katex draws them with.
+# Needs Node. The KaTeX version must be the one that sphinxcontrib-katex renders the formulas with.
 site: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[site]'
 	npm install --silent --no-audit --no-fund --prefix .venv/node katex@0.16.22
 	$(BIN)/python docs/site/build.py
 
-# Without REPO: what the address there is (or none) asks for. An empty one is a mistake.
+# Without REPO the current address (or none) is applied again. An empty REPO is an error.
 colab: $(STAMP)
 	@$(BIN)/python docs/colab/stamp.py $(if $(filter command,$(origin REPO)),--repo='$(REPO)') $(if $(REVISION),--revision='$(REVISION)')
 
-# `venv --clear` empties what a link leads to, and a file it cannot enter.
+# `venv --clear` would empty the target of a link, and fails on a file.
 VENV_IN_THE_WAY = $(shell if test -L .venv; then echo a link; elif test -e .venv -a ! -d .venv; then echo a file; fi)
 
-# The stamp is written last. Where it is missing, an earlier set-up was cut short
-# (or there was none), and the environment is made anew.
+# The stamp is written last. If it is missing, an earlier setup was interrupted (or there was none),
+# and the environment is created again.
 $(STAMP): pyproject.toml constraints.txt
 	$(if $(filter True,$(PYTHON_FITS)),,$(error The course needs Python 3.11 or later, and $(PYTHON) is $(PYTHON_FOUND): name another with PYTHON=/path/to/python3))
 	$(if $(VENV_IN_THE_WAY),$(error .venv is $(VENV_IN_THE_WAY), and the environment is made anew in a folder of that name: remove it or give it another name))
