@@ -3,7 +3,7 @@
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import torch
 from torch import Tensor
@@ -16,7 +16,7 @@ from transformer.support.errors import UserError, require, short_repr
 
 
 class Example(NamedTuple):
-    """One sentence pair as ids, without beginning and end marks."""
+    """One sentence pair as ids, without bos and eos."""
 
     src: list[int]
     tgt: list[int]
@@ -26,21 +26,21 @@ class Example(NamedTuple):
 class Batch:
     """Sentence pairs side by side, padded at the end to the longest."""
 
-    src: Tensor  # (batch, src_len), each row ending in eos: the common practice, not the paper's
-    tgt_in: Tensor  # what the decoder reads, bos first: (batch, tgt_len)
-    tgt_out: Tensor  # what it shall say, one token further on, eos last: (batch, tgt_len)
+    src: Tensor  # (batch, src_len), each row ends in eos: common practice, not the paper's
+    tgt_in: Tensor  # (batch, tgt_len), what the decoder reads: bos first
+    tgt_out: Tensor  # (batch, tgt_len), what it is to predict: one token further on, eos last
 
     @property
     def num_tgt_tokens(self) -> int:
-        """Target tokens without padding, end marks included: the terms of the loss."""
+        """Number of target tokens without padding, eos included: the terms of the loss."""
         return int((self.tgt_out != PAD_ID).sum())
 
     def to(self, device: torch.device | str) -> Self:
-        """Give the batch on another device."""
+        """Return the batch on another device."""
         return type(self)(self.src.to(device), self.tgt_in.to(device), self.tgt_out.to(device))
 
     def rows(self, rows: slice) -> Self:
-        """Give some of its sentences, as wide as it is."""
+        """Return some of its sentences, padded as they are."""
         return type(self)(self.src[rows], self.tgt_in[rows], self.tgt_out[rows])
 
 
@@ -52,14 +52,15 @@ def encode_pairs(
 ) -> list[Example]:
     """Turn sentence pairs into ids, without the pairs that are empty or too long.
 
-    `max_tokens` is the most of either side, without its end mark; None: any number.
+    `max_tokens` bounds either side, without its eos; None: any number.
     """
-    sides = zip(src_tokenizer.encode_all(text.src), tgt_tokenizer.encode_all(text.tgt), strict=True)
-    examples = [
-        Example(src, tgt)
-        for src, tgt in sides
-        if src and tgt and (max_tokens is None or max(len(src), len(tgt)) <= max_tokens)
-    ]
+    all_src = src_tokenizer.encode_all(text.src)
+    all_tgt = tgt_tokenizer.encode_all(text.tgt)
+    examples = []
+    for src, tgt in zip(all_src, all_tgt, strict=True):
+        fits = max_tokens is None or max(len(src), len(tgt)) <= max_tokens
+        if src and tgt and fits:
+            examples.append(Example(src, tgt))
     allowed = f"1 to {max_tokens}" if max_tokens else "1 or more"
     message = f"none of the {len(text)} pairs has {allowed} tokens on both sides"
     require(bool(examples), f"{message}: raise max_train_tokens or give shorter sentences")
@@ -67,30 +68,42 @@ def encode_pairs(
 
 
 def collate(examples: Sequence[Example]) -> Batch:
-    """Put examples side by side, with beginning and end marks and padding."""
-    _check_pairs(examples)
-    src, tgt = zip(*examples, strict=True)
-    return Batch(collate_sources(src), _pad(tgt, bos=True), _pad(tgt, eos=True))
+    """Put examples side by side, with bos, eos and padding."""
+    _check_examples(examples)
+    sources = [src for src, _ in examples]
+    targets = [tgt for _, tgt in examples]
+    return Batch(
+        src=collate_sources(sources),
+        tgt_in=_pad(targets, start=[BOS_ID]),
+        tgt_out=_pad(targets, end=[EOS_ID]),
+    )
 
 
 def collate_sources(sources: Sequence[Sequence[int]]) -> Tensor:
-    """Put source sentences side by side: `EOS_ID` at each end, then padding, (batch, src_len)."""
-    return _pad(sources, eos=True)
+    """Put source sentences side by side: each ends in eos, then padding; (batch, src_len)."""
+    return _pad(sources, end=[EOS_ID])
 
 
-def _check_pairs(examples: Sequence[Example]) -> None:
+def _check_examples(examples: Sequence[Example]) -> None:
+    """Raise unless there are examples, each of them a pair of lists."""
     check_list("examples", examples, "pairs of lists of ids")
-    pairs = [pair if isinstance(pair, list | tuple) else () for pair in examples]
-    sides = [isinstance(side, list | tuple) for pair in pairs for side in pair]
-    if not pairs or any(len(pair) != 2 for pair in pairs) or not all(sides):
+    if len(examples) == 0 or not all(_is_pair_of_lists(example) for example in examples):
         raise UserError(f"examples are {short_repr(examples)}: give pairs of lists of ids")
 
 
-def _pad(sentences: Sequence[Sequence[int]], bos: bool = False, eos: bool = False) -> Tensor:
-    """Mark sentences and fill them up to the longest: (len(sentences), longest), int64."""
+def _is_pair_of_lists(value: Any) -> bool:
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        return False
+    return all(isinstance(side, list | tuple) for side in value)
+
+
+def _pad(
+    sentences: Sequence[Sequence[int]], start: Sequence[int] = (), end: Sequence[int] = ()
+) -> Tensor:
+    """Put ids before and after each sentence, and pad them: (len(sentences), longest), int64."""
     try:
-        rows = [[BOS_ID] * bos + [*sentence] + [EOS_ID] * eos for sentence in sentences]
-        longest = max(map(len, rows))
+        rows = [[*start, *sentence, *end] for sentence in sentences]
+        longest = max(len(row) for row in rows)
         padded = torch.tensor([row + [PAD_ID] * (longest - len(row)) for row in rows])
     except (TypeError, ValueError, RuntimeError, OverflowError) as error:
         message = f"sentences are {short_repr(sentences)}: give one or more lists of token ids"
@@ -128,7 +141,7 @@ def micro_batches(batch: Batch, max_tokens: int | None = None) -> list[Batch]:
 
 
 def padding_share(batches: Iterable[Batch]) -> float:
-    """Give the share of all positions, source and target, that is padding: 0 to 1."""
+    """Return the share of all positions, source and target, that is padding: 0 to 1."""
     padding = positions = 0
     for batch in batches:
         for side in (batch.src, batch.tgt_out):
@@ -146,11 +159,14 @@ class TokenBudgetBatches:
     The order depends on (seed, epoch) alone, so that a run can be resumed at any batch.
 
     Args:
-        examples: The training pairs; a UserError where one alone is over `batch_tokens`.
-        batch_tokens: Most positions of a batch on either side, padding and end marks included.
-        batch_sentences: Most sentence pairs of a batch; None: tokens alone bound it.
-        pool_batches: More means less padding and less chance.
+        examples: The training pairs.
+        batch_tokens: Maximal positions of a batch on either side, padding and eos included.
+        batch_sentences: Maximal sentence pairs of a batch; None: tokens alone bound it.
+        pool_batches: Larger pools mean less padding, and an order that is less random.
         seed: Of the order.
+
+    Raises:
+        UserError: one example alone is over `batch_tokens`.
     """
 
     def __init__(
@@ -162,9 +178,11 @@ class TokenBudgetBatches:
         pool_batches: int = 100,
         seed: int = 1,
     ) -> None:
-        _check_pairs(examples)
-        self.examples, self.seed = examples, seed
-        self.batch_tokens, self.pool_batches = batch_tokens, pool_batches
+        _check_examples(examples)
+        self.examples = examples
+        self.seed = seed
+        self.batch_tokens = batch_tokens
+        self.pool_batches = pool_batches
         self.batch_sentences = len(examples) if batch_sentences is None else batch_sentences
         for name in ("batch_tokens", "batch_sentences", "pool_batches"):
             check_number(name, getattr(self, name), 1, integer=True)
@@ -177,21 +195,21 @@ class TokenBudgetBatches:
         )
 
     def plan(self, epoch: int) -> list[list[int]]:
-        """Give an epoch's batches as positions in `examples`, each exactly once."""
-        chance = random.Random(f"{self.seed} {epoch}")
+        """Return an epoch's batches as indices of `examples`, each exactly once."""
+        generator = random.Random(f"{self.seed} {epoch}")
         order = list(range(len(self.examples)))
-        chance.shuffle(order)
+        generator.shuffle(order)
         batches = [batch for pool in self._pools(order) for batch in self._pack(pool)]
-        chance.shuffle(batches)
+        generator.shuffle(batches)
         return batches
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
-        """Give the batches of epoch `number`, from 0, in order, without the first `start`."""
-        for batch in self.plan(number)[start:]:
-            yield collate([self.examples[index] for index in batch])
+        """Yield the batches of epoch `number`, from 0, in order, without the first `start`."""
+        for indices in self.plan(number)[start:]:
+            yield collate([self.examples[index] for index in indices])
 
     def _pools(self, order: Sequence[int]) -> Iterator[list[int]]:
-        """Cut the order where a pool holds `pool_batches` batches, by tokens or by sentences."""
+        """Yield pools of `pool_batches` batches each, counted by tokens or by sentences."""
         pool: list[int] = []
         tokens = 0
         for index in order:
@@ -205,10 +223,11 @@ class TokenBudgetBatches:
             yield pool
 
     def _pack(self, pool: list[int]) -> Iterator[list[int]]:
-        """Sort a pool by its longer side and cut it where one more row breaks the budget."""
+        """Sort a pool by length, and yield a batch where one more row would break the budget."""
         batch: list[int] = []
-        for index in sorted(pool, key=self._keys.__getitem__):
-            too_large = (len(batch) + 1) * self._keys[index][0] > self.batch_tokens
+        for index in sorted(pool, key=lambda index: self._keys[index]):
+            width, _ = self._keys[index]
+            too_large = (len(batch) + 1) * width > self.batch_tokens
             if too_large or len(batch) == self.batch_sentences:
                 yield batch
                 batch = []
@@ -217,5 +236,6 @@ class TokenBudgetBatches:
 
 
 def length_key(example: Example) -> tuple[int, int]:
-    """Give what to sort by: positions of the longer side with its eos, then the target's tokens."""
-    return max(map(len, example)) + 1, len(example[1])
+    """Return what to sort by: positions of the longer side with its eos, then target tokens."""
+    src, tgt = example
+    return max(len(src), len(tgt)) + 1, len(tgt)
