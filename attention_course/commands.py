@@ -15,7 +15,8 @@ from attention_course.status import keep_freed_memory
 from transformer.config import BEAM_SIZE, LENGTH_PENALTY, Recipe
 from transformer.recipes import find_recipe
 from transformer.support.errors import EXIT_INTERRUPTED, UserError
-from transformer.support.files import check_file, model_names, to_json, write_json
+from transformer.support.files import check_file, to_json, write_json
+from transformer.support.folders import model_names
 
 PROGRAM = "python -m transformer"
 BLOCK = 512  # lines translated together

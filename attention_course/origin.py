@@ -4,7 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from transformer.models.folder import LOG, RUN, read_recipe
-from transformer.support.files import find_model, read_json
+from transformer.support.files import read_json
+from transformer.support.folders import find_model
 from transformer.support.provenance import provenance
 from transformer.training.devices import pick_device
 from transformer.training.report import read_log

@@ -22,7 +22,8 @@ from transformer.data.tokenizers import BPETokenizer
 from transformer.model import Transformer
 from transformer.models.folder import SRC_TOKENIZER, TGT_TOKENIZER, read_model
 from transformer.support.errors import UserError, unknown_name
-from transformer.support.files import CARD, check_folder, find_model, read_json, write_atomically
+from transformer.support.files import check_folder, read_json, write_atomically
+from transformer.support.folders import CARD, find_model
 
 
 class Engine(NamedTuple):

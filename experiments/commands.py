@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 
 from attention_course.commands import TRAIN_OPTIONS, AddOption, add_beam, add_model, option
 from experiments.plans import EXPERIMENTS
-from transformer.support.files import check_file, require_checkout
+from transformer.support.files import check_file
+from transformer.support.folders import require_checkout
 
 SECTIONS = ("training", "export", "gpu")  # of the bench
 AXE = "axe-core@4.14.1"  # looks for what shuts readers out

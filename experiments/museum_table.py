@@ -18,7 +18,8 @@ from experiments.tables import markdown
 from lessonkit.museum import FAULTS, sound_adapter
 from lessonkit.museum.fault import LAWS_RECORD
 from lessonkit.museum.pipeline import sound_pipeline
-from transformer.support.files import read_json, results_folder, write_json
+from transformer.support.files import read_json, write_json
+from transformer.support.folders import results_folder
 from transformer.support.provenance import provenance
 
 SHOWN = 3  # laws of a fault that the page names

@@ -8,7 +8,8 @@ from pathlib import Path
 from experiments import lesson_counts, museum_table, speedrun
 from experiments.bench import sections
 from experiments.tables import SEED_COLUMNS, runs_table, seeds_table, systems_table
-from transformer.support.files import read_json, results_folder, write_atomically
+from transformer.support.files import read_json, write_atomically
+from transformer.support.folders import results_folder
 
 SHORT = ("recipe", "test_set", "seeds", "precision", "beam", "mean_bleu", "interval")  # README's
 

@@ -19,22 +19,15 @@ from transformer.models.folder import (
     LOG,
     RUN,
     WEIGHTS,
-    load_tensors,
     read_description,
-    save_tensors,
     write_description,
     write_manifest,
 )
 from transformer.models.translator import Translator
+from transformer.models.weights import load_tensors, save_tensors
 from transformer.support.errors import UserError
-from transformer.support.files import (
-    CARD,
-    check_folder,
-    models_folder,
-    read_json,
-    write_atomically,
-    write_json,
-)
+from transformer.support.files import check_folder, read_json, write_atomically, write_json
+from transformer.support.folders import CARD, models_folder
 from transformer.training.report import read_log
 
 MAX_WEIGHT_BYTES = 8_000_000  # of a shipped model's weights

@@ -25,7 +25,8 @@ from transformer.evaluation.evaluate import evaluate_translator
 from transformer.models.folder import read_recipe
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
-from transformer.support.files import check_file, read_json, results_folder, write_json
+from transformer.support.files import check_file, read_json, write_json
+from transformer.support.folders import results_folder
 from transformer.support.provenance import provenance
 
 RECIPE = FAST.name

@@ -13,7 +13,8 @@ from typing import Any
 from lessonkit.analysis.compare import mean_interval
 from lessonkit.records import load_runs, precision
 from transformer.config import LENGTH_PENALTY
-from transformer.support.files import read_json, results_folder
+from transformer.support.files import read_json
+from transformer.support.folders import results_folder
 
 FEWEST_SEEDS = 3  # of a mean in one precision
 

@@ -18,7 +18,8 @@ from transformer.data.grouping import Pair, split_pairs
 from transformer.evaluation.scores import bleu
 from transformer.models.folder import RUN
 from transformer.models.translator import Translator
-from transformer.support.files import find_model, read_json, write_atomically, write_json
+from transformer.support.files import read_json, write_atomically, write_json
+from transformer.support.folders import find_model
 from transformer.support.provenance import provenance
 from transformer.training.devices import pick_device
 

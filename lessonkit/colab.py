@@ -13,7 +13,7 @@ from pathlib import Path
 
 from lessonkit.records import RUNS
 from transformer.support.errors import UserError
-from transformer.support.files import require_checkout
+from transformer.support.folders import require_checkout
 
 DRIVE = "drive"  # where Google Drive is mounted: a folder beside the clone
 TPU = ("COLAB_TPU_ADDR", "TPU_ACCELERATOR_TYPE")  # set in a runtime that has one

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from transformer.support.errors import unknown_name
-from transformer.support.files import read_json, results_folder
+from transformer.support.files import read_json
+from transformer.support.folders import results_folder
 
 # What a run of an experiment can be judged by, the paper's search first, and its name in a record.
 READINGS = {

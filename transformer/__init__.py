@@ -40,12 +40,13 @@ EXPORTS = {
     "training.devices": ("Precision", "pick_device_and_precision"),
     "training.loop": ("new_state", "train", "update"),
     "training.recipe": ("train_recipe",),
-    "models.folder": ("holds_run", "load_tensors", "read_description"),
+    "models.folder": ("holds_run", "read_description"),
+    "models.weights": ("load_tensors",),
     "models.translator": ("Translator",),
     "evaluation.scores": ("bleu", "chrf", "parse_f1", "phrases"),
     "evaluation.evaluate": ("evaluate_translator", "text_loss"),
     "recipes": ("find_recipe",),
-    "support.files": ("find_model", "results_folder"),
+    "support.folders": ("find_model", "results_folder"),
 }
 __all__, __dir__, __getattr__ = lazy_exports(__name__, EXPORTS)
 
@@ -74,10 +75,11 @@ if TYPE_CHECKING:
     from transformer.lstm import Recurrent
     from transformer.masks import causal_mask, padding_mask
     from transformer.model import Decoder, Encoder, Transformer, count_parameters
-    from transformer.models.folder import holds_run, load_tensors, read_description
+    from transformer.models.folder import holds_run, read_description
     from transformer.models.translator import Translator
+    from transformer.models.weights import load_tensors
     from transformer.recipes import find_recipe
-    from transformer.support.files import find_model, results_folder
+    from transformer.support.folders import find_model, results_folder
     from transformer.training.devices import Precision, pick_device_and_precision
     from transformer.training.loop import new_state, train, update
     from transformer.training.loss import batch_loss, label_smoothing_loss, validation_loss

@@ -23,7 +23,7 @@ from lessonkit.analysis.interventions import patch_heads, patch_memory
 from transformer.data.parallel import ParallelText
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
-from transformer.support.files import corpus_folder
+from transformer.support.folders import corpus_folder
 
 ARTICLES = ("Le", "La")
 SEXES = frozenset({"male", "female"})

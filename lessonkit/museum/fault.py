@@ -20,7 +20,8 @@ from lessonkit.museum.edited_source import (
     full_name,
     load_edited_modules,
 )
-from transformer.support.files import read_json, results_folder
+from transformer.support.files import read_json
+from transformer.support.folders import results_folder
 
 FAULTS_FILE = Path(__file__).with_name("faults.toml")
 LAWS_RECORD = "museum/laws.json"

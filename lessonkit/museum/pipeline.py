@@ -12,7 +12,7 @@ from transformer.config import NUM_SPECIAL_TOKENS, UNK_ID
 from transformer.data import corpora
 from transformer.data.tokenizers import Tokenizer
 from transformer.models.folder import read_description
-from transformer.support.files import find_model
+from transformer.support.folders import find_model
 
 TRAIN, TEST = 400, 60  # sentence pairs
 Pairs = tuple[tuple[str, str], ...]

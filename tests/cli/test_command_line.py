@@ -15,8 +15,9 @@ from attention_course import commands
 from tests.cli.conftest import Run
 from tests.helpers import TINY
 from transformer.data.normalizers import normalize_whitespace
-from transformer.models.folder import read_description, save_tensors, weights
+from transformer.models.folder import read_description
 from transformer.models.translator import Translator
+from transformer.models.weights import model_weights, save_tensors
 from transformer.support.errors import UserError
 from transformer.training import recipe as recipe_run
 
@@ -124,7 +125,10 @@ def test_a_long_sentence_is_cut_short_with_one_warning_and_attention_is_written(
 
 
 def test_translate_with_earlier_weights(run: Run, tiny_folder: Path, tmp_path: Path) -> None:
-    earlier, drawn = tmp_path / "a.safetensors", weights(read_description(tiny_folder).build())
+    earlier, drawn = (
+        tmp_path / "a.safetensors",
+        model_weights(read_description(tiny_folder).build()),
+    )
     save_tensors(earlier, {name: -tensor for name, tensor in drawn.items()})
     said = run("translate", tiny_folder, "--weights", earlier, stdin="A dog.\n")[1]
     loaded = Translator.load(tiny_folder, weights=earlier)

@@ -11,7 +11,7 @@ from transformer.data import corpora, embedded_corpus
 from transformer.data.corpora import CORPORA
 from transformer.data.embedded_corpus import EMBEDDED_FILE, Embedded, embedded
 from transformer.data.parallel import aligned_tokens
-from transformer.support.files import corpus_folder
+from transformer.support.folders import corpus_folder
 
 LANGUAGES, split_of = ("en", "fr", "de"), embedded.sentences
 SIZES = {"train": 20_000, "validation": 500, "test": 1_000}

@@ -12,7 +12,7 @@ from transformer.config import EOS_ID, NUM_SPECIAL_TOKENS
 from transformer.data.normalizers import DEFAULT_NORMALIZER, NORMALIZERS
 from transformer.data.tokenizers import BPETokenizer, WordTokenizer, load
 from transformer.support.errors import UserError
-from transformer.support.files import models_folder
+from transformer.support.folders import models_folder
 
 MERGES = check_exportable(load(models_folder() / "demo-en-fr" / "src_tokenizer.json")).merges
 # Letters of the corpora, every blank, and whatever a normalizer rewrites; no letter whose

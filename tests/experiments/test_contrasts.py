@@ -12,7 +12,8 @@ from lessonkit.analysis.articles import corpus_table
 from tests.helpers import ROOT
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
-from transformer.support.files import model_names, read_json
+from transformer.support.files import read_json
+from transformer.support.folders import model_names
 
 RECORDS = sorted((ROOT / "data" / "results" / "contrasts").glob("*.json"))
 CONTRASTS = contrasts.load_contrasts()

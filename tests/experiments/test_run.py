@@ -13,7 +13,8 @@ from lessonkit.records import scores
 from tests.helpers import TINY
 from tests.helpers.corpus import small_corpus
 from transformer.data import corpora
-from transformer.models.folder import load_tensors, read_recipe
+from transformer.models.folder import read_recipe
+from transformer.models.weights import load_tensors
 from transformer.support.errors import UserError
 from transformer.support.files import read_json, write_json
 from transformer.training import devices

@@ -22,7 +22,8 @@ from transformer.data import corpora
 from transformer.data.parallel import ParallelText
 from transformer.recipes import SYSTEMS
 from transformer.support.errors import UserError
-from transformer.support.files import read_json, results_folder
+from transformer.support.files import read_json
+from transformer.support.folders import results_folder
 
 LOAD = corpora.load
 

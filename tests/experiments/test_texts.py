@@ -12,7 +12,8 @@ from transformer.data import corpora
 from transformer.evaluation import evaluate
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
-from transformer.support.files import find_model, read_json
+from transformer.support.files import read_json
+from transformer.support.folders import find_model
 
 
 def test_a_random_split_keeps_every_pair_once() -> None:

@@ -15,7 +15,7 @@ from torch import nn
 from transformer.config import ModelConfig, TrainingConfig
 from transformer.data.batches import Example, TokenBudgetBatches
 from transformer.model import Transformer
-from transformer.models.folder import load_tensors
+from transformer.models.weights import load_tensors
 from transformer.support.errors import UserError
 from transformer.training import processes
 from transformer.training.loop import train

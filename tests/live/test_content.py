@@ -12,7 +12,8 @@ from tests.helpers.names import is_there
 from tests.live.node import HERE, LIVE, ask, run_node
 from transformer.data.corpora import CORPORA
 from transformer.models.translator import Translator
-from transformer.support.files import models_folder, read_json
+from transformer.support.files import read_json
+from transformer.support.folders import models_folder
 
 SCRIPTS = sorted((LIVE / "js").glob("*.js"))
 SAME_NAMES = ("masks", "attention", "embeddings", "layers", "model", "decoding")

@@ -15,8 +15,9 @@ from transformer.data import tokenizers
 from transformer.masks import padding_mask
 from transformer.model import Transformer
 from transformer.models import folder as models
+from transformer.models.weights import load_weights, model_weights, save_tensors
 from transformer.recipes import find_recipe
-from transformer.support.files import models_folder
+from transformer.support.folders import models_folder
 
 CLOSE = {"atol": 1e-5, "rtol": 1e-5}
 LOGITS = {"atol": 1e-4, "rtol": 1e-4}  # they are ten and more in size
@@ -101,10 +102,10 @@ def untrained(folder: Path, settings: dict[str, str], dtype: torch.dtype) -> Tra
         if parameter.dim() == 1:
             torch.nn.init.normal_(parameter, mean=0.5)
     models.write_description(folder, description)
-    stored = {name: tensor.to(dtype) for name, tensor in models.weights(model).items()}
+    stored = {name: tensor.to(dtype) for name, tensor in model_weights(model).items()}
     path = folder / "model.safetensors"
-    models.save_tensors(path, stored)
-    models.load_weights(model, stored, path)
+    save_tensors(path, stored)
+    load_weights(model, stored, path)
     return model.eval()
 
 

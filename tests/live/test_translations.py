@@ -12,7 +12,7 @@ from transformer.config import BEAM_SIZE, LENGTH_PENALTY
 from transformer.data import corpora, tokenizers
 from transformer.data.batches import collate_sources
 from transformer.models.translator import Translator
-from transformer.support.files import models_folder
+from transformer.support.folders import models_folder
 
 EMBEDDED = {"demo-en-fr": ("en", "fr"), "demo-fr-en": ("fr", "en")}
 SPLITS = ("test", "test_combinations", "test_long")

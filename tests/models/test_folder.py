@@ -10,10 +10,18 @@ from torch import nn
 
 from transformer.data import tokenizers
 from transformer.models import folder as model_folder
-from transformer.models.folder import WEIGHTS, load_tensors, save_tensors, weights
+from transformer.models.folder import WEIGHTS
+from transformer.models.weights import (
+    average_weights,
+    load_tensors,
+    load_weights,
+    model_weights,
+    save_tensors,
+)
 from transformer.recipes import find_recipe
 from transformer.support.errors import UserError
-from transformer.support.files import find_model, write_json
+from transformer.support.files import write_json
+from transformer.support.folders import find_model
 
 SENTENCE = "The old woman is reading a book."
 
@@ -41,7 +49,7 @@ def test_a_description_comes_back_as_it_was_written_and_its_sides_are_not_mixed_
 def test_a_model_is_read_with_its_weights_ready_to_use(tiny_folder: Path) -> None:
     _, model = model_folder.read_model(tiny_folder)
     saved, _ = load_tensors(tiny_folder / WEIGHTS)
-    read = weights(model)
+    read = model_weights(model)
     assert read.keys() == saved.keys()
     assert all(torch.equal(read[name], saved[name]) for name in saved)
     assert not model.training
@@ -50,7 +58,7 @@ def test_a_model_is_read_with_its_weights_ready_to_use(tiny_folder: Path) -> Non
 def test_one_flipped_bit_is_seen(tiny_folder: Path, tmp_path: Path) -> None:
     for source in (tiny_folder, find_model("demo-parser")):
         folder = Path(shutil.copytree(source, tmp_path / source.name))
-        for name in (*model_folder.SUMMED, model_folder.MANIFEST):
+        for name in (*model_folder.IN_MANIFEST, model_folder.MANIFEST):
             content = (folder / name).read_bytes()
             for place in range(3, len(content), len(content) // 7):
                 flipped = bytearray(content)
@@ -128,10 +136,10 @@ def test_tensors_and_what_is_said_come_back(tmp_path: Path) -> None:
 
 def test_tied_weights_are_saved_once_and_stay_tied(tmp_path: Path) -> None:
     model, other = Tied(), Tied()
-    assert set(weights(model)) == {"embedding.weight", "count"}
+    assert set(model_weights(model)) == {"embedding.weight", "count"}
     path = tmp_path / "tied.safetensors"
-    save_tensors(path, weights(model))
-    model_folder.load_weights(other, load_tensors(path)[0], path)
+    save_tensors(path, model_weights(model))
+    load_weights(other, load_tensors(path)[0], path)
     assert torch.equal(other.output.weight, model.embedding.weight)
     assert other.output.weight is other.embedding.weight
 
@@ -147,7 +155,7 @@ def test_tied_weights_are_saved_once_and_stay_tied(tmp_path: Path) -> None:
 def test_weights_of_another_model(saved: Tied, given: Tied, problem: str) -> None:
     before = {name: tensor.clone() for name, tensor in given.state_dict().items()}
     with pytest.raises(UserError, match=f"a.safetensors does not fit this model: {problem}"):
-        model_folder.load_weights(given, weights(saved), Path("a.safetensors"))
+        load_weights(given, model_weights(saved), Path("a.safetensors"))
     assert all(torch.equal(before[name], tensor) for name, tensor in given.state_dict().items())
 
 
@@ -180,6 +188,6 @@ def test_average_by_hand(tmp_path: Path) -> None:
     paths = [tmp_path / f"{number}.safetensors" for number in range(4)]
     for path, value in zip(paths, (2.0**24, 1.0, 1.0, 2.0), strict=True):
         save_tensors(path, {"a": torch.tensor([value, 2 * value])})
-    mean = model_folder.average(paths)["a"]
+    mean = average_weights(paths)["a"]
     assert mean.dtype == torch.float32
     assert mean.tolist() == [(2**24 + 4) / 4, (2**24 + 4) / 2]

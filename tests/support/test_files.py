@@ -1,4 +1,4 @@
-"""Files: where they lie, whole or not at all, whatever happens; and one writer in a folder."""
+"""Files: whole or not at all, whatever happens; and one writer in a folder."""
 
 import json
 import math
@@ -12,48 +12,18 @@ from unittest.mock import Mock
 
 import pytest
 
-from tests.helpers import ROOT
-from transformer.support import files
 from transformer.support.errors import UserError
 from transformer.support.files import (
     check_file,
     check_folder,
     locked,
     read_json,
-    remove_unfinished,
+    remove_temporary_files,
     write_atomically,
     write_json,
 )
 
 Patch = pytest.MonkeyPatch
-INSIDE = {
-    "corpus": files.corpus_folder,
-    "models": files.models_folder,
-    "results": files.results_folder,
-}
-
-
-# --- where the course's own lie ------------------------------------------------------------
-
-
-def test_here_it_is_the_checkout_of_these_tests_and_in_a_wheel_the_package(
-    tmp_path: Path, monkeypatch: Patch
-) -> None:
-    assert files.checkout() == files.require_checkout() == ROOT
-    assert files.cache_folder() == ROOT / "data" / "cache"
-    assert "data/cache/" in (ROOT / ".gitignore").read_text(encoding="utf-8").split()
-    for name, folder in INSIDE.items():
-        assert folder() == ROOT / "data" / name
-    package = tmp_path / "site-packages" / "transformer"  # as a wheel leaves it
-    monkeypatch.setattr(files, "PACKAGE", package)
-    for name, folder in INSIDE.items():
-        assert folder() == package / "_data" / name
-    monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere/cache")
-    assert files.cache_folder() == Path("/somewhere/cache/attention-course")
-    monkeypatch.delenv("XDG_CACHE_HOME")
-    assert files.cache_folder() == Path.home() / ".cache" / "attention-course"
-    with pytest.raises(UserError, match=f"{package} is .*clone the repository"):
-        files.require_checkout()
 
 
 # --- JSON ----------------------------------------------------------------------------------
@@ -140,8 +110,8 @@ def test_what_a_killed_writer_left_is_removed_and_no_more(tmp_path: Path) -> Non
     kept = [tmp_path / name for name in ("a.json", "notes.tmp", ".hidden")]
     for path in (*kept, tmp_path / ".5f1c.tmp"):
         path.write_bytes(b"")
-    remove_unfinished(tmp_path)
-    remove_unfinished(tmp_path / "nowhere")
+    remove_temporary_files(tmp_path)
+    remove_temporary_files(tmp_path / "nowhere")
     assert sorted(tmp_path.iterdir()) == sorted(kept)
 
 

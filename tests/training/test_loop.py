@@ -29,7 +29,8 @@ from transformer.data.batches import (
     shard,
 )
 from transformer.model import Transformer
-from transformer.models.folder import LAST, load_tensors
+from transformer.models.folder import LAST
+from transformer.models.weights import load_tensors
 from transformer.support.errors import UserError
 from transformer.training import loop, run
 from transformer.training.checkpoint import State

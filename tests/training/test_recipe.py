@@ -18,8 +18,9 @@ from transformer.data.batches import Example
 from transformer.data.parallel import ParallelText
 from transformer.lstm import Recurrent
 from transformer.model import Transformer, count_parameters
-from transformer.models.folder import load_tensors, read_model
+from transformer.models.folder import read_model
 from transformer.models.translator import Translator
+from transformer.models.weights import load_tensors
 from transformer.recipes import find_recipe
 from transformer.support import provenance
 from transformer.support.errors import UserError

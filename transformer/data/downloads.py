@@ -10,7 +10,8 @@ import time
 from pathlib import Path
 
 from transformer.support.errors import UserError, require
-from transformer.support.files import cache_folder, write_atomically
+from transformer.support.files import write_atomically
+from transformer.support.folders import cache_folder
 
 # The largest file of a corpus has 3 MB. A chunk is small, so that a slow server is noticed in time.
 MAX_DOWNLOAD_BYTES = 10**8

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from transformer.data.parallel import ParallelText, split_lines
 from transformer.data.readers import Corpus, reader
 from transformer.support.errors import unknown_name
-from transformer.support.files import corpus_folder
+from transformer.support.folders import corpus_folder
 
 EMBEDDED_FILE = "sentences.tsv.gz"
 

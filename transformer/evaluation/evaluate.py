@@ -14,7 +14,8 @@ from transformer.evaluation import scores
 from transformer.model import count_parameters
 from transformer.models.folder import RUN
 from transformer.models.translator import Translator
-from transformer.support.files import find_model, read_json
+from transformer.support.files import read_json
+from transformer.support.folders import find_model
 from transformer.training.devices import pick_device
 from transformer.training.loss import validation_loss
 

@@ -15,7 +15,7 @@ from transformer.model import AttentionMaps
 from transformer.models.folder import Description, Network, read_model
 from transformer.support.checks import check_text, check_texts
 from transformer.support.errors import UserError, short_repr
-from transformer.support.files import find_model
+from transformer.support.folders import find_model
 
 BATCH_TOKENS = 4096  # source tokens searched side by side, times the beam
 

@@ -18,7 +18,7 @@ import torch
 import torch.distributed as dist
 
 from transformer import __version__
-from transformer.support.files import PACKAGE
+from transformer.support.folders import PACKAGE
 
 
 def provenance(device: torch.device) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from transformer.models import folder
+from transformer.models.weights import RNG_STATE, load_weights, model_weights, save_tensors
 
 DEVICE_RNG_STATE = "random/device"  # the name of a GPU's random state among the tensors
 
@@ -48,14 +48,14 @@ class State:
 
     def save(self, path: Path, settings: Mapping[str, Any]) -> None:
         """Write all that a run needs to go on; the file of before is unharmed until it is whole."""
-        tensors = {f"model/{name}": each for name, each in folder.weights(self.model).items()}
+        tensors = {f"model/{name}": each for name, each in model_weights(self.model).items()}
         for index, moments in self.optimizer.state_dict()["state"].items():
             tensors |= {f"optimizer/{index}/{key}": value for key, value in moments.items()}
-        tensors[folder.RNG_STATE] = torch.get_rng_state()
+        tensors[RNG_STATE] = torch.get_rng_state()
         if self.device.type == "cuda":
             tensors[DEVICE_RNG_STATE] = torch.cuda.get_rng_state(self.device)
         about = {"progress": vars(self.progress), "scaler": self.scaler.state_dict()}
-        folder.save_tensors(path, tensors, **about, settings=settings)
+        save_tensors(path, tensors, **about, settings=settings)
 
     def restore(self, tensors: Mapping[str, Tensor], about: Mapping[str, Any], path: Path) -> None:
         """Take over what `save` wrote to a path; a `UserError` says that it is another model's."""
@@ -68,10 +68,10 @@ class State:
             elif part == "optimizer":
                 index, key = rest.split("/")
                 moments.setdefault(int(index), {})[key] = tensor
-        folder.load_weights(self.model, own, path)
+        load_weights(self.model, own, path)
         self.optimizer.load_state_dict(self.optimizer.state_dict() | {"state": moments})
         self.scaler.load_state_dict(about["scaler"])
         vars(self.progress).update(about["progress"])
-        torch.set_rng_state(tensors[folder.RNG_STATE])
+        torch.set_rng_state(tensors[RNG_STATE])
         if self.device.type == "cuda" and DEVICE_RNG_STATE in tensors:
             torch.cuda.set_rng_state(tensors[DEVICE_RNG_STATE], self.device)

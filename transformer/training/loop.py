@@ -20,6 +20,7 @@ from torch.optim import Adam, Optimizer
 from transformer.config import TrainingConfig
 from transformer.data.batches import Batch, TokenBudgetBatches, micro_batches, shard
 from transformer.models import folder
+from transformer.models.weights import average_weights, load_tensors, load_weights, model_weights
 from transformer.support.errors import UserError
 from transformer.support.files import locked
 from transformer.training import processes
@@ -230,16 +231,16 @@ def _finish(run: Run, measure: Callable[[], float]) -> tuple[float, str]:
     progress, model, kept = run.progress, run.state.model, "best"
     assert progress.best_loss is not None, "a run ends with a validation"
     loss = progress.best_loss
-    best = {name: tensor.clone() for name, tensor in folder.weights(model).items()}
+    best = {name: tensor.clone() for name, tensor in model_weights(model).items()}
     if progress.best_step != progress.step:
-        best = processes.on_rank_zero(lambda: folder.load_tensors(run.out / folder.BEST)[0])
+        best = processes.on_rank_zero(lambda: load_tensors(run.out / folder.BEST)[0])
     if len(progress.to_average) > 1:
         paths = [folder.step_file(run.out, step) for step in progress.to_average]
-        average = processes.on_rank_zero(lambda: folder.average(paths))
-        folder.load_weights(model, average, run.out)
+        average = processes.on_rank_zero(lambda: average_weights(paths))
+        load_weights(model, average, run.out)
         if (average_loss := measure()) < loss:
             loss, kept = average_loss, "average"
     if kept == "best":
-        folder.load_weights(model, best, run.out)
+        load_weights(model, best, run.out)
     run.save_final(loss=loss, kept=kept)
     return loss, kept

@@ -12,8 +12,9 @@ import torch
 from torch import Tensor
 
 from transformer.models import folder
+from transformer.models.weights import load_tensors, model_weights, save_tensors
 from transformer.support.errors import require
-from transformer.support.files import remove_unfinished
+from transformer.support.files import remove_temporary_files
 from transformer.training import processes
 from transformer.training.checkpoint import State
 from transformer.training.devices import Precision
@@ -46,7 +47,7 @@ class Run:
         if self._writes():  # undo what a killed run did after its last checkpoint: it comes again
             self._sync_files()
             for each in (out, (out / folder.LAST).parent):
-                remove_unfinished(each)
+                remove_temporary_files(each)
             with (out / folder.LOG).open("ab") as log:
                 log.truncate(min(self.progress.log_bytes, log.tell()))
         if saved is None:
@@ -57,7 +58,7 @@ class Run:
         check_run(self.out, resume)
         if not (self.out / folder.LAST).exists():
             return None
-        tensors, about = folder.load_tensors(self.out / folder.LAST)
+        tensors, about = load_tensors(self.out / folder.LAST)
         require_same(about["settings"], self.settings)
         return tensors, about
 
@@ -165,8 +166,8 @@ class Run:
 
     def _save_weights(self, path: Path, **about: Any) -> None:
         if self._writes():
-            tensors = folder.weights(self.state.model)
-            folder.save_tensors(path, tensors, step=self.progress.step, **about)
+            tensors = model_weights(self.state.model)
+            save_tensors(path, tensors, step=self.progress.step, **about)
 
     def _writes(self) -> bool:
         """Tell whether this process writes files, and see that their folder is still the run's."""

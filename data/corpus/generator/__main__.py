@@ -2,7 +2,8 @@
 
 from data.corpus.generator.build import write
 from transformer.data.embedded_corpus import EMBEDDED_FILE
-from transformer.support.files import check_file, corpus_folder
+from transformer.support.files import check_file
+from transformer.support.folders import corpus_folder
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any, get_type_hints
 
 from lessonkit.analysis.articles import corpus_table
-from transformer.support.files import corpus_folder
+from transformer.support.folders import corpus_folder
 
 Forms = tuple[str, ...]
 Names = frozenset[str]

@@ -10,7 +10,7 @@ import pytest
 from data.corpus.generator.build import SIZES, write
 from data.corpus.generator.lexicon import lexicon
 from transformer.data.embedded_corpus import EMBEDDED_FILE, embedded
-from transformer.support.files import corpus_folder
+from transformer.support.folders import corpus_folder
 
 pytestmark = pytest.mark.weekly
 

@@ -22,7 +22,8 @@ from tests.helpers import vega
 from transformer.config import BOS_ID, SPECIAL_TOKENS
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
-from transformer.support.files import read_json, results_folder
+from transformer.support.files import read_json
+from transformer.support.folders import results_folder
 
 OVERVIEW, LARGE, SENTENCE, TRANSLATION = (0, 0), (0, 1), 1, 2  # where they stand
 ROWS = {"encoder": 4, "decoder": 3, "cross": 3}

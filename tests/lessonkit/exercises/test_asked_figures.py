@@ -6,7 +6,8 @@ from typing import Any
 from lessonkit.analysis.compare import margin
 from lessonkit.records import load_runs, scores
 from tests.helpers.exercise_walk import PREDICTIONS
-from transformer.support.files import read_json, results_folder
+from transformer.support.files import read_json
+from transformer.support.folders import results_folder
 
 
 def record(name: str) -> Any:

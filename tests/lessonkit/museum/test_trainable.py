@@ -9,7 +9,7 @@ from transformer.masks import padding_mask
 from transformer.model import Transformer, count_parameters
 from transformer.models.folder import read_description
 from transformer.support.errors import UserError
-from transformer.support.files import find_model
+from transformer.support.folders import find_model
 
 OWN = "self-attention returns its own input"
 LOST = "the decoder's self-attention is lost"

@@ -1,0 +1,75 @@
+"""Where the course's files lie, in a checkout and in an installed package (no torch in here)."""
+
+import os
+from pathlib import Path
+
+from transformer.support.errors import UserError, short_repr
+
+PACKAGE = Path(__file__).resolve().parents[1]
+CARD = "card.json"  # in the folder of every shipped model; `experiments.ship` makes it
+
+
+def checkout() -> Path | None:
+    """Return the root of the checkout that the package is part of; None once it is installed."""
+    root = PACKAGE.parent
+    return root if (root / "pyproject.toml").is_file() else None
+
+
+def require_checkout() -> Path:
+    """Return the root of the checkout; a UserError in an installed package."""
+    root = checkout()
+    if root is None:
+        reason = "is an installed package, and what the course keeps is made in its repository"
+        raise UserError(f"{PACKAGE} {reason}: clone the repository, and run this there")
+    return root
+
+
+def data_folder() -> Path:
+    """Return the checkout's data/, or what the wheel has in its place."""
+    root = checkout()
+    return root / "data" if root else PACKAGE / "_data"
+
+
+def corpus_folder() -> Path:
+    """Return the folder of the embedded corpus."""
+    return data_folder() / "corpus"
+
+
+def models_folder() -> Path:
+    """Return the folder of shipped models."""
+    return data_folder() / "models"
+
+
+def results_folder() -> Path:
+    """Return the folder of recorded runs."""
+    return data_folder() / "results"
+
+
+def cache_folder() -> Path:
+    """Return the folder of downloads: data/cache of a checkout, else in the user's cache folder."""
+    if checkout():
+        return data_folder() / "cache"
+    users_cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(users_cache) / "attention-course"
+
+
+def model_names() -> list[str]:
+    """Return the name of every shipped model."""
+    return sorted(card.parent.name for card in models_folder().glob(f"*/{CARD}"))
+
+
+def find_model(model: str | Path) -> Path:
+    """Return the folder of a model: this path, or that of the shipped model of this name.
+
+    A UserError where there is neither.
+    """
+    if not isinstance(model, str | Path):
+        raise UserError(f"model is {short_repr(model)}: give a folder, or a name")
+    if Path(model).is_dir():
+        return Path(model)
+    if str(model) in model_names():
+        return models_folder() / str(model)
+    raise UserError(
+        f"no model folder {str(model)!r}: train one, give the right path, or name a model "
+        f"that comes with the course ({', '.join(model_names()) or 'none'})"
+    )
