@@ -5,15 +5,14 @@ with `forward` alone. A mutant that does not run is none, nor one that computes 
 does, at once or with the signs or names of weights changed (`SAME`): these are counted apart.
 """
 
-import ast
 import contextlib
 import random
 import re
-from collections.abc import Callable, Iterator
-from itertools import chain, zip_longest
+from collections.abc import Callable
+from itertools import zip_longest
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import nn
@@ -21,6 +20,8 @@ from torch import nn
 from attention_laws import Adapter, Verdict
 from attention_laws.adapters import from_module
 from attention_laws.run import Trial
+from experiments.laws.operators import OPERATORS, nodes_of_classes
+from experiments.mutation import Mutant, mutants
 
 FILE = Path(__file__).with_name("plain.py")
 SETUP = "class Setup"  # from here on the file trains and searches
@@ -28,133 +29,14 @@ SEED = 36
 SOUND_WARNING = "all_padding_source_is_harmless"  # true of the sound model, too
 
 
-class Mutant(NamedTuple):
-    """One edit: its operator, its line, what stood there and what stands there now."""
+def describe(mutant: Mutant) -> str:
+    """Describe a mutant in a line: its operator, its line, the code before and after.
 
-    operator: str
-    line: int
-    old: str
-    new: str
-    text: str
-
-    def __str__(self) -> str:
-        """Name it in a line."""
-        return f"{self.operator} {self.line}: `{self.old}` -> `{self.new}`"
-
-
-def mutants(text: str) -> Iterator[Mutant]:
-    """Give every mutant of a file, by operator; constants of the module are left alone."""
-    starts = [0]
-    for line in text.splitlines(keepends=True):
-        starts.append(starts[-1] + len(line))
-    classes = [node for node in ast.parse(text).body if isinstance(node, ast.ClassDef)]
-    nodes: list[Any] = [inner for each in classes for inner in ast.walk(each)]
-    for node in nodes:
-        for operator, new in _edits(node):
-            first = starts[node.lineno - 1] + node.col_offset
-            last = starts[node.end_lineno - 1] + node.end_col_offset
-            old, put = text[first:last], new.replace("\n", "\n" + " " * node.col_offset)
-            if old != put:
-                edited = text[:first] + put + text[last:]
-                was, now = (" ".join(each.split())[:70] for each in (old, new))
-                yield Mutant(operator, node.lineno, was, now, edited)
-
-
-def _edits(node: Any) -> Iterator[tuple[str, str]]:
-    """Give what may stand in a node's place, with the operator that puts it there."""
-    match node:
-        case ast.BinOp(left, op, right):
-            yield from _other_sums(left, op, right)
-        case ast.Call(func, args, keywords):
-            yield from _other_calls(node, func, args, keywords)
-        case ast.Compare(left, [ast.NotEq()], [right]):
-            yield "negate", f"({ast.unparse(left)} == {ast.unparse(right)})"
-        case ast.Compare() | ast.BoolOp():
-            yield "negate", f"(not ({ast.unparse(node)}))"
-        case ast.UnaryOp(ast.Invert(), operand) | ast.UnaryOp(
-            ast.USub(), ast.Attribute() as operand
-        ):
-            yield "negate", ast.unparse(operand)
-        case ast.UnaryOp(ast.USub(), ast.Constant(1)):
-            yield "transpose", "-2"
-        case ast.Constant(int() as value) if not isinstance(value, bool):
-            yield "shift", str(value + 1)
-        case ast.Constant(float() as value):
-            yield "scale", str(value * 2)
-        case ast.Subscript(_, ast.Slice()):
-            yield "drop", ast.unparse(node.value)
-        case ast.Tuple([one, other], ast.Load()):
-            yield "swap", f"({ast.unparse(other)}, {ast.unparse(one)})"
-        case ast.Return(value) if isinstance(value, ast.BinOp | ast.Call):
-            yield "detach", f"return ({ast.unparse(value)}).detach()"
-        case ast.Assign([ast.Name("hidden")], value):
-            yield "detach", f"hidden = ({ast.unparse(value)}).detach()"
-        case ast.Expr(ast.Call()) if "super" not in ast.unparse(node):
-            yield "drop", "pass"
-
-
-def _other_sums(left: ast.expr, op: ast.operator, right: ast.expr) -> Iterator[tuple[str, str]]:
-    one, other = f"({ast.unparse(left)})", f"({ast.unparse(right)})"
-    match op:
-        case ast.Add():
-            yield from (("drop", one), ("drop", other), ("negate", f"({one} - {other})"))
-        case ast.Sub():
-            yield from (("swap", f"({other} - {one})"), ("drop", one))
-        case ast.Mult():
-            yield from (("scale", f"({one} / {other})"), ("drop", one), ("drop", other))
-        case ast.Div():
-            yield from (("scale", f"({one} * {other})"), ("drop", one))
-        case ast.Pow():
-            yield "scale", f"({one} * {other})"
-        case ast.MatMult():
-            yield from (("swap", f"({other} @ {one})"), ("drop", other))
-
-
-def _other_calls(
-    node: ast.Call, func: ast.expr, args: list[ast.expr], keywords: list[ast.keyword]
-) -> Iterator[tuple[str, str]]:
-    name = ast.unparse(func)
-    if name.startswith("super") or name[0].isupper():
-        return
-    of_module = name.startswith(("torch.", "nn.", "math.", "self.")) or "." not in name
-    if isinstance(func, ast.Attribute) and not of_module:
-        yield "drop", ast.unparse(func.value)
-    elif len(args) == 1 or (args and keywords):
-        yield "drop", f"({ast.unparse(args[0])})"
-    simple = ast.Name | ast.Attribute | ast.Constant | ast.Subscript
-    for i, arg in enumerate(args):
-        pair = args[i : i + 2]
-        if len(pair) == 2 and all(isinstance(each, simple) for each in pair):
-            swapped = [*args[:i], args[i + 1], args[i], *args[i + 2 :]]
-            yield "swap", ast.unparse(ast.Call(func, swapped, keywords))
-        if isinstance(arg, ast.Name) and arg.id.islower():
-            cut = ast.parse(f"{arg.id}.detach()", mode="eval").body
-            yield "detach", ast.unparse(ast.Call(func, [*args[:i], cut, *args[i + 1 :]], keywords))
-    for one, other in (
-        ("sin", "cos"),
-        ("cos", "sin"),
-        ("tril", "triu"),
-        ("log_softmax", "softmax"),
-    ):
-        if name.endswith(f".{one}"):
-            called = f"{name.removesuffix(one)}{other}"
-            yield "transpose", ast.unparse(node).replace(name, called, 1)
-    if name == "nn.ModuleList":
-        layer = ast.unparse(args[0]).partition(" for ")[0].strip("( ")
-        yield "share", f"nn.ModuleList([{layer}] * LAYERS)"
-
-
-def shared(text: str) -> Iterator[Mutant]:
-    """Give the mutants in which one module stands for the one made before it."""
-    lines = text.splitlines()
-    for number, line in enumerate(lines):
-        before = lines[number - 1]
-        pair = [each.strip().partition(" = ") for each in (before, line)]
-        made = [each[2].partition("(")[0] for each in pair if each[0].startswith("self.")]
-        if len(made) == 2 and made[0] == made[1] and "(" in line:
-            new = f"{pair[1][0]} = {pair[0][0]}"
-            edited = [*lines[:number], line.replace(line.strip(), new), *lines[number + 1 :]]
-            yield Mutant("share", number + 1, line.strip(), new, "\n".join(edited) + "\n")
+    Of a whole function, whose old and new code are long, it shows the first line that differs.
+    """
+    lines = zip(mutant.old.splitlines(), mutant.new.splitlines(), strict=False)
+    before, after = next((old.strip(), new.strip()) for old, new in lines if old != new)
+    return f"{mutant.operator} {mutant.line}: `{before[:70]}` -> `{after[:70]}`"
 
 
 def run(text: str) -> ModuleType:
@@ -188,13 +70,14 @@ SAME: dict[str, Callable[[Weights], Weights]] = {
 
 
 def fingerprint(module: ModuleType, change: str = "") -> list[Any]:
-    """Give what a model computes, learns and finds: equal for two that nothing tells apart.
+    """Return what a model computes, learns and finds: equal if nothing tells two models apart.
 
     Args:
         module: The code of the model.
-        change: What of `SAME` is done to the sound model's weights, which it is then given.
+        change: The name in `SAME` of what is done to the sound model's weights, which it then gets.
     """
-    torch.set_default_dtype(torch.float64)  # so that sums in another order are the same
+    # In 64 bits sums in another order are the same.
+    torch.set_default_dtype(torch.float64)
     try:
         model = module.bare()
         if change:
@@ -212,85 +95,106 @@ def _fingerprint(adapter: Any) -> list[Any]:
     rows = [torch.randint(4, 23, (n,), generator=chance).tolist() for n in (3, 7, 5, 2)]
     src, tgt_in, tgt_out = adapter.make_batch(rows, rows[::-1])
     adapter.module.eval()
-    found = [src.tolist(), tgt_in.tolist(), tgt_out.tolist()]
+    values = [src.tolist(), tgt_in.tolist(), tgt_out.tolist()]
     logits = adapter.forward(src, tgt_in).detach()
-    found += [_rounded(logits), _rounded(adapter.loss(logits, tgt_out))]
-    beams = [each for row in adapter.beam(src, 3, 6) for each in row]
-    found += [[each.ids, round(each.log_prob, 4), each.finished] for each in beams]
-    found += [adapter.greedy(src, 6), adapter.rank(-2.0, 7)]
+    values += [_rounded(logits), _rounded(adapter.loss(logits, tgt_out))]
+    for hypotheses in adapter.beam(src, 3, 6):
+        for hypothesis in hypotheses:
+            log_prob = round(hypothesis.log_prob, 4)
+            values.append([hypothesis.ids, log_prob, hypothesis.finished])
+    values += [adapter.greedy(src, 6), adapter.rank(-2.0, 7)]
     cache = adapter.cached.start(src)
-    for place in range(3):
-        step, cache = adapter.cached.step(tgt_in[:, place : place + 1], cache)
-        found.append(_rounded(step))
+    for pos in range(3):
+        logits, cache = adapter.cached.step(tgt_in[:, pos : pos + 1], cache)
+        values.append(_rounded(logits))
         cache = adapter.cached.reorder(cache, torch.tensor([1, 0, 2, 2]))
     torch.manual_seed(0)
-    found += [round(adapter.train_step(src, tgt_in, tgt_out), 4) for _ in range(3)]
+    values += [round(adapter.train_step(src, tgt_in, tgt_out), 4) for _ in range(3)]
     adapter.module.eval()
-    found += [_rounded(adapter.forward(src, tgt_in)), [adapter.schedule(n) for n in (1, 30, 90)]]
-    return found
+    values.append(_rounded(adapter.forward(src, tgt_in)))
+    values.append([adapter.schedule(step) for step in (1, 30, 90)])
+    return values
 
 
 def _rounded(tensor: torch.Tensor) -> list[float]:
-    return [round(each, 4) for each in tensor.detach().flatten().tolist()]
+    return [round(number, 4) for number in tensor.detach().flatten().tolist()]
 
 
-def sample(number: int, of_setup: bool) -> tuple[list[Any], dict[str, Any]]:
-    """Draw mutants that run and differ, as many of each operator as there are.
+def sample(number: int, of_setup: bool) -> tuple[list[tuple[Mutant, ModuleType]], dict[str, Any]]:
+    """Draw mutants that run and differ, the operators in turn, until there are so many.
+
+    Args:
+        number: How many; fewer if there are no more.
+        of_setup: Whether of the code that trains and searches, else of the model's.
 
     Returns:
-        The mutants with their modules; what was drawn besides, for the record.
+        The mutants with their modules; how many crashed or were equal, and which are equivalent.
     """
     text = FILE.read_text(encoding="utf-8")
-    border = text[: text.index(SETUP)].count("\n") + 1
-    every = [each for each in (*mutants(text), *shared(text)) if each.new]
-    every = [each for each in every if (each.line > border) == of_setup]
-    random.Random(SEED).shuffle(every)
-    by_operator = [
-        [each for each in reversed(every) if each.operator == operator]
-        for operator in sorted({each.operator for each in every})
-    ]
     sound = fingerprint(run(text))
-    chosen: list[Any] = []
-    besides: dict[str, Any] = {"crashed": 0, "equal": 0, "equivalent": []}
-    for mutant in filter(None, chain(*zip_longest(*by_operator))):
-        if len(chosen) == number:
+    drawn: list[tuple[Mutant, ModuleType]] = []
+    left_out: dict[str, Any] = {"crashed": 0, "equal": 0, "equivalent": []}
+    for mutant in _in_turn(text, of_setup):
+        if len(drawn) == number:
             break
         try:
             module = run(mutant.text)
-            found = fingerprint(module)
+            computed = fingerprint(module)
         except Exception:
-            besides["crashed"] += 1
+            left_out["crashed"] += 1
             continue
-        if found == sound:
-            besides["equal"] += 1
-        elif how := next((how for how in SAME if _is_same(module, how, sound)), ""):
-            besides["equivalent"].append({"mutant": str(mutant), "by": how})
+        if computed == sound:
+            left_out["equal"] += 1
+        elif change := _equivalent_by(module, sound):
+            left_out["equivalent"].append({"mutant": describe(mutant), "by": change})
         else:
-            chosen.append((mutant, module))
-    return chosen, besides
+            drawn.append((mutant, module))
+    return drawn, left_out
 
 
-def _is_same(module: ModuleType, change: str, sound: list[Any]) -> bool:
-    with contextlib.suppress(Exception):  # such as a weight that the mutant does not have
-        return fingerprint(module, change) == sound
-    return False
+def _in_turn(text: str, of_setup: bool) -> list[Mutant]:
+    """Shuffle the mutants of one part of the file, and take one of each operator in turn."""
+    border = text[: text.index(SETUP)].count("\n") + 1
+    shuffled = [
+        mutant
+        for mutant in mutants(text, OPERATORS, nodes_of_classes)
+        if (mutant.line > border) == of_setup
+    ]
+    random.Random(SEED).shuffle(shuffled)
+    by_operator = [[mutant for mutant in shuffled if mutant.operator == name] for name in OPERATORS]
+    return [mutant for turn in zip_longest(*by_operator) for mutant in turn if mutant is not None]
 
 
-def tried(mutant: Mutant, module: ModuleType) -> dict[str, Any]:
+def _equivalent_by(module: ModuleType, sound: list[Any]) -> str:
+    """Return the change of weights after which a mutant computes what the sound model does."""
+    for change in SAME:
+        with contextlib.suppress(Exception):  # such as a weight that the mutant does not have
+            if fingerprint(module, change) == sound:
+                return change
+    return ""
+
+
+def try_laws(mutant: Mutant, module: ModuleType) -> dict[str, Any]:
     """Try the laws on a mutant, with all that an adapter can have and with its model alone."""
-    (whole, warned), (alone, _) = _first_broken(module.whole()), _first_broken(module.bare())
-    return {"mutant": str(mutant), "broken": whole, "warned": warned, "alone": alone}
+    broken, warned = _first_broken(module.whole())
+    broken_alone, _ = _first_broken(module.bare())
+    return {
+        "mutant": describe(mutant),
+        "broken": broken,
+        "warned": warned,
+        "alone": broken_alone,
+    }
 
 
-def _first_broken(given: Adapter | nn.Module) -> tuple[str, list[str]]:
-    """Try law after law until one is broken; give its name, or the laws that warned."""
+def _first_broken(subject: Adapter | nn.Module) -> tuple[str, list[str]]:
+    """Try law after law until one is broken; return its name, or else the laws that warned."""
     try:
-        trial = Trial(given if isinstance(given, Adapter) else from_module(given))
-    except Exception:  # what cannot be run is seen
+        trial = Trial(subject if isinstance(subject, Adapter) else from_module(subject))
+    except Exception:  # the fault shows
         return "it cannot be run", []
     for law in trial.laws:
         if trial.line(law).verdict == Verdict.BROKEN:
             return law.name, []
     report = trial.report()
     warned = [line.law for line in report.of(Verdict.WARNED) if line.law != SOUND_WARNING]
-    return "could not be judged" * bool(report.exit_status), warned
+    return "could not be judged" if report.exit_status else "", warned

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from attention_laws import diagnose
-from experiments.laws.mutants import FILE, SEED, run, sample, tried
+from experiments.laws.mutants import FILE, SEED, run, sample, try_laws
 from transformer.support.files import write_json
 from transformer.support.provenance import provenance
 
@@ -93,36 +93,37 @@ def alarms(seeds: int) -> dict[str, list[str]]:
     Returns:
         The laws that were called broken, or that could not be judged, by run.
     """
-    found = {}
+    alarms_of = {}
     for name, edits in VARIANTS.items():
         for seed in range(seeds):
-            text = FILE.read_text(encoding="utf-8").replace(
-                "manual_seed(0)", f"manual_seed({seed})"
-            )
+            text = FILE.read_text(encoding="utf-8")
+            text = text.replace("manual_seed(0)", f"manual_seed({seed})")
             for old, new in edits:
                 assert old in text, old
                 text = text.replace(old, new)
-            code = run(text)
-            for kind, given in (("whole", code.whole()), ("alone", code.bare())):
-                report = diagnose(given)
-                bad = report.broken or (["not judged"] if report.exit_status else [])
-                found[f"{name} {seed} {kind}"] = bad
-                print(f"{name} {seed} {kind}: {', '.join(bad) or 'no law broken'}")
-    return found
+            module = run(text)
+            for kind, subject in (("whole", module.whole()), ("alone", module.bare())):
+                report = diagnose(subject)
+                broken = report.broken or (["not judged"] if report.exit_status else [])
+                alarms_of[f"{name} {seed} {kind}"] = broken
+                print(f"{name} {seed} {kind}: {', '.join(broken) or 'no law broken'}")
+    return alarms_of
 
 
 def record(file: Path) -> None:
     """Try mutants of the model, of what trains and searches it, and sound variants; record it."""
     warnings.simplefilter("ignore")
-    found: dict[str, Any] = {"provenance": provenance(torch.device("cpu")), "seed": SEED}
+    figures: dict[str, Any] = {"provenance": provenance(torch.device("cpu")), "seed": SEED}
     for part, number in NUMBERS.items():
-        chosen, besides = sample(number, part == "setup")
+        drawn, left_out = sample(number, of_setup=part == "setup")
         rows = []
-        for mutant, module in chosen:
-            rows.append(tried(mutant, module))
-            print(f"{rows[-1]['broken'] or 'missed'}; {rows[-1]['alone'] or 'missed'}: {mutant}")
-        counts = {kind: sum(bool(row[kind]) for row in rows) for kind in ("broken", "alone")}
-        found[part] = {"tried": len(rows), **counts, **besides, "mutants": rows}
-    sound = alarms(SEEDS)
-    found["variants"] = {"runs": len(sound), "alarms": {k: v for k, v in sound.items() if v}}
-    write_json(file, found)
+        for mutant, module in drawn:
+            row = try_laws(mutant, module)
+            print(f"{row['broken'] or 'missed'}; {row['alone'] or 'missed'}: {row['mutant']}")
+            rows.append(row)
+        caught = {kind: sum(bool(row[kind]) for row in rows) for kind in ("broken", "alone")}
+        figures[part] = {"tried": len(rows), **caught, **left_out, "mutants": rows}
+    alarms_of = alarms(SEEDS)
+    false_alarms = {run_name: laws for run_name, laws in alarms_of.items() if laws}
+    figures["variants"] = {"runs": len(alarms_of), "alarms": false_alarms}
+    write_json(file, figures)
