@@ -8,7 +8,7 @@ import torch
 
 from transformer.config import EOS_ID
 from transformer.data import corpora
-from transformer.models.translator import BATCH_TOKENS, Translator
+from transformer.models.translator import MAX_BATCH_TOKENS, Translator
 from transformer.support.errors import UserError
 
 
@@ -55,7 +55,7 @@ def test_batches_hold_each_sentence_once_within_the_budget(tiny: Translator) -> 
     assert sorted(row for rows in batches for row in rows) == [0, 2, 3, 4, 5, 7, 8]
     for rows in batches:
         widest = max(len(sources[row]) for row in rows)
-        assert len(rows) == 1 or len(rows) * widest * 2 <= BATCH_TOKENS
+        assert len(rows) == 1 or len(rows) * widest * 2 <= MAX_BATCH_TOKENS
     assert len(batches) > 1
 
 

@@ -1,8 +1,8 @@
 """The named recipes: `python -m transformer train NAME` (no torch in here).
 
 They stand in ours.toml and earlier_systems.toml beside this file. A recipe that is `like` another
-has its settings, but for those that it gives itself; where its network is of another kind it has
-none of that one's model.
+takes over its settings, but for those that it sets itself; with a network of another kind it takes
+over nothing of the model.
 """
 
 import tomllib
@@ -12,22 +12,28 @@ from typing import Any
 from transformer.config import SECTIONS, Recipe
 from transformer.support.errors import unknown_name
 
-OURS, EARLIER = (
-    tomllib.loads((Path(__file__).parent / name).read_text(encoding="utf-8"))
-    for name in ("ours.toml", "earlier_systems.toml")
-)
+
+def _read_tables(name: str) -> dict[str, dict[str, Any]]:
+    return tomllib.loads((Path(__file__).parent / name).read_text(encoding="utf-8"))
+
+
+OURS = _read_tables("ours.toml")
+EARLIER = _read_tables("earlier_systems.toml")
 TABLES = OURS | EARLIER
 
 
 def _complete(own: dict[str, Any]) -> dict[str, Any]:
-    """Give a recipe's table with what it takes over."""
+    """Return a recipe's table together with what it takes over from another."""
     if "like" not in own:
         return own
     base = _complete(TABLES[own["like"]])
-    if own.get("network", base["network"]) != base["network"]:
-        base = base | {"model": {}}
-    whole = base | {key: value for key, value in own.items() if key != "like"}
-    return whole | {name: base[name] | own.get(name, {}) for name in SECTIONS}
+    table = base | own
+    del table["like"]
+    for section in SECTIONS:
+        table[section] = base[section] | own.get(section, {})
+    if table["network"] != base["network"]:
+        table["model"] = own.get("model", {})
+    return table
 
 
 RECIPES = {name: Recipe.from_dict({"name": name} | _complete(TABLES[name])) for name in TABLES}
@@ -35,7 +41,7 @@ SYSTEMS = [RECIPES[name] for name in EARLIER]  # the five that this course grew 
 
 
 def find_recipe(name: str) -> Recipe:
-    """Give the recipe of this name; a `UserError` gives the nearest one."""
+    """Return the recipe of this name; a UserError names the nearest one."""
     if not isinstance(name, str) or name not in RECIPES:
         raise unknown_name("recipe", name, RECIPES)
     return RECIPES[name]
