@@ -14,14 +14,14 @@ from pathlib import Path
 from statistics import mean
 from typing import Any, NamedTuple
 
-from lessonkit.analysis.compare import (
-    chance_of,
+from lessonkit.analysis.significance import (
     difference_interval,
     difference_p,
-    margin,
+    holm,
+    margin_of_error,
     mean_interval,
+    one_sided_p,
 )
-from lessonkit.analysis.scores import holm
 from lessonkit.records import READINGS, load_result, load_runs, precision, scores
 
 LEVEL = 0.05
@@ -71,7 +71,7 @@ def _mean(claim: Mapping[str, Any]) -> Found:
 def _above(claim: Mapping[str, Any]) -> Found:
     """Say whether a recipe's mean is above a published figure."""
     runs, points = _points(claim)
-    names = [claim["recipe"]] if chance_of(points, claim["goal"]) < LEVEL else []
+    names = [claim["recipe"]] if one_sided_p(points, claim["goal"]) < LEVEL else []
     return _found([], runs, len(points), {"beam": names})
 
 
@@ -113,7 +113,7 @@ def _single_runs(claim: Mapping[str, Any]) -> Found:
         kind: [run["figures"]["bleu"]["score"] for run in runs]
         for kind, runs in load_runs(claim["recipe"]).items()
     }
-    limit = margin(several, runs=1)
+    limit = margin_of_error(several, runs=1)
     shown = {}
     for reading in READINGS.values():
         points = scores(record, reading)

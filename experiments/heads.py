@@ -17,7 +17,7 @@ from lessonkit.analysis.alignment import (
     word_attention,
     word_hiding,
 )
-from lessonkit.analysis.compare import paired_bootstrap
+from lessonkit.analysis.bootstrap import paired_bootstrap
 from lessonkit.analysis.heads import all_heads
 from lessonkit.analysis.interventions import patch_heads
 from transformer.data import corpora

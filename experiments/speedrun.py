@@ -18,7 +18,7 @@ import torch
 from attention_course.commands import parse_settings
 from experiments.tables import markdown
 from experiments.training_parts import FAST, changed, find
-from lessonkit.analysis.compare import chance_of
+from lessonkit.analysis.significance import one_sided_p
 from lessonkit.records import precision
 from transformer.data import corpora
 from transformer.evaluation.evaluate import evaluate_translator
@@ -130,7 +130,7 @@ def records_table(records: Sequence[dict[str, Any]]) -> str:
         row += [f"{seconds:.1f}" if reached else f"({seconds:.1f})"]
         row += [", ".join(f"{run['seconds']:.0f}" for run in record["runs"]), f"{score:.2f}"]
         points = [run["bleu"] for run in record["runs"]]
-        chances = [f"{chance_of(points, goal):.2g}" for goal in LEVELS]
+        chances = [f"{one_sided_p(points, goal):.2g}" for goal in LEVELS]
         rows.append([*row, *chances, machine_of(record)])
     return markdown(HEADINGS, rows, words=(1, 2, 4, 8))
 
@@ -148,7 +148,7 @@ def standing(record: Mapping[str, Any]) -> tuple[float, float, float, bool]:
         the recipe's own were the goal; whether the goal counts as reached.
     """
     points = [run["bleu"] for run in record["runs"]]
-    chance = chance_of(points, record["goal"])
+    chance = one_sided_p(points, record["goal"])
     seconds = statistics.mean(run["seconds"] for run in record["runs"])
     return seconds, statistics.mean(points), chance, chance < LEVELS[record["goal"]]
 

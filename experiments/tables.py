@@ -10,7 +10,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lessonkit.analysis.compare import mean_interval
+from lessonkit.analysis.significance import mean_interval
 from lessonkit.records import load_runs, precision
 from transformer.config import LENGTH_PENALTY
 from transformer.support.files import read_json

@@ -12,7 +12,9 @@ from typing import Any
 
 import torch
 
-from lessonkit.analysis.scores import from_memory, measure_leak, score_five_ways
+from attention_laws.laws.text import measure_leak
+from lessonkit.analysis.bleu_variants import score_five_ways
+from lessonkit.analysis.translation_memory import translate_from_memory
 from transformer.data import corpora
 from transformer.data.grouping import Pair, split_pairs
 from transformer.evaluation.scores import bleu
@@ -40,8 +42,8 @@ def record_leaks(file: Path) -> None:
     """Measure the leak of both splits of Tatoeba, and what memory alone scores on their tests.
 
     The record has for "random" and "grouped": train and test (pairs), leak (as `Leak`, the first
-    side English) and bleu (of what `from_memory` says, French to English, once for each French
-    sentence, which may match any of its translations in the test set).
+    side English) and bleu (of `translate_from_memory`, French to English, once for each
+    French sentence, which may match any of its translations in the test set).
     """
     pairs = corpora.all_pairs("tatoeba")
     grouped = split_pairs(pairs)
@@ -65,7 +67,7 @@ def measure_pairs(train: Sequence[Pair], test: Sequence[Pair]) -> dict[str, Any]
     accepted: dict[str, list[str]] = {}
     for english, french in test:
         accepted.setdefault(french, []).append(english)
-    said = from_memory(train, list(accepted))
+    said = translate_from_memory(train, list(accepted))
     leak = {name: round(share, 4) for name, share in measure_leak(train, test)._asdict().items()}
     return {
         "train": len(train),

@@ -1,31 +1,47 @@
 """What the lessons draw, ask and check: `charts`, `analysis`, `exercises`.
 
-`from lessonkit import renderer, trace` gives what the doors of charts and analysis give, and the
-records; each name is loaded when it is first used.
+`from lessonkit import renderer, trace`: what charts and analysis export is exported here too, with
+the records and the museum. Each name is loaded when it is first used.
 """
+# ruff: noqa: F401, F403 (type checkers and editors use the imports of TYPE_CHECKING)
 
-from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING
 
-DOORS = ("charts", "analysis")
-DOOR = {
-    "analysis": ("compare",),
+from lessonkit.analysis import EXPORTS as ANALYSIS_EXPORTS
+from lessonkit.charts import EXPORTS as CHARTS_EXPORTS
+from transformer.support.exports import lazy_exports
+
+# The exported names, by the module that defines them. The block below repeats them for editors.
+EXPORTS = {
     "charts": ("renderer",),
     "museum": ("FAULTS", "sound_adapter"),
     "museum.trainable": ("builder_with_faults",),
     "records": (
-        *("READINGS", "course_profile", "load_result", "load_runs", "origin", "run_folder"),
+        "READINGS",
+        "course_profile",
+        "load_result",
+        "load_runs",
+        "origin",
+        "run_folder",
         "scores",
     ),
 }
-_WHERE = {name: module for module, names in DOOR.items() for name in names}
+EXPORTS |= {f"analysis.{module}": names for module, names in ANALYSIS_EXPORTS.items()}
+EXPORTS |= {f"charts.{module}": names for module, names in CHARTS_EXPORTS.items()}
+__all__, __dir__, __getattr__ = lazy_exports(__name__, EXPORTS)
 
-
-def __getattr__(name: str) -> Any:
-    if name in _WHERE:
-        module = import_module(f"{__name__}.{_WHERE[name]}")
-        return getattr(module, name, None) or import_module(f"{module.__name__}.{name}")
-    for room in (import_module(f"{__name__}.{door}") for door in DOORS if name not in DOORS):
-        if any(name in names for names in room.DOOR.values()):
-            return getattr(room, name)
-    raise AttributeError(f"lessonkit has no {name!r}")
+if TYPE_CHECKING:
+    from lessonkit.analysis import *
+    from lessonkit.charts import *
+    from lessonkit.charts import renderer
+    from lessonkit.museum import FAULTS, sound_adapter
+    from lessonkit.museum.homework import HOMEWORK_FAULTS, builder_with_faults
+    from lessonkit.records import (
+        READINGS,
+        course_profile,
+        load_result,
+        load_runs,
+        origin,
+        run_folder,
+        scores,
+    )

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 import transformer as t
-from lessonkit.analysis import compare
-from lessonkit.analysis.noise import gradient_noise
+from lessonkit.analysis import bootstrap, significance
+from lessonkit.analysis.noise_scale import gradient_noise
 from lessonkit.charts.attention import draw_attention, draw_heads, draw_mask
 from transformer.config import DataConfig
 from transformer.data import tokenizers
@@ -77,8 +77,11 @@ FOUND: list[tuple[Callable[[], Any], str]] = [
         "weights hold nan: give",
     ),
     (lambda: draw_heads(27 * WEIGHTS[None], *[["a"] * 3] * 2, "heads"), "weights hold 9: give"),
-    (lambda: compare.verdict(compare.Interval(math.nan, 1.0), 0.5), "one of interval is nan: give"),
-    (lambda: compare.student_t(math.nan), "degrees is nan: give a number of 1"),
+    (
+        lambda: significance.verdict(significance.Interval(math.nan, 1.0), 0.5),
+        "one of interval is nan: give",
+    ),
+    (lambda: significance.t_critical(math.nan), "degrees is nan: give a number of 1"),
 ]
 
 
@@ -103,8 +106,8 @@ def test_translators_doors(shipped: t.Translator) -> None:
 
 def test_with_ever_more_degrees_student_t_becomes_the_normal_distribution() -> None:
     for degrees in (1e6, 1.1e6, 1e15, 1e40, math.inf):
-        assert compare.student_t(degrees) == pytest.approx(1.96, abs=1e-4)
-    assert 0 <= compare.difference_p([0.0, 1e-3] * 40_000, [5.0, 5.001] * 40_000) < 1e-9
+        assert significance.t_critical(degrees) == pytest.approx(1.96, abs=1e-4)
+    assert 0 <= significance.difference_p([0.0, 1e-3] * 40_000, [5.0, 5.001] * 40_000) < 1e-9
 
 
 # The least whole number that each takes; one less, and the same as a fraction, are refused.
@@ -163,14 +166,14 @@ CALLS: list[Call] = [
     (scores.bleu_tokenised_lowercased, {"hypotheses": SAID, "references": RIGHT, "lang": "tree"}),
     (t.parse_f1, {"trees": ["(S a )S"], "gold": ["(S a )S"]}),
     (t.phrases, {"tree": "(S a )S"}),
-    (compare.sentence_counts, {"said": SAID, "references": RIGHT}),
-    (compare.student_t, {"degrees": 3, "level": 0.9}),
-    (compare.verdict, {"interval": compare.Interval(-1.0, 1.0), "worth": 0.5}),
-    (compare.mean_interval, {"runs": RUNS["a"]}),
-    (compare.chance_of, {"runs": RUNS["a"], "goal": 2.0}),
-    (compare.difference_interval, {"base": RUNS["a"], "other": RUNS["b"]}),
-    (compare.difference_p, {"base": RUNS["a"], "other": RUNS["b"]}),
-    (compare.margin, {"scores": RUNS, "runs": 3}),
+    (bootstrap.sentence_counts, {"hypotheses": SAID, "references": RIGHT}),
+    (significance.t_critical, {"degrees": 3, "level": 0.9}),
+    (significance.verdict, {"interval": significance.Interval(-1.0, 1.0), "worth": 0.5}),
+    (significance.mean_interval, {"runs": RUNS["a"]}),
+    (significance.one_sided_p, {"runs": RUNS["a"], "goal": 2.0}),
+    (significance.difference_interval, {"base": RUNS["a"], "other": RUNS["b"]}),
+    (significance.difference_p, {"base": RUNS["a"], "other": RUNS["b"]}),
+    (significance.margin_of_error, {"scores": RUNS, "runs": 3}),
     (t.collate, {"examples": EXAMPLES}),
     (t.collate_sources, {"sources": [[4], [5, 6]]}),
     (t.shard, {"batch": BATCH, "rank": 0, "world_size": 1}),

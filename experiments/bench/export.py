@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from engines.folder import ENGINES, export_model
-from lessonkit.analysis.machines import one_thread, seconds_of
+from lessonkit.analysis.timing import process_seconds, single_thread
 from transformer.config import BEAM_SIZE
 from transformer.data import corpora
 from transformer.data.corpora import default_test_split
@@ -32,7 +32,7 @@ ALONE = 100  # sentences given one by one, as a service gets them
 Translate = Callable[[list[str]], list[str]]
 
 
-@one_thread()
+@single_thread()
 def record_speed(model: str, file: Path) -> dict[str, Any]:
     """Measure a model's speed in every engine on its test set, and write the record."""
     ours = Translator.load(model)
@@ -81,7 +81,7 @@ def compare(
     for _ in range(ROUNDS):
         for way, calls in ways.items():
             for name, translate in everyone.items():
-                took = seconds_of(partial(list, map(translate, calls)))
+                took = process_seconds(partial(list, map(translate, calls)))
                 seconds[way][name].append(took)
     return {
         name: {"equal": equal[name], "sentences": len(text), "bleu": score[name]}

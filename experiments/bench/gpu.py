@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from experiments.bench.peers import Workload, load
-from lessonkit.analysis.costs import step_flops
+from lessonkit.analysis.flops import step_flops
 from transformer.config import ModelConfig
 from transformer.model import Transformer, count_parameters
 from transformer.support.errors import UserError

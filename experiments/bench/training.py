@@ -10,8 +10,8 @@ from typing import Any
 import torch
 
 from experiments.bench.peers import OURS, Workload, load, make_contenders
-from lessonkit.analysis.costs import step_flops
-from lessonkit.analysis.machines import seconds_of, shares
+from lessonkit.analysis.flops import step_flops
+from lessonkit.analysis.timing import process_seconds, time_shares
 from transformer.model import count_parameters
 from transformer.training.devices import Precision
 
@@ -33,7 +33,7 @@ def measure() -> dict[str, Any]:
     figures: dict[str, Any] = {"rounds": ROUNDS, "ceiling": ceiling, "recipes": {}}
     for recipe in RECIPES:
         workload = load(recipe, ROUNDS + 1)
-        making = seconds_of(partial(list, workload.pipeline.epoch(1)))
+        making = process_seconds(partial(list, workload.pipeline.epoch(1)))
         measured = {}
         for name, (precision, _) in PRECISIONS.items():
             measured[name] = compare(workload, precision, ceiling[name])
@@ -52,7 +52,7 @@ def largest_rate(dtype: torch.dtype) -> float:
     Billions of multiplications (each with its addition) a second.
     """
     left, right = torch.randn(2, MAX_MATRIX_SIZE, MAX_MATRIX_SIZE).to(dtype).unbind()
-    seconds = [seconds_of(partial(torch.mm, left, right)) for _ in range(ROUNDS)]
+    seconds = [process_seconds(partial(torch.mm, left, right)) for _ in range(ROUNDS)]
     return round(MAX_MATRIX_SIZE**3 / min(seconds) / 1e9, 1)
 
 
@@ -70,13 +70,13 @@ def compare(workload: Workload, precision: Precision, ceiling: float) -> dict[st
     seconds: dict[str, list[float]] = {name: [] for name in contenders}
     for number, batch in enumerate(workload.batches, start=1):
         for name, contender in contenders.items():
-            seconds[name].append(seconds_of(partial(contender.step, number, batch)))
+            seconds[name].append(process_seconds(partial(contender.step, number, batch)))
     figures = {
         name: _figures(workload, seconds[name][1:], seconds[OURS][1:], ceiling)
         | {"parameters": count_parameters(contender.model)}
         for name, contender in contenders.items()
     }
-    profile = shares(partial(contenders[OURS].step, 1, workload.batches[1]))
+    profile = time_shares(partial(contenders[OURS].step, 1, workload.batches[1]))
     profile = {kind: round(share, 3) for kind, share in profile.items()}
     return {"contenders": figures, "profile": profile}
 

@@ -1,65 +1,110 @@
-"""What models and machines are asked in the lessons; every name loads its own file on first use.
+"""What models and machines are asked in the lessons; each name is loaded when it is first used.
 
 `from lessonkit.analysis import trace, ablate_heads`: below is where each name lives.
 """
+# ruff: noqa: F401 (type checkers and editors use the imports of TYPE_CHECKING)
 
-from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING
 
-DOOR = {
+from transformer.support.exports import lazy_exports
+
+# The exported names, by the module that defines them. The block below repeats them for editors.
+EXPORTS = {
     "ablation": ("EDGE_KINDS", "Ablation", "translate_without_each_head"),
     "activations": ("mean_head_outputs", "next_token_probabilities"),
     "alignment": ("alignment_error_rate", "diagonal_links", "word_attention"),
     "articles": ("article_cases", "carried_articles", "first_articles", "gender_pairs"),
     "beam_tree": ("grow_beam_tree",),
-    "compare": (
-        "chance_of",
-        "difference_interval",
-        "difference_p",
-        "margin",
-        "mean_interval",
-        "paired_bootstrap",
-        "verdict",
-    ),
-    "costs": (
-        "convolutions_needed",
-        "counted",
-        "forward_flops",
-        "make_layer",
-        "measure_seconds",
-        "step_flops",
-        "ways",
-    ),
+    "bleu_variants": ("score_five_ways",),
+    "bootstrap": ("bleu_of_counts", "paired_bootstrap", "sentence_counts"),
+    "flops": ("count_flops", "forward_flops", "step_flops"),
     "heads": ("Head", "all_heads", "head_table"),
     "interventions": ("MaskedSource", "ablate_heads", "patch_heads"),
-    "machines": (
-        "MACHINES",
-        "SUSTAINED",
-        "attainable",
-        "cpu_seconds",
-        "exchange_seconds",
-        "in_two_processes",
-        "intensity",
-        "megabytes_kept",
-        "one_thread",
-        "product_flops",
-        "product_seconds",
-        "shares",
-        "this_machine",
-        "training_cost",
-    ),
-    "noise": ("gradient_noise",),
+    "layer_costs": ("convolutions_needed", "make_layer", "measure_seconds", "path_lengths"),
+    "noise_scale": ("gradient_noise",),
+    "padding": ("measure_padding", "plan_batches"),
     "roles": ("QUESTIONS", "ask"),
-    "scores": ("from_memory", "holm", "score_five_ways"),
+    "roofline": (
+        "MACHINES",
+        "SUSTAINED_FLOPS",
+        "all_reduce_seconds",
+        "arithmetic_intensity",
+        "attainable_flops",
+        "matmul_flops",
+        "matmul_seconds",
+        "measure_this_machine",
+        "training_flops",
+    ),
+    "saved_tensors": ("saved_megabytes",),
+    "significance": (
+        "Interval",
+        "difference_interval",
+        "difference_p",
+        "holm",
+        "margin_of_error",
+        "mean_interval",
+        "one_sided_p",
+        "t_critical",
+        "verdict",
+    ),
     "table_3": ("TABLE_3", "expected_parameters"),
-    "text": ("measure", "plans"),
+    "timing": ("min_process_seconds", "single_thread", "time_shares"),
     "tracing": ("trace",),
+    "translation_memory": ("translate_from_memory",),
+    "two_processes": ("run_in_two_processes",),
 }
-_HOME = {name: module for module, names in DOOR.items() for name in names}
-__all__ = sorted(_HOME)
+__all__, __dir__, __getattr__ = lazy_exports(__name__, EXPORTS)
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"lessonkit.analysis has no {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+if TYPE_CHECKING:
+    from lessonkit.analysis.ablation import EDGE_KINDS, Ablation, translate_without_each_head
+    from lessonkit.analysis.activations import mean_head_outputs, next_token_probabilities
+    from lessonkit.analysis.alignment import alignment_error_rate, diagonal_links, word_attention
+    from lessonkit.analysis.articles import (
+        article_cases,
+        carried_articles,
+        first_articles,
+        gender_pairs,
+    )
+    from lessonkit.analysis.beam_tree import grow_beam_tree
+    from lessonkit.analysis.bleu_variants import score_five_ways
+    from lessonkit.analysis.bootstrap import bleu_of_counts, paired_bootstrap, sentence_counts
+    from lessonkit.analysis.flops import count_flops, forward_flops, step_flops
+    from lessonkit.analysis.heads import Head, all_heads, head_table
+    from lessonkit.analysis.interventions import MaskedSource, ablate_heads, patch_heads
+    from lessonkit.analysis.layer_costs import (
+        convolutions_needed,
+        make_layer,
+        measure_seconds,
+        path_lengths,
+    )
+    from lessonkit.analysis.noise_scale import gradient_noise
+    from lessonkit.analysis.padding import measure_padding, plan_batches
+    from lessonkit.analysis.roles import QUESTIONS, ask
+    from lessonkit.analysis.roofline import (
+        MACHINES,
+        SUSTAINED_FLOPS,
+        all_reduce_seconds,
+        arithmetic_intensity,
+        attainable_flops,
+        matmul_flops,
+        matmul_seconds,
+        measure_this_machine,
+        training_flops,
+    )
+    from lessonkit.analysis.saved_tensors import saved_megabytes
+    from lessonkit.analysis.significance import (
+        Interval,
+        difference_interval,
+        difference_p,
+        holm,
+        margin_of_error,
+        mean_interval,
+        one_sided_p,
+        t_critical,
+        verdict,
+    )
+    from lessonkit.analysis.table_3 import TABLE_3, expected_parameters
+    from lessonkit.analysis.timing import min_process_seconds, single_thread, time_shares
+    from lessonkit.analysis.tracing import trace
+    from lessonkit.analysis.translation_memory import translate_from_memory
+    from lessonkit.analysis.two_processes import run_in_two_processes

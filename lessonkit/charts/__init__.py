@@ -1,13 +1,16 @@
-"""The door to what lessons draw: `from lessonkit.charts import schedule_explorer`.
+"""What lessons draw: `from lessonkit.charts import schedule_explorer`.
 
-`draw_...` draws with matplotlib into axes that it is given; `..._explorer` gives a chart that moves
-without a kernel; a `..._box` is a line to type in. A name is loaded when it is first used.
+`draw_...` draws with matplotlib into axes that it is given; `..._explorer` returns a chart that
+moves without a kernel; a `..._box` is a line to type in. Each name is loaded when it is first used.
 """
+# ruff: noqa: F401 (type checkers and editors use the imports of TYPE_CHECKING)
 
-from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING
 
-DOOR = {
+from transformer.support.exports import lazy_exports
+
+# The exported names, by the module that defines them. The block below repeats them for editors.
+EXPORTS = {
     "attention": ("attention_explorer", "draw_attention", "draw_heads", "draw_mask"),
     "batches": ("TokenGrid", "batch_explorer", "draw_tokens"),
     "boxes": ("play_box", "sentence_box"),
@@ -24,10 +27,26 @@ DOOR = {
     "trace": ("trace_explorer",),
     "training": ("label_smoothing_explorer", "schedule_explorer"),
 }
-_WHERE = {name: module for module, names in DOOR.items() for name in names}
+__all__, __dir__, __getattr__ = lazy_exports(__name__, EXPORTS)
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _WHERE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)
+if TYPE_CHECKING:
+    from lessonkit.charts.ablation import ablation_explorer
+    from lessonkit.charts.attention import attention_explorer, draw_attention, draw_heads, draw_mask
+    from lessonkit.charts.batches import TokenGrid, batch_explorer, draw_tokens
+    from lessonkit.charts.boxes import play_box, sentence_box
+    from lessonkit.charts.costs import costs_explorer, draw_attentive, draw_recurrent
+    from lessonkit.charts.curves import draw_gradients, draw_loss, draw_symptoms
+    from lessonkit.charts.decoding import beam_explorer, sampling_explorer
+    from lessonkit.charts.heads import (
+        draw_head_grid,
+        draw_head_shares,
+        draw_removals,
+        heads_explorer,
+    )
+    from lessonkit.charts.here import you_are_here
+    from lessonkit.charts.machines import Shared, exchange_explorer, roofline_explorer
+    from lessonkit.charts.positions import draw_similarity, draw_turn, draw_waves, position_explorer
+    from lessonkit.charts.seeds import chance_explorer, readings_explorer
+    from lessonkit.charts.sentences import draw_alignment, draw_tree
+    from lessonkit.charts.trace import trace_explorer
+    from lessonkit.charts.training import label_smoothing_explorer, schedule_explorer

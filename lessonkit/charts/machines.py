@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import altair as alt
 
-from lessonkit.analysis.machines import FLOAT32, MACHINES
+from lessonkit.analysis.roofline import FLOAT32, MACHINES
 from lessonkit.charts.controls import Rows, axis, choice, colours, layered, one_row, slider, unfold
 from lessonkit.charts.style import OURS, PAPER, TARGET
 
@@ -94,7 +94,7 @@ def exchange_explorer(models: dict[str, Shared]) -> alt.LayerChart:
     """Draw the milliseconds of a step over the number of GPUs: computing, and exchanging (§5.2).
 
     The GPUs share one step, so the more they are the fewer tokens each has. Gradients are
-    exchanged in a ring (see `machines.exchange_seconds`) and nothing is done meanwhile. The first
+    exchanged in a ring (see `machines.all_reduce_seconds`) and nothing is done meanwhile. The first
     of the models, by name, is trained to begin with.
     """
     first = next(iter(models))

@@ -10,7 +10,7 @@ from statistics import NormalDist, mean
 
 import altair as alt
 
-from lessonkit.analysis.compare import difference_interval, verdict
+from lessonkit.analysis.significance import difference_interval, verdict
 from lessonkit.charts.controls import Rows, choice, colours, layered, slider, unfold
 from lessonkit.charts.style import INK, OURS, PAPER, SOURCE, TARGET
 from transformer.support.errors import UserError
@@ -18,7 +18,7 @@ from transformer.support.errors import UserError
 WIDEST, STEPS = 8, 256  # the curves go from -WIDEST to WIDEST, in so many steps
 ERROR = "(deviation * sqrt(2 / runs))"  # the standard error of a difference of two means
 # Beyond two standard errors, to either side: 95 of 100 lie within where the deviation is known.
-# Of a few runs it is not, and `lessonkit.analysis.compare.margin` goes further.
+# Of a few runs it is not, and `lessonkit.analysis.significance.margin_of_error` goes further.
 SHOWN = (
     f"(cumulativeNormal(-2 * {ERROR}, difference, {ERROR})"
     f" + 1 - cumulativeNormal(2 * {ERROR}, difference, {ERROR}))"

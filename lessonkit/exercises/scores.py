@@ -15,7 +15,7 @@ import torch
 from sacrebleu.metrics import BLEU
 from torch import Tensor
 
-from lessonkit.analysis.compare import student_t
+from lessonkit.analysis.significance import t_critical
 from lessonkit.exercises.asking import asked, read_words
 from lessonkit.exercises.check import Exercise
 from lessonkit.exercises.outcome import Toy
@@ -148,7 +148,7 @@ seed_interval = Exercise(
         ([1.0, 2.0], 1.0),
         ([2.0, 4.0, 6.0], 1.0),
         *(
-            (runs, round(student_t(len(runs) - 1), 3))
+            (runs, round(t_critical(len(runs) - 1), 3))
             for runs in (
                 [42.2, 42.46, 41.33],
                 [90.1, 88.9, 91.4, 89.9],

@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 import sacrebleu
 
-from lessonkit.analysis.compare import bleu_of_counts, sentence_counts
+from lessonkit.analysis.bootstrap import bleu_of_counts, sentence_counts
 from transformer.evaluation.scores import bleu, chrf, count_run_on, parse_f1, phrases
 from transformer.evaluation.scores import bleu_tokenised_lowercased as lowercased
 from transformer.support.errors import UserError

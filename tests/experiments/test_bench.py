@@ -13,8 +13,8 @@ from torch import nn
 
 from experiments.bench import export, peers, sections, training
 from experiments.bench.peers import OURS, TORCH, Workload
-from lessonkit.analysis.costs import counted, step_flops
-from lessonkit.analysis.machines import one_thread
+from lessonkit.analysis.flops import count_flops, step_flops
+from lessonkit.analysis.timing import single_thread
 from transformer.config import ModelConfig, Positions, TrainingConfig
 from transformer.data.batches import Batch, Example, TokenBudgetBatches
 from transformer.model import count_parameters
@@ -48,7 +48,7 @@ def workload(config: ModelConfig, count: int = 3) -> Workload:
 
 @pytest.fixture(autouse=True)
 def on_one_thread() -> Iterator[None]:
-    with one_thread():
+    with single_thread():
         yield
 
 
@@ -66,7 +66,7 @@ def test_contenders_do_the_same_work() -> None:
         told = step_flops(config, TGT_TYPES, sentences=2, src_len=6, tgt_len=8)
         found = peers.make_contenders(workload(config), Precision.FLOAT32)
         for name, contender in found.items():
-            flops, _ = counted(partial(forward_and_backward, contender.model, batch))
+            flops, _ = count_flops(partial(forward_and_backward, contender.model, batch))
             assert flops == told, name
         assert count_parameters(found[OURS].model) == count_parameters(found[TORCH].model)
 

@@ -6,7 +6,7 @@ from experiments import heads
 from experiments.heads import attribution_scores
 from lessonkit.analysis.activations import mean_head_outputs
 from lessonkit.analysis.alignment import alignment_error_rate, strongest_links, word_attention
-from lessonkit.analysis.compare import paired_bootstrap
+from lessonkit.analysis.bootstrap import paired_bootstrap
 from lessonkit.analysis.heads import Head, all_heads
 from lessonkit.analysis.interventions import ablate_heads, patch_heads
 from transformer.data import corpora

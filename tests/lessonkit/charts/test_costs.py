@@ -4,7 +4,12 @@ import math
 
 import pytest
 
-from lessonkit.analysis.machines import MACHINES, attainable, exchange_seconds, intensity
+from lessonkit.analysis.roofline import (
+    MACHINES,
+    all_reduce_seconds,
+    arithmetic_intensity,
+    attainable_flops,
+)
 from lessonkit.charts import Shared, costs_explorer, exchange_explorer, roofline_explorer
 from lessonkit.charts.costs import COSTS, QUANTITIES
 from lessonkit.charts.machines import TOKENS_A_STEP
@@ -49,11 +54,11 @@ def test_roof_and_product_are_computed_as_in_python(power: int, width: int, plac
         roofline_explorer().to_dict(), log2_tokens=power, matrix_width=width, machine=machine.name
     )
     for x, y in points(spec, 0, "intensity", "rate"):
-        assert y == pytest.approx(attainable(machine, x), rel=1e-6)
+        assert y == pytest.approx(attainable_flops(machine, x), rel=1e-6)
     ((x, y),) = points(spec, 1, "intensity", "rate")
-    assert x == pytest.approx(intensity(2**power, width, machine.number_bytes))
-    assert y == pytest.approx(attainable(machine, x))
-    share = 100 * attainable(machine, x) / machine.flops
+    assert x == pytest.approx(arithmetic_intensity(2**power, width, machine.number_bytes))
+    assert y == pytest.approx(attainable_flops(machine, x))
+    share = 100 * attainable_flops(machine, x) / machine.flops
     assert title(spec).endswith(f"at most {share:.0f}% of its peak")
 
 
@@ -74,7 +79,7 @@ def test_a_shared_step_is_computed_as_in_python(
         return 1000 * work / (gpus * machine.flops * reached / 100)
 
     def exchanging(gpus: float) -> float:
-        return 1000 * exchange_seconds(shared.parameters, int(gpus), machine.link)
+        return 1000 * all_reduce_seconds(shared.parameters, int(gpus), machine.link)
 
     for layer, count in ((0, 8), (1, 1)):  # every number of GPUs, and the chosen
         drawn = points(spec, layer, "n", "milliseconds")

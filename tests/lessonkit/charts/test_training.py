@@ -8,7 +8,7 @@ import pytest
 import torch
 from matplotlib.axes import Axes
 
-from lessonkit.analysis.compare import difference_interval, margin, verdict
+from lessonkit.analysis.significance import difference_interval, margin_of_error, verdict
 from lessonkit.charts import (
     chance_explorer,
     draw_loss,
@@ -112,7 +112,7 @@ def test_curves_and_lines_of_chance(difference: float, deviation: float, runs: i
     assert lines == pytest.approx([-2 * error, 2 * error])
     # Where the deviation is known from very many runs, this is the package's margin, nearly.
     pairs = {str(i): [0.0, deviation * math.sqrt(2)] for i in range(2000)}
-    assert margin(pairs, runs) == pytest.approx(2 * error, rel=0.03)
+    assert margin_of_error(pairs, runs) == pytest.approx(2 * error, rel=0.03)
 
 
 def test_readings_have_the_package_s_figures_and_a_tick_for_each_run() -> None:

@@ -3,7 +3,7 @@
 from statistics import mean
 from typing import Any
 
-from lessonkit.analysis.compare import margin
+from lessonkit.analysis.significance import margin_of_error
 from lessonkit.records import load_runs, scores
 from tests.helpers.exercise_walk import PREDICTIONS
 from transformer.support.files import read_json
@@ -31,7 +31,9 @@ def states(name: str, *words: str) -> bool:
 def test_lesson_08() -> None:
     of_all = load_runs("multi30k-de-en").items()
     seeds = {name: [run["figures"]["bleu"]["score"] for run in each] for name, each in of_all}
-    assert states("beyond_chance", f"{margin(seeds, runs=1):.1f} points", "Six ingredients")
+    assert states(
+        "beyond_chance", f"{margin_of_error(seeds, runs=1):.1f} points", "Six ingredients"
+    )
     captions = runs("captions")
     assert len(captions) == 7, "six ingredients, and all of them"
     assert states("whole_words", "second worst of the seven")

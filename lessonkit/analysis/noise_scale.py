@@ -20,7 +20,7 @@ from transformer.support.errors import UserError, require, short_repr
 from transformer.training.loss import batch_loss
 
 
-class Noise(NamedTuple):
+class GradientNoise(NamedTuple):
     """What some batches tell of the gradient."""
 
     scale: float  # the noise scale, in tokens
@@ -30,7 +30,7 @@ class Noise(NamedTuple):
     joint: float  # squared length of the mean of all batches' gradients
 
 
-def gradient_noise(model: nn.Module, batches: Sequence[Batch]) -> Noise:
+def gradient_noise(model: nn.Module, batches: Sequence[Batch]) -> GradientNoise:
     """Estimate the noise scale from batches of about equal size.
 
     With squared lengths of the gradients of single batches, s on average, and of their mean, m,
@@ -57,7 +57,7 @@ def gradient_noise(model: nn.Module, batches: Sequence[Batch]) -> Noise:
     scale = tokens * n * (single - joint) / (n - 1) / signal
     directions = torch.stack([each / each.norm() for each in gradients])
     cosine = (float(directions.sum(0).square().sum()) - n) / (n * (n - 1))
-    return Noise(scale, cosine, tokens, single, joint)
+    return GradientNoise(scale, cosine, tokens, single, joint)
 
 
 def _gradient(model: nn.Module, batch: Batch) -> Tensor:

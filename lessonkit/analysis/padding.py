@@ -14,7 +14,7 @@ Plan = list[list[int]]  # for each batch the positions of its examples
 RULES = ("random", "sorted", "token budget")
 
 
-def plans(examples: Sequence[Example], batch_tokens: int, seed: int = 1) -> dict[str, Plan]:
+def plan_batches(examples: Sequence[Example], batch_tokens: int, seed: int = 1) -> dict[str, Plan]:
     """Plan one epoch by each of `RULES`, all with about the same number of batches.
 
     "token budget" is `TokenBudgetBatches`, with so many positions on either side; it sets the
@@ -30,7 +30,7 @@ def plans(examples: Sequence[Example], batch_tokens: int, seed: int = 1) -> dict
     return dict(zip(RULES, (*cut, budget), strict=True))
 
 
-def measure(examples: Sequence[Example], plan: Plan) -> dict[str, Any]:
+def measure_padding(examples: Sequence[Example], plan: Plan) -> dict[str, Any]:
     """Count what a plan's batches hold, without making them.
 
     As in a `Batch`, the end mark of each side counts as a token.

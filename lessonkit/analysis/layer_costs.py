@@ -18,11 +18,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 from torch.autograd.graph import Node
-from torch.nn.attention import SDPBackend, sdpa_kernel
-from torch.utils.flop_counter import FlopCounterMode
 
 from transformer.attention import scaled_dot_product_attention
-from transformer.config import ModelConfig
 from transformer.support.errors import UserError
 
 KERNEL = 3  # width of a convolution, k in the paper
@@ -95,14 +92,14 @@ def measure_seconds(layer: Layer, n: int, d: int) -> float:
         return timer.blocked_autorange(min_run_time=0.1).median
 
 
-class Ways(NamedTuple):
-    """Ways through a computation, in products (matrix products and convolutions)."""
+class PathLengths(NamedTuple):
+    """PathLengths through a computation, in products (matrix products and convolutions)."""
 
     shortest: int  # from the first input vector to the last output vector
     longest: int  # to that from anywhere: products that wait for each other
 
 
-def ways(layer: Layer, n: int, d: int) -> Ways:
+def path_lengths(layer: Layer, n: int, d: int) -> PathLengths:
     """Follow a layer's graph, on n vectors of width d, back from its last output vector.
 
     A UserError where that does not depend on the first input.
@@ -130,7 +127,7 @@ def ways(layer: Layer, n: int, d: int) -> Ways:
         nearest = min((shortest[each] for each in made_of[node]), default=math.inf)
         shortest[node] = 0 if first else step + nearest
         longest[node] = step + max((longest[each] for each in made_of[node]), default=0)
-    return Ways(int(shortest[node]), longest[node])  # the last output comes last
+    return PathLengths(int(shortest[node]), longest[node])  # the last output comes last
 
 
 def convolutions_needed(n: int, d: int, kernel: int = KERNEL, dilated: bool = False) -> int:
@@ -149,55 +146,3 @@ def convolutions_needed(n: int, d: int, kernel: int = KERNEL, dilated: bool = Fa
         gradient = vectors[0].grad
         if gradient is not None and bool(gradient.any()):
             return len(layers)
-
-
-BACKWARD = 2  # a product's two gradients, of its input and of its weights, are products as large
-
-
-class Flops(NamedTuple):
-    """Floating-point operations of a forward pass, by what they are for."""
-
-    projections: int  # queries, keys, values and outputs of every attention
-    attention: int  # scores, and values weighted by them: the only part without weights
-    feed_forward: int  # the two layers of each feed-forward network
-    output: int  # the logits, from the last layer's output
-
-
-def forward_flops(
-    model: ModelConfig, vocab_size: int, *, sentences: int, src_len: int, tgt_len: int
-) -> Flops:
-    """Count the operations of a forward pass over sentences of equal length.
-
-    The vocabulary is the target's; lengths are in tokens, padding and marks included.
-    """
-    src, tgt = sentences * src_len, sentences * tgt_len
-    keys, values = model.num_heads * model.key_size, model.num_heads * model.value_size
-    near = model.d_model * (keys + values)  # queries and outputs, or keys and values
-    own = 2 * near * (src + tgt)  # self-attention in both stacks
-    cross = near * (tgt + src)  # queries from the target, keys and values from the source
-    pairs = sentences * (src_len**2 + tgt_len**2 + tgt_len * src_len)
-    layers = 2 * model.num_layers  # a multiplication and its addition are two
-    return Flops(
-        projections=layers * (own + cross),
-        attention=layers * pairs * (keys + values),
-        feed_forward=layers * 2 * model.d_model * model.d_ff * (src + tgt),
-        output=2 * tgt * model.d_model * vocab_size,
-    )
-
-
-def step_flops(
-    model: ModelConfig, vocab_size: int, *, sentences: int, src_len: int, tgt_len: int
-) -> int:
-    """Count the operations of a training step: those of `forward_flops`, twice as many backward."""
-    lengths = {"sentences": sentences, "src_len": src_len, "tgt_len": tgt_len}
-    return (1 + BACKWARD) * sum(forward_flops(model, vocab_size, **lengths))
-
-
-def counted(work: Callable[[], Any]) -> tuple[int, Any]:
-    """Count the operations of products as PyTorch makes them; give what `work` gives, too.
-
-    Attention goes by its plain kernel meanwhile: the fused one of a CPU is not counted.
-    """
-    with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
-        result = work()
-    return counter.get_total_flops(), result

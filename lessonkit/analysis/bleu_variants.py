@@ -3,25 +3,19 @@
 Systems that report the same figure did not always count the same thing (§6.1, Table 2).
 """
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import torch
 from sacrebleu.metrics import BLEU
 
-from attention_laws.laws.text import Leak, measure_leak
 from transformer.config import EOS_ID
 from transformer.data.batches import TokenBudgetBatches
-from transformer.data.grouping import Pair, grouping_key
 from transformer.data.parallel import ParallelText
 from transformer.data.tokenizers import split_words
 from transformer.evaluation.evaluate import encode_fitting_pairs
 from transformer.evaluation.scores import bleu, bleu_tokenised_lowercased
 from transformer.models.translator import Translator
-
-__all__ = ["Leak", "from_memory", "holm", "measure_leak", "score_five_ways"]
 
 
 def score_five_ways(translator: Translator, text: ParallelText, beam_size: int) -> dict[str, Any]:
@@ -85,52 +79,3 @@ def mean_of_sentences(hypotheses: Sequence[str], references: Sequence[str]) -> f
     pairs = zip(hypotheses, references, strict=True)
     scores = [metric.sentence_score(guess, [reference]).score for guess, reference in pairs]
     return round(sum(scores) / len(scores), 2)
-
-
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Adjust the p-values of comparisons made together (Holm 1979), in their order, 0 to 1.
-
-    Not in the paper. Of m comparisons the smallest is multiplied by m, the next by m - 1, and so
-    on. Where all that are at 0.05 or less are reported, one or more is false in at most 5 of 100
-    such families.
-    """
-    order = sorted(range(len(p_values)), key=p_values.__getitem__)
-    adjusted, largest = [0.0] * len(p_values), 0.0
-    for rank, place in enumerate(order):
-        largest = max(largest, min(1.0, (len(order) - rank) * p_values[place]))
-        adjusted[place] = largest
-    return adjusted
-
-
-def from_memory(train: Sequence[Pair], sources: Sequence[str]) -> list[str]:
-    """Translate without a model, from second side to first: say what the likest sentence means.
-
-    Not in the paper. Likeness is Dice's: twice the weight of the words in common over the weight
-    of both sentences' words; a word weighs the logarithm of how rare it is. Of equally like pairs
-    the first is taken.
-    """
-    remembered = [_words(second) for _, second in train]
-    places: dict[str, list[int]] = {}
-    for place, words in enumerate(remembered):
-        for word in words:
-            places.setdefault(word, []).append(place)
-    holding = {word: np.array(found) for word, found in places.items()}
-    weight = {word: math.log(1 + len(train) / len(found)) for word, found in places.items()}
-    sizes = np.array([sum(weight[word] for word in words) for words in remembered])
-    unknown = math.log(1 + len(train))
-    said = []
-    for source in sources:
-        words = _words(source)
-        shared = np.zeros(len(train))
-        for word in words:
-            if word in holding:
-                shared[holding[word]] += weight[word]
-        size = sum(weight.get(word, unknown) for word in words)
-        likeness = 2 * shared / np.maximum(sizes + size, 1.0)  # under 1 nothing is shared
-        said.append(train[int(likeness.round(9).argmax())][0])
-    return said
-
-
-def _words(sentence: str) -> list[str]:
-    """Give a sentence's different words in one order, so that sums over them are the same."""
-    return sorted(set(grouping_key(sentence).split()))

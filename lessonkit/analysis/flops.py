@@ -1,0 +1,64 @@
+"""The operations of a training step, from the model's shape and as PyTorch counts them (§5.2).
+
+A multiplication and the addition that follows it are two. Only matrix products are counted: all
+else (norms, softmax, dropout, Adam) does a few operations for each number, products do hundreds.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
+
+from transformer.config import ModelConfig
+
+BACKWARD = 2  # a product's two gradients, of its input and of its weights, are products as large
+
+
+class Flops(NamedTuple):
+    """Floating-point operations of a forward pass, by what they are for."""
+
+    projections: int  # queries, keys, values and outputs of every attention
+    attention: int  # scores, and values weighted by them: the only part without weights
+    feed_forward: int  # the two layers of each feed-forward network
+    output: int  # the logits, from the last layer's output
+
+
+def forward_flops(
+    model: ModelConfig, vocab_size: int, *, sentences: int, src_len: int, tgt_len: int
+) -> Flops:
+    """Count the operations of a forward pass over sentences of equal length.
+
+    The vocabulary is the target's; lengths are in tokens, padding and marks included.
+    """
+    src, tgt = sentences * src_len, sentences * tgt_len
+    keys, values = model.num_heads * model.key_size, model.num_heads * model.value_size
+    near = model.d_model * (keys + values)  # queries and outputs, or keys and values
+    own = 2 * near * (src + tgt)  # self-attention in both stacks
+    cross = near * (tgt + src)  # queries from the target, keys and values from the source
+    pairs = sentences * (src_len**2 + tgt_len**2 + tgt_len * src_len)
+    layers = 2 * model.num_layers  # a multiplication and its addition are two
+    return Flops(
+        projections=layers * (own + cross),
+        attention=layers * pairs * (keys + values),
+        feed_forward=layers * 2 * model.d_model * model.d_ff * (src + tgt),
+        output=2 * tgt * model.d_model * vocab_size,
+    )
+
+
+def step_flops(
+    model: ModelConfig, vocab_size: int, *, sentences: int, src_len: int, tgt_len: int
+) -> int:
+    """Count the operations of a training step: those of `forward_flops`, twice as many backward."""
+    lengths = {"sentences": sentences, "src_len": src_len, "tgt_len": tgt_len}
+    return (1 + BACKWARD) * sum(forward_flops(model, vocab_size, **lengths))
+
+
+def count_flops(work: Callable[[], Any]) -> tuple[int, Any]:
+    """Count the operations of products as PyTorch makes them; give what `work` gives, too.
+
+    Attention goes by its plain kernel meanwhile: the fused one of a CPU is not counted.
+    """
+    with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
+        result = work()
+    return counter.get_total_flops(), result

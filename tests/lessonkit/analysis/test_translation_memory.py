@@ -1,0 +1,42 @@
+"""The memory translates what it has read, and else the most similar sentence; leaks by hand."""
+
+import pytest
+
+from attention_laws.errors import UserError
+from attention_laws.laws.text import Leak, measure_leak
+from lessonkit.analysis.translation_memory import translate_from_memory
+from transformer.data.grouping import Pair
+
+TRAIN: list[Pair] = [
+    ("Go!", "Va !"),
+    ("I sleep.", "Je dors."),
+    ("The cat sleeps.", "Le chat dort."),
+    ("The dog sleeps.", "Le chien dort."),
+    ("A bird sings.", "Un oiseau chante."),
+]
+
+
+def test_leak_by_hand() -> None:
+    test = [
+        ("Go.", "Allez-y."),  # the English side, but for the sign
+        ("Leave!", "va"),  # the French side, but for case and sign
+        ("I sleep!", "je dors"),  # both
+        ("He sleeps.", "Il dort."),  # neither
+    ]
+    assert measure_leak(TRAIN, test) == Leak(first=0.5, second=0.5, either=0.75)
+    assert measure_leak([("Paris", "Rome")], [("Rome", "Paris")]) == Leak(0, 0, 0)
+    with pytest.raises(UserError, match="nothing that could leak"):
+        measure_leak(TRAIN, [])
+
+
+def test_memory_knows_what_it_has_read_and_else_the_likest() -> None:
+    sources = ["Le chien dort.", "un oiseau ne chante pas", "Le chat", "Mon chien"]
+    said = ["The dog sleeps.", "A bird sings.", "The cat sleeps.", "The dog sleeps."]
+    assert translate_from_memory(TRAIN, sources) == said
+    assert translate_from_memory(TRAIN, ["xylophone", "!"]) == ["Go!", "Go!"]  # it never read them
+    rare = [("A", "le le2 un"), ("B", "rare x y"), ("C", "le z"), ("D", "le q"), ("E", "le r")]
+    assert translate_from_memory(rare, ["le rare"]) == ["B"]  # a rare word counts more
+    whole = [("We sleep.", "nous dormons"), ("We.", "nous")]  # word for word it is the likest
+    whole += [(f"x{n}", f"nous w{n}") for n in range(100)]
+    whole += [(f"y{n}", f"dormons w{n}") for n in range(100)]
+    assert translate_from_memory(whole, ["nous"]) == ["We."]
