@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from lessonkit.charts import *
     from lessonkit.charts import renderer
     from lessonkit.museum import FAULTS, sound_adapter
-    from lessonkit.museum.homework import HOMEWORK_FAULTS, builder_with_faults
+    from lessonkit.museum.trainable import builder_with_faults
     from lessonkit.records import (
         READINGS,
         course_profile,
