@@ -82,9 +82,22 @@ def test_a_stamped_lesson_fetches_the_course_and_needs_nothing_beside_it(name: s
     assert linked[1::2] == [f"{COLAB.format('me/it')}notebooks/{other}" for other in beside]
 
 
-def test_a_gpu_is_asked_for_where_a_lesson_trains_and_every_file_says_where_it_lies() -> None:
-    asked = [name for name in BOOKS if stamped(name, None)["metadata"].get("accelerator") == "GPU"]
-    assert asked == ["08_german_to_english.ipynb", "09_french_to_english_and_back.ipynb"]
+def test_a_gpu_is_asked_for_where_a_lesson_trains_for_long() -> None:
+    name, book = next(iter(BOOKS.items()))
+    assert "accelerator" not in stamped(name, None)["metadata"]
+    trains = copy.deepcopy(book)
+    next(
+        cell
+        for cell in trains["cells"]
+        if cell["cell_type"] == "code" and "colab" not in lessons.tags(cell)
+    )["source"] = "profile = course_profile('x')"
+    asking = lessons.stamped(trains, name, TITLES, None, OLD)
+    assert asking["metadata"]["accelerator"] == "GPU"
+    asking["cells"] = book["cells"]  # it trains no longer
+    assert "accelerator" not in lessons.stamped(asking, name, TITLES, None, OLD)["metadata"]
+
+
+def test_every_file_says_where_it_lies() -> None:
     texts = stamp.texts(ROOT, "me/it")
     assert {path.name for path in texts} == {"README.md", "pyproject.toml", *BOOKS}
     assert "https://colab.research.google.com/github/me/it/" in texts[ROOT / "README.md"]

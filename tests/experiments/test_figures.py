@@ -10,7 +10,7 @@ from attention_laws.laws import LAWS, PIPELINE_LAWS
 from tests.helpers import ROOT
 
 FOLDER = ROOT / "figures"
-DRAWINGS = ("architecture", "attention")
+DRAWINGS = sorted(path.stem for path in FOLDER.glob("*.svg"))
 
 
 def test_pictures_have_a_white_ground() -> None:
