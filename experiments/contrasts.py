@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
-from experiments.texts import record_model
+from experiments.model_records import record_model
 from lessonkit.analysis.articles import corpus_table
 from lessonkit.analysis.significance import LEVEL, Interval
 from transformer.config import BEAM_SIZE, LENGTH_PENALTY

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from experiments.training_parts import Parts, changed
+from experiments.training_options import Parts, changed
 from transformer.config import Recipe
 from transformer.recipes import find_recipe
 from transformer.support.errors import unknown_name
@@ -20,7 +20,7 @@ from transformer.support.errors import unknown_name
 class Experiment:
     """A recipe, and what is changed in it: nothing in the first variant.
 
-    Settings are as typed after `--set`; they may be those of `training_parts.Parts`, too.
+    Settings are as typed after `--set`; they may be those of `training_options.Parts`, too.
     """
 
     name: str  # of the experiment, and of its record in data/results/experiments

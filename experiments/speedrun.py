@@ -17,7 +17,7 @@ import torch
 
 from attention_course.commands import parse_settings
 from experiments.tables import markdown
-from experiments.training_parts import FAST, changed, find
+from experiments.training_options import FAST, changed, find
 from lessonkit.analysis.significance import one_sided_p
 from lessonkit.records import precision
 from transformer.data import corpora

@@ -1,6 +1,6 @@
 """Tables in Markdown, of records: those of docs/results.md, and one of README.md.
 
-Not in the paper. `pages.py` has their places.
+Not in the paper. `page_tables.py` has their places.
 """
 
 import math

@@ -5,7 +5,7 @@ import json
 import pytest
 import torch
 
-from experiments.training_parts import FAST
+from experiments.training_options import FAST
 from lessonkit.analysis.table_3 import expected_parameters
 from transformer.config import ModelConfig, Recipe, RecurrentConfig
 from transformer.data.corpora import CORPORA

@@ -23,7 +23,7 @@ from attention_laws.run import Trial
 from experiments.laws.operators import OPERATORS, nodes_of_classes
 from experiments.mutation import Mutant, mutants
 
-FILE = Path(__file__).with_name("plain.py")
+FILE = Path(__file__).with_name("sound_model.py")
 SETUP = "class Setup"  # from here on the file trains and searches
 SEED = 36
 SOUND_WARNING = "all_padding_source_is_harmless"  # true of the sound model, too

@@ -36,7 +36,7 @@ LOWERED = """q_len, k_len = query.shape[2], key.shape[2]
 GROUPED = """shape = (*hidden.shape[:2], HEADS // 2, -1)
         pair = (each(hidden).view(shape).transpose(1, 2) for each in (self.key, self.value))
         return [each.repeat_interleave(2, dim=1) for each in pair]"""
-# What stands in plain.py, and what is to.
+# What stands in sound_model.py, and what is to.
 VARIANTS: dict[str, tuple[tuple[str, str], ...]] = {
     "pre_norm": (
         (

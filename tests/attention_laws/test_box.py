@@ -80,7 +80,7 @@ def slow_train_step():
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of theirs, with a sound model and hostile ones."""
-    shutil.copy(ROOT / "experiments" / "laws" / "plain.py", tmp_path / "sound.py")
+    shutil.copy(ROOT / "experiments" / "laws" / "sound_model.py", tmp_path / "sound.py")
     (tmp_path / "hostile.py").write_text(HOSTILE, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     return tmp_path

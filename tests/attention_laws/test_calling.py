@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from attention_laws import diagnose
 from attention_laws.adapters import from_module
 from attention_laws.errors import UserError
-from experiments.laws.plain import Model
+from experiments.laws.sound_model import Model
 
 
 class Masked(Model):

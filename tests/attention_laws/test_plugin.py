@@ -37,7 +37,7 @@ def ran(folder: Path, *arguments: str, status: int = 1) -> list[str]:
 
 
 def test_laws_are_tests_with_names(tmp_path: Path) -> None:
-    shutil.copy(ROOT / "experiments" / "laws" / "plain.py", tmp_path / "sound.py")
+    shutil.copy(ROOT / "experiments" / "laws" / "sound_model.py", tmp_path / "sound.py")
     (tmp_path / "test_bare.py").write_text(BARE, encoding="utf-8")
     (tmp_path / "test_named.py").write_text(NAMED, encoding="utf-8")
     (tmp_path / "accepted.txt").write_text("decoder_is_causal: the old decoder\n", encoding="utf-8")
@@ -60,7 +60,7 @@ def test_laws_are_tests_with_names(tmp_path: Path) -> None:
 
 @pytest.mark.weekly
 def test_a_line_of_configuration_names_the_factory(tmp_path: Path) -> None:
-    shutil.copy(ROOT / "experiments" / "laws" / "plain.py", tmp_path / "sound.py")
+    shutil.copy(ROOT / "experiments" / "laws" / "sound_model.py", tmp_path / "sound.py")
     lines = "[pytest]\nattention_laws = sound:bare\nattention_laws_strict = true\n"
     (tmp_path / "pytest.ini").write_text(lines, encoding="utf-8")
     names = "decoder_is_causal or all_padding_source_is_harmless or logits_are_finite_in_float16"

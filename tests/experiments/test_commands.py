@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 import torch
 
-from experiments import commands, contrasts, heads, run, speedrun, texts
+from experiments import commands, contrasts, heads, model_records, run, speedrun, split_leaks
 from experiments.__main__ import main
 from experiments.bench import training
 from experiments.commands import COMMANDS
-from experiments.pages import page_tables
+from experiments.page_tables import page_tables
 from experiments.plans import Experiment
 from tests.helpers import ROOT
 from transformer.data import corpora
@@ -109,8 +109,8 @@ def test_what_is_measured_is_recorded_with_its_origin(
     for module, work, found in (
         (corpora, "load", ParallelText("en", "fr", ["Go!"], ["Va !"])),
         (corpora, "all_pairs", pairs),
-        (texts, "split_pairs", {"train": pairs, "test": pairs}),
-        (texts, "measure_pairs", one),
+        (split_leaks, "split_pairs", {"train": pairs, "test": pairs}),
+        (split_leaks, "measure_pairs", one),
         (heads, "attribution_scores", error),
         (training, "measure", {"recipes": one}),
     ):
@@ -158,7 +158,7 @@ def test_what_a_file_of_ones_own_is_for_is_measured_and_printed(
     file, given = tmp_path / "record.json", []
     five: Any = lambda model, file, beam: given.append((model, file, beam)) or {"a": 1.5}  # noqa: E731
     said: Any = lambda model, file: given.append((model, file)) or "negation: 17"  # noqa: E731
-    monkeypatch.setattr(texts, "record_five_ways", five)
+    monkeypatch.setattr(model_records, "record_five_ways", five)
     monkeypatch.setattr(contrasts, "record_contrasts", said)
     assert main(["bleu", "a-model", "--record", str(file), "--beam", "3"]) == 0
     assert json.loads(capsys.readouterr().out) == {"a": 1.5}
@@ -174,7 +174,7 @@ def test_the_tables_are_put_where_they_stand(
     for name, _ in pages:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
-    monkeypatch.setattr("experiments.pages.page_tables", lambda root: pages)
+    monkeypatch.setattr("experiments.page_tables.page_tables", lambda root: pages)
     monkeypatch.setattr(commands, "require_checkout", lambda: tmp_path)
     assert main(["tables"]) == 0
     assert capsys.readouterr().out.splitlines() == [f"{page}: {mark}" for page, mark in pages]

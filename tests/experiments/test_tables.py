@@ -11,7 +11,7 @@ from stamping import readme
 
 from attention_laws.laws import LAWS, PIPELINE_LAWS
 from experiments import speedrun, tables
-from experiments.pages import page_tables
+from experiments.page_tables import page_tables
 from lessonkit import records as results
 from lessonkit.analysis.significance import one_sided_p
 from lessonkit.museum import FAULTS

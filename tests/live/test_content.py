@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from experiments.texts import write_words
+from experiments.live_words import write_words
 from lessonkit.analysis.activations import next_token_probabilities
 from tests.helpers.names import is_there
 from tests.live.node import HERE, LIVE, ask, run_node

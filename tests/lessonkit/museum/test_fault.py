@@ -8,7 +8,7 @@ import torch
 from attention_laws.adapter import Adapter
 from attention_laws.laws import LAWS, PIPELINE_LAWS
 from attention_laws.run import diagnose, diagnose_pipeline
-from experiments.museum_table import drawn_config
+from experiments.fault_detection import drawn_config
 from lessonkit.museum import FAULTS, sound_adapter
 from lessonkit.museum.edited_source import SOUND
 from lessonkit.museum.fault import recorded_laws

@@ -12,7 +12,7 @@ from torch import nn
 from experiments import cooccurrence
 from experiments.muon import Muon, MuonAndAdam
 from experiments.neighbours import begin_with_neighbours, shift_matrix
-from experiments.training_parts import FAST, FAST_PARTS, Parts, changed, find, linear_decay_rate
+from experiments.training_options import FAST, FAST_PARTS, Parts, changed, find, linear_decay_rate
 from lessonkit.exercises.positions import my_shift
 from transformer.attention import MultiHeadAttention
 from transformer.config import BOS_ID, EOS_ID, ModelConfig, TrainingConfig

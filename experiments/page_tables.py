@@ -5,7 +5,7 @@ Not in the paper. They are made of records and lessons: `python -m experiments t
 
 from pathlib import Path
 
-from experiments import lesson_counts, museum_table, speedrun
+from experiments import fault_detection, lesson_counts, speedrun
 from experiments.bench import sections
 from experiments.tables import SEED_COLUMNS, runs_table, seeds_table, systems_table
 from transformer.support.files import read_json, write_atomically
@@ -34,7 +34,7 @@ def page_tables(root: Path) -> dict[tuple[str, str], str]:
         ("docs/records.md", "records"): speedrun.records_table(speedrun.load_speed_runs()),
         ("docs/benchmarks.md", "training"): sections.training_table(steps),
         ("docs/benchmarks.md", "gpu"): sections.gpu_table(gpu),
-        **{("docs/museum.md", mark): text for mark, text in museum_table.tables().items()},
+        **{("docs/museum.md", mark): text for mark, text in fault_detection.tables().items()},
     }
 
 

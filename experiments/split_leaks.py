@@ -1,41 +1,26 @@
-"""A model's words for the live page; leaks of a test set; one output scored in five ways.
+"""How much of a test set stands in training, and what a memory of the training text scores on it.
 
 Not in the paper. `python -m experiments leaks` measures Tatoeba, once split at random as system 3
 did and once by groups as `transformer.data.grouping` does.
 """
 
 import random
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from attention_laws.laws.text import measure_leak
-from lessonkit.analysis.bleu_variants import score_five_ways
 from lessonkit.analysis.translation_memory import translate_from_memory
 from transformer.data import corpora
 from transformer.data.grouping import Pair, split_pairs
 from transformer.evaluation.scores import bleu
-from transformer.models.folder import RUN
-from transformer.models.translator import Translator
-from transformer.support.files import read_json, write_atomically, write_json
-from transformer.support.folders import find_model
+from transformer.support.files import write_json
 from transformer.support.provenance import provenance
-from transformer.training.devices import pick_device
 
 SEED = 1
 TEST_PAIRS = 1000  # the last of the shuffled list, as in system 3
-WORD = re.compile(r"[^\W\d_]+")  # as docs/live/js/unseen.js finds words
-
-
-def write_words(model: str, file: Path) -> None:
-    """Write the words of a model's training source, in lower case, for the page that translates."""
-    data = Translator.load(model).recipe.data
-    text = corpora.load(data.corpus, "train", data.src_lang, data.tgt_lang).src
-    words = {word.lower() for sentence in text for word in WORD.findall(sentence)}
-    write_atomically(file, ("\n".join(sorted(words)) + "\n").encode())
 
 
 def record_leaks(file: Path) -> None:
@@ -75,32 +60,3 @@ def measure_pairs(train: Sequence[Pair], test: Sequence[Pair]) -> dict[str, Any]
         "leak": leak,
         "bleu": bleu(said, list(accepted.values())),
     }
-
-
-def record_five_ways(model: str, file: Path, beam: int) -> dict[str, Any]:
-    """Score a model on its corpus's first test set; give the points."""
-
-    def measure(translator: Translator) -> dict[str, Any]:
-        data = translator.recipe.data
-        split = corpora.default_test_split(data.corpus)
-        text = corpora.load(data.corpus, split, data.src_lang, data.tgt_lang)
-        about = {"split": split, "sentences": len(text), "beam_size": beam}
-        return about | score_five_ways(translator, text, beam)
-
-    points: dict[str, Any] = record_model(model, file, measure)["points"]
-    return points
-
-
-def record_model(
-    model: str, file: Path, measure: Callable[[Translator], dict[str, Any]]
-) -> dict[str, Any]:
-    """Take one measure of a model, and write it with its origin."""
-    folder = find_model(model)
-    training = read_json(folder / RUN)  # fails before the work, if at all
-    translator = Translator.load(folder, pick_device())
-    data = translator.recipe.data
-    record: dict[str, Any] = {"recipe": translator.recipe.name, "corpus": data.corpus}
-    record |= {"src_lang": data.src_lang, "tgt_lang": data.tgt_lang} | measure(translator)
-    record |= {"training": training, "evaluation": provenance(translator.device)}
-    write_json(file, record)
-    return record
