@@ -2,11 +2,13 @@
 
 Not in the paper. What is written needs nothing of the course:
 
-    model.bin, config.json, *_vocabulary.json  of CTranslate2; of ONNX:
-    encoder.onnx, decoder.onnx                 (see `to_onnx`); of transformers: `to_transformers`
-    src_tokenizer.json, tgt_tokenizer.json     for the library `tokenizers`, with normalizers
+    model.bin, config.json, *_vocabulary.json  for CTranslate2 (see `to_ctranslate2`)
+    encoder.onnx, decoder.onnx                 for ONNX Runtime (see `to_onnx`)
+    src_tokenizer.json, tgt_tokenizer.json     for both, read by the library `tokenizers`
     translate.py                               uses them: to run, to import or to rewrite
     README.md                                  what to install, and whose terms hold
+
+`to_transformers` says what stands in the place of the first three for transformers.
 """
 
 import importlib.util
@@ -29,10 +31,10 @@ from transformer.support.folders import CARD, find_model
 class Engine(NamedTuple):
     """What a model can be exported to."""
 
-    title: str  # for people
-    writer: str  # the package that writes for it
+    title: str  # its name, for people
+    writer: str  # the package that writes its files
     packages: str  # what serving needs, for pip
-    search: str  # what translate.py does, in a few lines
+    search: str  # how translate.py searches, in a few lines
 
 
 ENGINES = {
@@ -61,7 +63,7 @@ ENGINES = {
     ),
 }
 
-PAGE = """# {name} for {title}: {src_lang} to {tgt_lang}
+README = """# {name} for {title}: {src_lang} to {tgt_lang}
 
     pip install {packages}
     python translate.py < sentences.txt > translations.txt
@@ -78,11 +80,11 @@ Made with `python -m transformer export {model} --to {engine}`, and trained on t
 
 
 def export_model(model: str | Path, engine: str, out: Path) -> Path:
-    """Write a trained model, a folder or a shipped one, for one of `ENGINES`.
+    """Write a trained model, a folder or a shipped one, for one of `ENGINES`; return `out`.
 
-    Returns:
-        `out`, whole. After a UserError nothing is made: `out` is there or cannot be made, the
-        engine's package is not installed, the model cannot be read, or it has no form there.
+    Raises:
+        UserError: `out` exists or cannot be made, the engine's package is not installed, the model
+            cannot be read, or the engine has no form for it. Nothing is then made.
     """
     if engine not in ENGINES:
         raise unknown_name("engine", engine, ENGINES)
@@ -102,12 +104,13 @@ def export_model(model: str | Path, engine: str, out: Path) -> Path:
     target = check_exportable(description.tgt_tokenizer)
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=".") as temporary:
-        made = Path(temporary) / "model"
-        made.mkdir()
-        _write(made, engine, network, source, target)
-        page = _page(model, engine, description.recipe)
-        write_atomically(made / "README.md", page.encode())
-        made.rename(out)  # whole or not at all
+        folder = Path(temporary) / "model"
+        folder.mkdir()
+        _write(folder, engine, network, source, target)
+        readme = _readme(model, engine, description.recipe)
+        write_atomically(folder / "README.md", readme.encode())
+        # The folder gets its name once it is whole.
+        folder.rename(out)
     return out
 
 
@@ -127,15 +130,15 @@ def _write(
         from engines import to_transformers
 
         to_transformers.write_transformers(network, source, target, folder)
-    if engine != "transformers":  # which has one for both sides
+    if engine != "transformers":  # It has one tokenizer for both sides.
         write_tokenizer(source, network.config.max_len, folder / SRC_TOKENIZER)
         write_tokenizer(target, network.config.max_len, folder / TGT_TOKENIZER)
     script = Path(__file__).with_name(f"serve_{engine}.py")
     write_atomically(folder / "translate.py", script.read_bytes())
 
 
-def _page(model: str | Path, engine: str, recipe: Recipe) -> str:
-    """Write what a person needs to serve the model; for the Hub under a head of its own."""
+def _readme(model: str | Path, engine: str, recipe: Recipe) -> str:
+    """Return what a person needs to serve the model; for the Hub it has a head of its own."""
     head = ""
     if engine == "transformers":
         from engines.to_transformers import card_head
@@ -143,7 +146,7 @@ def _page(model: str | Path, engine: str, recipe: Recipe) -> str:
         card = find_model(model) / CARD
         figures = read_json(card)["figures"] if card.exists() else None
         head = card_head(Path(model).name, recipe.data, figures)
-    return head + PAGE.format(
+    return head + README.format(
         name=Path(model).name,
         model=model,
         engine=engine,

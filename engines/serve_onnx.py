@@ -12,8 +12,8 @@ import onnxruntime
 from tokenizers import Tokenizer
 
 PAD_ID, UNK_ID, BOS_ID, EOS_ID = range(4)
-EXTRA_LENGTH = 50  # tokens that a translation may have more than its source
-BATCH = 32  # sentences side by side
+EXTRA_LENGTH = 50  # a translation may have so many tokens more than its source
+BATCH_SIZE = 32  # sentences
 
 
 class Translator:
@@ -23,36 +23,44 @@ class Translator:
         self.source = Tokenizer.from_file(str(folder / "src_tokenizer.json"))
         self.target = Tokenizer.from_file(str(folder / "tgt_tokenizer.json"))
         assert self.target.truncation is not None
-        self.longest = self.target.truncation["max_length"] - 1  # one place is for <bos>
+        self.max_length = self.target.truncation["max_length"] - 1  # one position is for <bos>
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
-        self.encoder, self.decoder = (
-            onnxruntime.InferenceSession(
-                folder / f"{name}.onnx", options, providers=["CPUExecutionProvider"]
-            )
-            for name in ("encoder", "decoder")
+        on_cpu = ["CPUExecutionProvider"]
+        self.encoder = onnxruntime.InferenceSession(
+            folder / "encoder.onnx", options, providers=on_cpu
+        )
+        self.decoder = onnxruntime.InferenceSession(
+            folder / "decoder.onnx", options, providers=on_cpu
         )
 
     def translate(self, sentences: list[str]) -> list[str]:
         """Translate sentences, in order, by greedy search; an empty one gives an empty one."""
         sources = [encoding.ids for encoding in self.source.encode_batch(sentences)]
         rows = [row for row, sentence in enumerate(sentences) if sentence.strip()]
-        rows.sort(key=lambda row: len(sources[row]))  # those of like length together
+        # Sentences of like length share a batch.
+        rows.sort(key=lambda row: len(sources[row]))
         translations = [""] * len(sentences)
-        for start in range(0, len(rows), BATCH):
-            batch = rows[start : start + BATCH]
-            for row, ids in zip(batch, self.search([sources[row] for row in batch]), strict=True):
-                translations[row] = self.target.decode([each for each in ids if each > EOS_ID])
+        for start in range(0, len(rows), BATCH_SIZE):
+            batch = rows[start : start + BATCH_SIZE]
+            outputs = self.search([sources[row] for row in batch])
+            for row, ids in zip(batch, outputs, strict=True):
+                translations[row] = self.target.decode(
+                    [number for number in ids if number > EOS_ID]
+                )
         return translations
 
     def search(self, sources: list[list[int]]) -> list[list[int]]:
-        """Take the most probable token at every step, of ids with <eos>; give ids without it."""
-        src = np.full((len(sources), max(map(len, sources))), PAD_ID)
+        """Take the most probable token at every step.
+
+        The sources' ids end in <eos>; those that are returned do not.
+        """
+        src = np.full((len(sources), max(len(ids) for ids in sources)), PAD_ID)
         for row, ids in enumerate(sources):
             src[row, : len(ids)] = ids
-        limits = np.minimum([len(ids) + EXTRA_LENGTH for ids in sources], self.longest)
+        limits = np.minimum([len(ids) + EXTRA_LENGTH for ids in sources], self.max_length)
         mask, memory_keys, memory_values = self.encoder.run(None, {"src": src})
-        known: dict[str, Any] = {
+        inputs: dict[str, Any] = {
             "src_mask": mask,
             "memory_keys": memory_keys,
             "memory_values": memory_values,
@@ -60,21 +68,23 @@ class Translator:
             "past_values": memory_values[:, :, :, :0],
         }
         token = np.full(len(src), BOS_ID)
-        said: list[list[int]] = [[] for _ in sources]
-        going_on = limits > 0
-        while going_on.any():
-            log_probs, keys, values = self.decoder.run(None, known | {"token": token[:, None]})
-            known |= {"past_keys": keys, "past_values": values}
+        outputs: list[list[int]] = [[] for _ in sources]
+        unfinished = limits > 0
+        while unfinished.any():
+            inputs["token"] = token[:, None]
+            log_probs, inputs["past_keys"], inputs["past_values"] = self.decoder.run(None, inputs)
             token = log_probs.argmax(axis=-1)
-            going_on &= token != EOS_ID
-            for row in going_on.nonzero()[0]:
-                said[row].append(int(token[row]))
-                going_on[row] = len(said[row]) < limits[row]
-        return said
+            unfinished &= token != EOS_ID
+            for row in unfinished.nonzero()[0]:
+                outputs[row].append(int(token[row]))
+                unfinished[row] = len(outputs[row]) < limits[row]
+        return outputs
 
 
 if __name__ == "__main__":
-    lines = [line.decode("utf-8-sig") for line in sys.stdin.buffer]  # whatever the system's is
+    # The input is UTF-8, whatever the system's encoding is.
+    lines = [line.decode("utf-8-sig") for line in sys.stdin.buffer]
     for translation in Translator(Path(__file__).parent).translate(lines):
-        said = " ".join(translation.split())  # one line in is one line out
-        sys.stdout.buffer.write(f"{said}\n".encode())
+        # A model may write a line feed, and one line in is one line out.
+        one_line = " ".join(translation.split())
+        sys.stdout.buffer.write(f"{one_line}\n".encode())

@@ -9,6 +9,8 @@ from pathlib import Path
 import torch
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
+BATCH_SIZE = 32  # sentences
+
 
 class Translator:
     """A model with its tokenizer; 0 threads leaves their number to PyTorch."""
@@ -22,20 +24,24 @@ class Translator:
     def translate(self, sentences: list[str], beam_size: int = 4) -> list[str]:
         """Translate sentences, in order; an empty one gives an empty translation."""
         translations = []
-        for start in range(0, len(sentences), 32):
-            part = sentences[start : start + 32]
-            batch = self.tokenizer(part, return_tensors="pt", padding=True, truncation=True)
-            given = {name: batch[name] for name in ("input_ids", "attention_mask")}
-            found = self.model.generate(**given, num_beams=beam_size)
-            said = self.tokenizer.batch_decode(found, skip_special_tokens=True)
-            translations += [
-                text if sentence.strip() else "" for text, sentence in zip(said, part, strict=True)
-            ]
+        for start in range(0, len(sentences), BATCH_SIZE):
+            batch = sentences[start : start + BATCH_SIZE]
+            encoded = self.tokenizer(batch, return_tensors="pt", padding=True, truncation=True)
+            ids = self.model.generate(
+                input_ids=encoded["input_ids"],
+                attention_mask=encoded["attention_mask"],
+                num_beams=beam_size,
+            )
+            texts = self.tokenizer.batch_decode(ids, skip_special_tokens=True)
+            for sentence, text in zip(batch, texts, strict=True):
+                translations.append(text if sentence.strip() else "")
         return translations
 
 
 if __name__ == "__main__":
-    lines = [line.decode("utf-8-sig") for line in sys.stdin.buffer]  # whatever the system's is
+    # The input is UTF-8, whatever the system's encoding is.
+    lines = [line.decode("utf-8-sig") for line in sys.stdin.buffer]
     for translation in Translator(Path(__file__).parent).translate(lines):
-        said = " ".join(translation.split())  # one line in is one line out
-        sys.stdout.buffer.write(f"{said}\n".encode())
+        # A model may write a line feed, and one line in is one line out.
+        one_line = " ".join(translation.split())
+        sys.stdout.buffer.write(f"{one_line}\n".encode())

@@ -1,6 +1,6 @@
 """A Transformer for CTranslate2, an engine in C++ for CPUs and GPUs.
 
-Not in the paper. The engine knows this network: it is told the sizes, and given every weight.
+Not in the paper. The engine knows this network: it needs the sizes, and every weight.
 """
 
 from pathlib import Path
@@ -15,7 +15,7 @@ from ctranslate2.specs.transformer_spec import (
 )
 from torch import nn
 
-from engines.arrays import array, embedding_tables
+from engines.tables import embedding_tables, to_float32
 from transformer.attention import MultiHeadAttention
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, SPECIAL_TOKENS, UNK_ID
 from transformer.embeddings import Embedding
@@ -23,15 +23,15 @@ from transformer.layers import DecoderLayer, EncoderLayer
 from transformer.model import Decoder, Encoder, Transformer
 from transformer.support.errors import UserError
 
-LOWEST = np.finfo(np.float32).min  # added to the logits of what no sentence holds
+LOWEST = np.finfo(np.float32).min  # the bias of padding and bos, which no sentence holds
 
 
 def write_ctranslate2(
     model: Transformer, src_vocabulary: list[str], tgt_vocabulary: list[str], folder: Path
 ) -> None:
-    """Write model.bin, config.json and the vocabularies, the names of all ids.
+    """Write model.bin, config.json and the two vocabularies, the name of each id.
 
-    The model is in evaluation mode, on the CPU. Keys and values of two widths are a UserError.
+    The model is in evaluation mode, on the CPU. Unequal widths of keys and values are a UserError.
     """
     config = model.config
     if config.key_size != config.value_size:
@@ -48,14 +48,16 @@ def write_ctranslate2(
     _set_stack(decoder, model.decoder)
     bias = np.zeros(model.output.out_features, np.float32)
     if model.output.bias is not None:
-        bias += array(model.output.bias)
+        bias += to_float32(model.output.bias)
     bias[[PAD_ID, BOS_ID]] = LOWEST
-    decoder.projection.weight, decoder.projection.bias = array(model.output.weight), bias
+    decoder.projection.weight = to_float32(model.output.weight)
+    decoder.projection.bias = bias
     spec = TransformerSpec(encoder, decoder)
     spec.register_source_vocabulary(src_vocabulary)
     spec.register_target_vocabulary(tgt_vocabulary)
     spec.config.unk_token = SPECIAL_TOKENS[UNK_ID]
-    spec.config.bos_token = spec.config.decoder_start_token = SPECIAL_TOKENS[BOS_ID]
+    spec.config.bos_token = SPECIAL_TOKENS[BOS_ID]
+    spec.config.decoder_start_token = SPECIAL_TOKENS[BOS_ID]
     spec.config.eos_token = SPECIAL_TOKENS[EOS_ID]
     spec.validate()
     spec.optimize()
@@ -65,51 +67,60 @@ def write_ctranslate2(
 def _set_stack(
     spec: TransformerEncoderSpec | TransformerDecoderSpec, stack: Encoder | Decoder
 ) -> None:
-    """Give a stack its layers; a post-norm one has nothing to do at its end."""
-    for target, layer in zip(spec.layer, stack.layers, strict=True):
+    """Set the layers of a stack, and the norm at its end, which a post-norm one lacks."""
+    for layer_spec, layer in zip(spec.layer, stack.layers, strict=True):
         assert isinstance(layer, EncoderLayer | DecoderLayer)
-        mine = layer.self_attention
-        joined = mine.query_projection, mine.key_projection, mine.value_projection
-        _set_attention(target.self_attention, mine, joined)
-        _set_norm(target.self_attention.layer_norm, layer.self_attention_residual.norm)
+        _set_self_attention(layer_spec.self_attention, layer.self_attention)
+        _set_norm(layer_spec.self_attention.layer_norm, layer.self_attention_residual.norm)
         if isinstance(layer, DecoderLayer):
-            cross = layer.cross_attention
-            origin = cross.key_projection, cross.value_projection
-            _set_attention(target.attention, cross, (cross.query_projection,), origin)
-            _set_norm(target.attention.layer_norm, layer.cross_attention_residual.norm)
-        _set_linear(target.ffn.linear_0, layer.feed_forward.inner)
-        _set_linear(target.ffn.linear_1, layer.feed_forward.outer)
-        _set_norm(target.ffn.layer_norm, layer.feed_forward_residual.norm)
+            _set_cross_attention(layer_spec.attention, layer.cross_attention)
+            _set_norm(layer_spec.attention.layer_norm, layer.cross_attention_residual.norm)
+        _set_linear(layer_spec.ffn.linear_0, layer.feed_forward.inner)
+        _set_linear(layer_spec.ffn.linear_1, layer.feed_forward.outer)
+        _set_norm(layer_spec.ffn.layer_norm, layer.feed_forward_residual.norm)
     if isinstance(stack.norm, nn.LayerNorm):
         _set_norm(spec.layer_norm, stack.norm)
 
 
 def _set_embedding(
     spec: TransformerEncoderSpec | TransformerDecoderSpec,
-    words: EmbeddingsSpec,
+    embedding_spec: EmbeddingsSpec,
     embedding: Embedding,
 ) -> None:
-    """Give a side its words and positions; the engine scales by sqrt(d_model) or not at all."""
-    words.weight, spec.position_encodings.encodings = map(array, embedding_tables(embedding))
+    """Set the words and positions of a side; the engine scales by sqrt(d_model) or not at all."""
+    words, positions = embedding_tables(embedding)
+    embedding_spec.weight = to_float32(words)
+    spec.position_encodings.encodings = to_float32(positions)
     spec.scale_embeddings = not embedding.concatenated
     if embedding.concatenated:
-        words.weight = words.weight * np.float32(embedding.scale)
+        embedding_spec.weight = embedding_spec.weight * np.float32(embedding.scale)
 
 
-def _set_attention(
-    spec: MultiHeadAttentionSpec, attention: MultiHeadAttention, *inputs: tuple[nn.Linear, ...]
-) -> None:
-    """Give the projections as the engine has them: those of one input are one matrix."""
-    for linear, maps in zip(spec.linear, (*inputs, (attention.output_projection,)), strict=True):
-        _set_linear(linear, *maps)
+def _set_self_attention(spec: MultiHeadAttentionSpec, attention: MultiHeadAttention) -> None:
+    """Set the projections: queries, keys and values have one input, and so one matrix."""
+    _set_linear(
+        spec.linear[0],
+        attention.query_projection,
+        attention.key_projection,
+        attention.value_projection,
+    )
+    _set_linear(spec.linear[1], attention.output_projection)
 
 
-def _set_linear(spec: LinearSpec, *maps: nn.Linear) -> None:
-    """Give the weights of linear maps of one input, one below the other."""
-    spec.weight = np.concatenate([array(each.weight) for each in maps])
-    if maps[0].bias is not None:
-        spec.bias = np.concatenate([array(each.bias) for each in maps])
+def _set_cross_attention(spec: MultiHeadAttentionSpec, attention: MultiHeadAttention) -> None:
+    """Set the projections: keys and values have one input, and so one matrix."""
+    _set_linear(spec.linear[0], attention.query_projection)
+    _set_linear(spec.linear[1], attention.key_projection, attention.value_projection)
+    _set_linear(spec.linear[2], attention.output_projection)
+
+
+def _set_linear(spec: LinearSpec, *layers: nn.Linear) -> None:
+    """Set the weights of linear layers of one input, one below the other."""
+    spec.weight = np.concatenate([to_float32(layer.weight) for layer in layers])
+    if layers[0].bias is not None:
+        spec.bias = np.concatenate([to_float32(layer.bias) for layer in layers])
 
 
 def _set_norm(spec: LayerNormSpec, norm: nn.LayerNorm) -> None:
-    spec.gamma, spec.beta = array(norm.weight), array(norm.bias)
+    spec.gamma = to_float32(norm.weight)
+    spec.beta = to_float32(norm.bias)

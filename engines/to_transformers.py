@@ -1,7 +1,7 @@
 """A Transformer for Hugging Face's library `transformers`, and for its Hub.
 
-Not in the paper. The library's Pegasus is our pre-norm network, and its Marian our post-norm one,
-down to the names of their weights: files are written, and the library is not needed for it.
+Not in the paper. The library's Pegasus is our pre-norm network, and its Marian our post-norm one.
+Their files are written here without the library.
 
     config.json, generation_config.json        what the model is, and how it searches
     model.safetensors                          its weights, under the library's names
@@ -26,8 +26,10 @@ from transformer.config import (
     LENGTH_PENALTY,
     PAD_ID,
     SPECIAL_TOKENS,
+    UNK_ID,
     DataConfig,
     ModelConfig,
+    Positions,
 )
 from transformer.data.corpora import CORPORA
 from transformer.data.tokenizers import BPETokenizer
@@ -36,17 +38,17 @@ from transformer.model import Decoder, Encoder, Transformer
 from transformer.support.errors import UserError
 from transformer.support.files import write_atomically
 
-LOWEST = torch.finfo(torch.float32).min  # added to the logits of what no sentence holds
-IDS = {
+LOWEST = torch.finfo(torch.float32).min  # the bias of padding and bos, which no sentence holds
+SPECIAL_IDS = {
     "pad_token_id": PAD_ID,
     "bos_token_id": BOS_ID,
     "eos_token_id": EOS_ID,
     "decoder_start_token_id": BOS_ID,
 }
 SEARCH = {"num_beams": BEAM_SIZE, "length_penalty": LENGTH_PENALTY}
-Named = Iterator[tuple[str, Tensor]]
-
-LICENCES = {"embedded": "cc-by-4.0", "tatoeba": "cc-by-2.0"}  # as the Hub calls them; else "other"
+NamedTensors = Iterator[tuple[str, Tensor]]
+# By corpus, as the Hub calls them; any other corpus's is "other".
+LICENCES = {"embedded": "cc-by-4.0", "tatoeba": "cc-by-2.0"}
 
 
 def write_transformers(
@@ -58,35 +60,40 @@ def write_transformers(
     library has no form for is a UserError.
     """
     config = model.config
-    check(config, source.vocabulary == target.vocabulary)
-    weights = {name: value.detach().float().clone() for name, value in _weights(model)}
+    check_config(config, joint=source.vocabulary == target.vocabulary)
+    weights = {name: tensor.detach().float().clone() for name, tensor in _weights(model)}
     write_atomically(folder / "model.safetensors", save(weights, {"format": "pt"}))
     write_tokenizer(source, config.max_len, folder / "tokenizer.json")
-    for name, values in (
-        ("config.json", _config(config, model.output.out_features)),
-        # The library's penalty is length ** alpha, not the paper's.
-        ("generation_config.json", IDS | SEARCH | {"max_length": config.max_len}),
-        ("tokenizer_config.json", _tokenizer(config.max_len)),
+    _write_json(folder / "config.json", _model_config(config, model.output.out_features))
+    # The library's length penalty is length ** alpha, not the paper's.
+    generation = SPECIAL_IDS | SEARCH | {"max_length": config.max_len}
+    _write_json(folder / "generation_config.json", generation)
+    _write_json(folder / "tokenizer_config.json", _tokenizer_config(config.max_len))
+
+
+def _write_json(path: Path, values: dict[str, Any]) -> None:
+    write_atomically(path, (json.dumps(values, indent=2) + "\n").encode())
+
+
+def check_config(config: ModelConfig, joint: bool) -> None:
+    """Raise if the library has no such network; `joint`: both sides have one vocabulary."""
+    if config.positions == Positions.CONCATENATED:
+        limit = "adds its positions, and does not concatenate them"
+    elif config.num_heads * config.key_size != config.d_model or (
+        config.num_heads * config.value_size != config.d_model
     ):
-        write_atomically(folder / name, (json.dumps(values, indent=2) + "\n").encode())
+        limit = f"has heads of d_model / num_heads, {config.d_model} / {config.num_heads}"
+    elif not (joint and config.tie_source_target):
+        limit = "has one vocabulary and one table for both sides"
+    else:
+        return
+    raise UserError(f"transformers {limit}, unlike this model: export it --to onnx")
 
 
-def check(config: ModelConfig, joint: bool) -> None:
-    """Refuse what the library's networks cannot be, such as two vocabularies that are not joint."""
-    widths = {config.num_heads * config.key_size, config.num_heads * config.value_size}
-    even = widths == {config.d_model}
-    for holds, lack in (
-        (config.positions != "concatenated", "adds its positions, and does not concatenate them"),
-        (even, f"has heads of d_model / num_heads, {config.d_model} / {config.num_heads}"),
-        (joint and config.tie_source_target, "has one vocabulary and one table for both sides"),
-    ):
-        if not holds:
-            raise UserError(f"transformers {lack}, unlike this model: export it --to onnx")
-
-
-def _weights(model: Transformer) -> Named:
+def _weights(model: Transformer) -> NamedTensors:
+    """Yield every weight under the library's name."""
     yield "model.shared.weight", model.src_embedding.token.weight
-    if not model.config.tie_softmax:  # then the library ties nothing
+    if not model.config.tie_softmax:  # The library then ties nothing at all.
         yield "lm_head.weight", model.output.weight
         for side in ("encoder", "decoder"):
             yield f"model.{side}.embed_tokens.weight", model.src_embedding.token.weight
@@ -103,42 +110,40 @@ def _weights(model: Transformer) -> Named:
         yield from _stack(f"model.{side}", stack)
 
 
-def _stack(name: str, stack: Encoder | Decoder) -> Named:
+def _stack(name: str, stack: Encoder | Decoder) -> NamedTensors:
     for number, layer in enumerate(stack.layers):
         assert isinstance(layer, EncoderLayer | DecoderLayer)
-        at = f"{name}.layers.{number}"
-        yield from _attention(f"{at}.self_attn", layer.self_attention)
-        yield from _pair(f"{at}.self_attn_layer_norm", layer.self_attention_residual.norm)
+        prefix = f"{name}.layers.{number}"
+        self_norm = layer.self_attention_residual.norm
+        yield from _attention(f"{prefix}.self_attn", layer.self_attention)
+        yield from _weight_and_bias(f"{prefix}.self_attn_layer_norm", self_norm)
         if isinstance(layer, DecoderLayer):
-            yield from _attention(f"{at}.encoder_attn", layer.cross_attention)
-            yield from _pair(f"{at}.encoder_attn_layer_norm", layer.cross_attention_residual.norm)
-        yield from _pair(f"{at}.fc1", layer.feed_forward.inner)
-        yield from _pair(f"{at}.fc2", layer.feed_forward.outer)
-        yield from _pair(f"{at}.final_layer_norm", layer.feed_forward_residual.norm)
-    if isinstance(stack.norm, nn.LayerNorm):  # pre-norm
-        yield from _pair(f"{name}.layer_norm", stack.norm)
+            cross_norm = layer.cross_attention_residual.norm
+            yield from _attention(f"{prefix}.encoder_attn", layer.cross_attention)
+            yield from _weight_and_bias(f"{prefix}.encoder_attn_layer_norm", cross_norm)
+        yield from _weight_and_bias(f"{prefix}.fc1", layer.feed_forward.inner)
+        yield from _weight_and_bias(f"{prefix}.fc2", layer.feed_forward.outer)
+        yield from _weight_and_bias(f"{prefix}.final_layer_norm", layer.feed_forward_residual.norm)
+    if isinstance(stack.norm, nn.LayerNorm):  # A post-norm stack has none at its end.
+        yield from _weight_and_bias(f"{name}.layer_norm", stack.norm)
 
 
-def _attention(name: str, attention: MultiHeadAttention) -> Named:
-    for letter, projection in (
-        ("q", attention.query_projection),
-        ("k", attention.key_projection),
-        ("v", attention.value_projection),
-        ("out", attention.output_projection),
-    ):
-        yield from _pair(f"{name}.{letter}_proj", projection)
+def _attention(name: str, attention: MultiHeadAttention) -> NamedTensors:
+    yield from _weight_and_bias(f"{name}.q_proj", attention.query_projection)
+    yield from _weight_and_bias(f"{name}.k_proj", attention.key_projection)
+    yield from _weight_and_bias(f"{name}.v_proj", attention.value_projection)
+    yield from _weight_and_bias(f"{name}.out_proj", attention.output_projection)
 
 
-def _pair(name: str, module: nn.Linear | nn.LayerNorm) -> Named:
-    """Give a weight and its bias; the library has one everywhere, and ours may be none."""
+def _weight_and_bias(name: str, module: nn.Linear | nn.LayerNorm) -> NamedTensors:
+    """Yield a weight and its bias: zeros for one of ours that has none, as the library has each."""
     yield f"{name}.weight", module.weight
-    yield f"{name}.bias", torch.zeros(len(module.weight)) if module.bias is None else module.bias
+    bias = module.bias
+    yield f"{name}.bias", torch.zeros(len(module.weight)) if bias is None else bias
 
 
-def _config(config: ModelConfig, vocab_size: int) -> dict[str, Any]:
+def _model_config(config: ModelConfig, vocab_size: int) -> dict[str, Any]:
     network = "PegasusForConditionalGeneration" if config.pre_norm else "MarianMTModel"
-    sizes = {"attention_heads": config.num_heads, "ffn_dim": config.d_ff}
-    sizes["layers"] = config.num_layers
     return {
         "model_type": "pegasus" if config.pre_norm else "marian",
         "architectures": [network],
@@ -146,7 +151,12 @@ def _config(config: ModelConfig, vocab_size: int) -> dict[str, Any]:
         "vocab_size": vocab_size,
         "d_model": config.d_model,
         "num_hidden_layers": config.num_layers,
-        **{f"{side}_{of}": size for side in ("encoder", "decoder") for of, size in sizes.items()},
+        "encoder_attention_heads": config.num_heads,
+        "encoder_ffn_dim": config.d_ff,
+        "encoder_layers": config.num_layers,
+        "decoder_attention_heads": config.num_heads,
+        "decoder_ffn_dim": config.d_ff,
+        "decoder_layers": config.num_layers,
         "max_position_embeddings": config.max_len,
         "activation_function": "relu",
         "dropout": config.dropout,
@@ -155,24 +165,26 @@ def _config(config: ModelConfig, vocab_size: int) -> dict[str, Any]:
         "scale_embedding": True,
         "tie_word_embeddings": config.tie_softmax,
         "forced_eos_token_id": None,
-        **IDS,
+        **SPECIAL_IDS,
     }
 
 
-def _tokenizer(max_len: int) -> dict[str, Any]:
-    names = ("pad_token", "unk_token", "bos_token", "eos_token")
+def _tokenizer_config(max_len: int) -> dict[str, Any]:
     return {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "model_max_length": max_len,
         "clean_up_tokenization_spaces": False,
-        **dict(zip(names, SPECIAL_TOKENS, strict=True)),
+        "pad_token": SPECIAL_TOKENS[PAD_ID],
+        "unk_token": SPECIAL_TOKENS[UNK_ID],
+        "bos_token": SPECIAL_TOKENS[BOS_ID],
+        "eos_token": SPECIAL_TOKENS[EOS_ID],
     }
 
 
 def card_head(name: str, data: DataConfig, figures: dict[str, Any] | None) -> str:
-    """Give what the Hub reads at the head of a model's card: languages, licence, scores.
+    """Return what the Hub reads at the head of a model's card: languages, licence, scores.
 
-    The figures are of its test set, as a shipped model's card.json has them.
+    `figures` are those of a shipped model's card.json, measured on its test set.
     """
     head: dict[str, Any] = {
         "language": [data.src_lang, data.tgt_lang],
@@ -183,7 +195,7 @@ def card_head(name: str, data: DataConfig, figures: dict[str, Any] | None) -> st
         "datasets": [data.corpus],
     }
     if head["license"] == "other":
-        head |= {"license_name": CORPORA[data.corpus].licence}
+        head["license_name"] = CORPORA[data.corpus].licence
     if figures is not None:
         bleu = figures["bleu"]
         metric = {"type": "sacrebleu", "name": bleu["signature"], "value": bleu["score"]}
@@ -192,5 +204,7 @@ def card_head(name: str, data: DataConfig, figures: dict[str, Any] | None) -> st
             "dataset": {"name": figures["corpus"], "type": data.corpus, "split": figures["split"]},
             "metrics": [metric],
         }
-        head |= {"metrics": ["sacrebleu"], "model-index": [{"name": name, "results": [result]}]}
-    return f"---\n{json.dumps(head, indent=2)}\n---\n\n"  # YAML holds all of JSON
+        head["metrics"] = ["sacrebleu"]
+        head["model-index"] = [{"name": name, "results": [result]}]
+    # The Hub reads YAML, of which JSON is a part.
+    return f"---\n{json.dumps(head, indent=2)}\n---\n\n"

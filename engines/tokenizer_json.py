@@ -1,4 +1,4 @@
-"""A tokenizer as a `tokenizer.json` of the library `tokenizers`, its text's normalizer in it.
+"""A tokenizer as a `tokenizer.json` of the library `tokenizers`, with its normalizer.
 
 Not in the paper. Whoever serves a model needs its tokens and nothing else of the course: the
 file is read in Python, Rust and JavaScript.
@@ -6,13 +6,10 @@ file is read in Python, Rust and JavaScript.
 
 from pathlib import Path
 
-from tokenizers import Regex
+from tokenizers import Regex, decoders, normalizers
 from tokenizers import Tokenizer as Library
-from tokenizers.decoders import ByteLevel as Letters
-from tokenizers.decoders import Sequence as Decoders
-from tokenizers.decoders import Strip as StripDecoder
 from tokenizers.models import BPE
-from tokenizers.normalizers import NFC, Lowercase, Normalizer, Replace, Sequence, Strip
+from tokenizers.normalizers import NFC, Lowercase, Normalizer, Replace, Strip
 from tokenizers.pre_tokenizers import ByteLevel
 from tokenizers.processors import TemplateProcessing
 
@@ -22,14 +19,19 @@ from transformer.data.tokenizers import BPETokenizer, Tokenizer
 from transformer.support.errors import UserError
 from transformer.support.files import write_atomically
 
-# The normalizers of `transformer.data.normalizers`; `\s` has the blanks of `str.split` but four.
-_TIDY = [Replace(Regex(r"[\s\x1c-\x1f]+"), " "), Strip()]
-_GERMAN = [NFC(), *_TIDY, Replace(Regex("[\u2019\u02bc\u2032\u00b4]"), "'")]
+# The normalizers of `transformer.data.normalizers`. Of the blanks of `str.split`, `\s` lacks four.
+_WHITESPACE = [Replace(Regex(r"[\s\x1c-\x1f]+"), " "), Strip()]
+_GERMAN = [NFC(), *_WHITESPACE, Replace(Regex("[\u2019\u02bc\u2032\u00b4]"), "'")]
 _ENGLISH = [*_GERMAN, Replace(Regex("[\u201c\u201d\u201e]"), '"')]
-_BLANKS = [Replace(Regex(rf"(?<=[^\s!?:;]){mark}"), f" {mark[-1]}") for mark in (r"\!", r"\?", ";")]
-_FRENCH = [*_ENGLISH, *_BLANKS, Replace(Regex(r"(?<=[^\s!?:;]):(?!\d)"), " :")]
+_FRENCH = [
+    *_ENGLISH,
+    Replace(Regex(r"(?<=[^\s!?:;])\!"), " !"),
+    Replace(Regex(r"(?<=[^\s!?:;])\?"), " ?"),
+    Replace(Regex(r"(?<=[^\s!?:;]);"), " ;"),
+    Replace(Regex(r"(?<=[^\s!?:;]):(?!\d)"), " :"),
+]
 _NORMALIZERS: dict[str, list[Normalizer]] = {
-    DEFAULT_NORMALIZER: _TIDY,
+    DEFAULT_NORMALIZER: _WHITESPACE,
     "german": _GERMAN,
     "english": _ENGLISH,
     "french": _FRENCH,
@@ -37,7 +39,7 @@ _NORMALIZERS: dict[str, list[Normalizer]] = {
 
 
 def check_exportable(tokenizer: Tokenizer) -> BPETokenizer:
-    """Give back a tokenizer that can be written as a `tokenizer.json`; another is a UserError."""
+    """Return the tokenizer if it can be written as a `tokenizer.json`; raise if not."""
     if not isinstance(tokenizer, BPETokenizer):
         raise UserError(
             "this model's tokens are words, which spaCy's rules cut, and no tokenizer.json holds "
@@ -52,26 +54,29 @@ def check_exportable(tokenizer: Tokenizer) -> BPETokenizer:
 
 
 def vocabulary(tokenizer: BPETokenizer) -> list[str]:
-    """Give the name of each id: the special tokens', and pieces in GPT-2's letters of bytes."""
+    """Return the name of each id: the special tokens', and pieces in GPT-2's letters of bytes."""
     return [*SPECIAL_TOKENS, *tokenizer.vocabulary]
 
 
 def write_tokenizer(tokenizer: BPETokenizer, max_len: int, path: Path) -> None:
-    """Write a tokenizer that gives a sentence's ids with eos, and the text of ids.
+    """Write a tokenizer that encodes a sentence with eos, and decodes ids.
 
-    Its tables of Unicode may be of another year than Python's, and it lower-cases letter by
-    letter, a capital sigma at a word's end too; else its ids are the tokenizer's own. Of a sentence
-    with more than `max_len` tokens, eos included, the rest is cut off.
+    A sentence with more than `max_len` tokens, eos included, is cut off there. The ids are the
+    tokenizer's own, with two exceptions: the library's tables of Unicode may be of another year
+    than Python's, and it lower-cases letter by letter, a capital sigma at a word's end too.
     """
     ids = {piece: number for number, piece in enumerate(vocabulary(tokenizer))}
     library = Library(BPE(ids, tokenizer.merges))
-    normalizers = _NORMALIZERS[tokenizer.normalizer]
-    library.normalizer = Sequence([*normalizers, *[Lowercase()] * tokenizer.lowercase])
+    steps = list(_NORMALIZERS[tokenizer.normalizer])
+    if tokenizer.lowercase:
+        steps.append(Lowercase())
+    library.normalizer = normalizers.Sequence(steps)
     library.pre_tokenizer = ByteLevel(add_prefix_space=True)
     eos = SPECIAL_TOKENS[EOS_ID]
     library.post_processor = TemplateProcessing(
         single=f"$A {eos}", pair=None, special_tokens=[(eos, EOS_ID)]
     )
-    library.decoder = Decoders([Letters(), StripDecoder(" ", 1, 0)])
+    # The decoder takes away the blank that the pre-tokenizer put before the text.
+    library.decoder = decoders.Sequence([decoders.ByteLevel(), decoders.Strip(" ", 1, 0)])
     library.enable_truncation(max_len)
     write_atomically(path, library.to_str(pretty=True).encode())

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from engines.folder import export_model
-from engines.to_transformers import LOWEST, card_head, check, write_transformers
+from engines.to_transformers import LOWEST, card_head, check_config, write_transformers
 from transformer.config import BOS_ID, PAD_ID, ModelConfig
 from transformer.data import tokenizers
 from transformer.data.batches import collate_sources
@@ -75,7 +75,7 @@ def test_greedy_translations_are_equal(tmp_path: Path) -> None:
 
 def test_what_the_library_has_no_form_for_is_refused_in_a_line() -> None:
     sound = ModelConfig(d_model=22, d_ff=31, num_heads=2, num_layers=1, tie_source_target=True)
-    check(sound, joint=True)
+    check_config(sound, joint=True)
     for change, joint, says in (
         (
             {"positions": "concatenated", "position_dim": 4, "tie_softmax": False},
@@ -87,7 +87,7 @@ def test_what_the_library_has_no_form_for_is_refused_in_a_line() -> None:
         ({}, False, "has one vocabulary and one table"),
     ):
         with pytest.raises(UserError, match=says):
-            check(replace(sound, **change), joint)  # type: ignore[arg-type]
+            check_config(replace(sound, **change), joint)  # type: ignore[arg-type]
 
 
 def test_the_card_has_what_the_hub_reads() -> None:

@@ -1,0 +1,32 @@
+"""A trained network's weights as the arrays that other engines take.
+
+Not in the paper.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn.functional import pad
+
+from transformer.embeddings import Embedding
+
+
+def to_float32(tensor: Tensor) -> NDArray[np.float32]:
+    """Return a tensor's values as an array in 32 bits."""
+    array: Any = tensor.detach().float().numpy()
+    return array
+
+
+def embedding_tables(embedding: Embedding) -> tuple[Tensor, Tensor]:
+    """Return the words, unscaled, (vocab_size, d_model), and positions, (max_len, d_model).
+
+    Their rows need only be added: concatenated positions are a sum as well, of the word's vector
+    with zeros behind it and the position's with zeros before it.
+    """
+    words, positions = embedding.token.weight, embedding.position_table()
+    if not embedding.concatenated:
+        return words, positions
+    word_width, position_width = words.shape[1], positions.shape[1]
+    return pad(words, (0, position_width)), pad(positions, (word_width, 0))
