@@ -16,7 +16,8 @@ from torch.optim import Optimizer
 from transformer.config import TrainingConfig
 from transformer.support.errors import UserError
 from transformer.training import processes
-from transformer.training.loop import RATE_FACTOR, paper_adam
+from transformer.training.loop import paper_adam
+from transformer.training.settings import RATE_FACTOR
 
 MOMENTUM, ITERATIONS = 0.95, 5
 # Of the odd polynomial that each iteration applies to the singular values: steep at 0, so that

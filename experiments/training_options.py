@@ -70,7 +70,7 @@ class Parts:
             require(training.learning_rate is None, message)
             shape = d_model, training.warmup_steps, training.learning_rate_factor
             linear_decay_rate(1, training.steps, *shape)
-            found["rate"] = lambda step: linear_decay_rate(step, training.steps, *shape)
+            found["schedule"] = lambda step: linear_decay_rate(step, training.steps, *shape)
         if self.optimizer == Optimizers.MUON:
             rounded = pick_device_and_precision(precision=precision).precision == Precision.BF16
             found["optimizer"] = partial(
@@ -82,7 +82,15 @@ class Parts:
         if self.cooccurrence_start or self.neighbour_start:
             message = "cooccurrence_start and neighbour_start are for Transformers: leave them out"
             require(isinstance(recipe.model, ModelConfig), message)
-            found["start"] = self._begin
+            found["initialize"] = self._begin
+        # A run of before a part came has its default: what is not the default tells them apart.
+        changed_parts = {
+            name: value
+            for name, value in dataclasses.asdict(self).items()
+            if value != getattr(Parts(), name)
+        }
+        if changed_parts:
+            found["extra_settings"] = changed_parts
         return found
 
     def _begin(self, model: "Transformer", examples: "Sequence[Example]") -> None:

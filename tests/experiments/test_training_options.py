@@ -14,6 +14,7 @@ from experiments.muon import Muon, MuonAndAdam
 from experiments.neighbours import begin_with_neighbours, shift_matrix
 from experiments.training_options import FAST, FAST_PARTS, Parts, changed, find, linear_decay_rate
 from lessonkit.exercises.positions import my_shift
+from tests.helpers import TINY
 from transformer.attention import MultiHeadAttention
 from transformer.config import BOS_ID, EOS_ID, ModelConfig, TrainingConfig
 from transformer.data.batches import Example, TokenBudgetBatches
@@ -21,7 +22,8 @@ from transformer.embeddings import sinusoidal_positions
 from transformer.model import Transformer
 from transformer.recipes import find_recipe
 from transformer.support.errors import UserError
-from transformer.training.loop import train
+from transformer.training.loop import TrainingResult, train
+from transformer.training.recipe import train_recipe
 
 DEMO = find_recipe("demo")
 
@@ -92,11 +94,36 @@ def test_settings_go_to_the_recipe_or_to_the_parts() -> None:
     assert recipe == DEMO.override({"steps": "300"})
     assert (parts.decay, parts.optimizer, parts.cooccurrence_start) == ("linear", "adam", True)
     options = parts.options(recipe)
-    assert sorted(options) == ["rate", "start"]
-    assert options["rate"](300) == 0
+    assert sorted(options) == ["extra_settings", "initialize", "schedule"]
+    assert options["schedule"](300) == 0
     assert Parts().options(DEMO) == {}
-    assert sorted(FAST_PARTS.options(FAST)) == ["optimizer", "rate", "start"]
+    assert sorted(FAST_PARTS.options(FAST)) == [
+        "extra_settings",
+        "initialize",
+        "optimizer",
+        "schedule",
+    ]
     assert [find("multi30k-de-en-fast"), find("demo")] == [(FAST, FAST_PARTS), (DEMO, Parts())]
+
+
+def test_a_run_goes_on_with_the_parts_that_it_was_begun_with(tmp_path: Path) -> None:
+    linear, muon = {"decay": "linear"}, {"optimizer": "muon", "muon_rate_factor": "2"}
+    options: dict[str, Any] = {"on_begin": lambda line: None, "on_report": lambda report: None}
+
+    def run(settings: dict[str, str], **more: Any) -> TrainingResult:
+        recipe, parts = changed(DEMO.override(TINY | {"steps": 4, "warmup_steps": 2}), settings)
+        return train_recipe(recipe, tmp_path, **parts.options(recipe) | options | more)
+
+    run(linear | muon, stop_after=2)
+    for settings, message in (
+        (muon, "with decay=linear and cannot go on without it: give decay=linear"),
+        (linear, "with optimizer=muon and cannot go on without it: give optimizer=muon"),
+        (linear | muon | {"muon_rate_factor": "3"}, "muon_rate_factor=2.0 and cannot go on with"),
+        (linear | muon | {"cooccurrence_start": "true"}, "without cooccurrence_start and cannot"),
+    ):
+        with pytest.raises(UserError, match=message):
+            run(settings, resume=True)
+    assert run(linear | muon, resume=True).step == 4
 
 
 def test_parts_that_cannot_be() -> None:

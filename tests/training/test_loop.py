@@ -202,13 +202,51 @@ def test_another_optimizer_may_be_given(tmp_path: Path) -> None:
         return torch.optim.SGD([first, rest], lr=9.0)
 
     model, before = Tiny(), Tiny()
-    go(tmp_path, model, optimizer=make, rate=lambda step: 1.0, stop_after=1)
+    go(tmp_path, model, optimizer=make, schedule=lambda step: 1.0, stop_after=1)
     for name, factor in {"embedding.weight": 1.0, "mix.weight": 0.5, "mix.bias": 0.5}.items():
         old, now = before.get_parameter(name), model.get_parameter(name)
         assert now.grad is not None
         torch.testing.assert_close(now.detach(), (old - factor * now.grad).detach())
-    with pytest.raises(UserError, match="begun with optimizer=SGD and cannot go on with optimizer"):
-        go(tmp_path, Tiny(), resume=True)
+
+
+class CountingDescent(torch.optim.Optimizer):
+    """Momentum that is corrected by the number of steps, a Python number, as in Adam (§5.3)."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__(model.parameters(), {"lr": 0.0, "momentum": 0.9})
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> None:
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                if parameter.grad is None:
+                    continue
+                state = self.state[parameter]
+                if not state:
+                    state |= {"step": 0, "share": 1.0, "mean": torch.zeros_like(parameter)}
+                state["step"] += 1
+                state["share"] *= group["momentum"]
+                state["mean"].lerp_(parameter.grad, 1 - group["momentum"])
+                correction = (1 - state["share"]) * state["step"] ** 0.5
+                parameter.sub_(state["mean"], alpha=group["lr"] / correction)
+
+
+def test_an_optimizer_whose_state_has_plain_numbers_resumes_exactly(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"optimizer": CountingDescent, "schedule": lambda step: 0.1}
+    go(tmp_path / "1", Tiny(), **options)
+    go(tmp_path / "2", Tiny(), stop_after=7, **options)
+    go(tmp_path / "2", Tiny(), resume=True, **options)
+    same_runs(tmp_path / "1", tmp_path / "2")
+
+
+def test_an_optimizer_whose_state_no_checkpoint_holds_is_refused(tmp_path: Path) -> None:
+    class Named(CountingDescent):
+        def step(self, closure: Any = None) -> None:
+            super().step()
+            self.state[self.param_groups[0]["params"][0]]["name"] = "first"
+
+    with pytest.raises(UserError, match="Named keeps 'name' as str, which no checkpoint holds"):
+        go(tmp_path, Tiny(), optimizer=Named)
 
 
 def test_a_step_waits_for_no_number_from_the_device(tmp_path: Path) -> None:

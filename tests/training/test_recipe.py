@@ -242,12 +242,12 @@ def test_a_run_killed_before_its_first_checkpoint_begins_with_the_same_weights(
     def start(model: nn.Module, examples: Sequence[Example]) -> None:
         nn.init.constant_(next(model.parameters()), len(examples) / 1000)
 
-    carry_out(RECIPE, tmp_path / "one", start=start)
+    carry_out(RECIPE, tmp_path / "one", initialize=start)
     with monkeypatch.context() as patch:
         patch.setattr(recipe_run, "train", die)
         with pytest.raises(KeyboardInterrupt):
-            carry_out(RECIPE, tmp_path / "two", start=start)
-    carry_out(RECIPE, tmp_path / "two", resume=True, start=start)
+            carry_out(RECIPE, tmp_path / "two", initialize=start)
+    carry_out(RECIPE, tmp_path / "two", resume=True, initialize=start)
     carry_out(RECIPE, tmp_path / "plain")
     assert same(tmp_path / "one", tmp_path / "two")
     assert not same(tmp_path / "one", tmp_path / "plain")

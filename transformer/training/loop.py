@@ -2,19 +2,19 @@
 
 Not in the paper: mixed precision, micro-batches, clipping, validation, and exact resume. On a CPU a
 run that was killed and resumed ends with bitwise the weights of one that was not, if processor,
-torch, threads and processes are the same (of three or more: docs/several_processes.md).
+torch, threads and processes are the same (with three processes or more: docs/several_processes.md).
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 from torch.optim import Adam, Optimizer
 
 from transformer.config import TrainingConfig
@@ -28,20 +28,20 @@ from transformer.training.checkpoint import Progress, State
 from transformer.training.devices import Precision
 from transformer.training.loss import batch_loss, validation_loss
 from transformer.training.report import Report, duration
-from transformer.training.run import Run
+from transformer.training.run import Run, StepStats
 from transformer.training.schedule import configured_rate
+from transformer.training.settings import RATE_FACTOR, run_settings
 
-SECONDS_BETWEEN_SAVES = 300.0  # seconds between checkpoints, where validations are further apart
+SECONDS_BETWEEN_SAVES = 300.0  # at most, if validations, each of which saves, are further apart
 BETA1 = 0.9  # Adam's (§5.3)
-RATE_FACTOR = "rate_factor"  # of a group of parameters: multiplies the rate of each step; usually 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TrainingResult:
     """How a run ended; `str` says it in a line. Losses are in nats per token."""
 
     step: int  # updates done
-    epoch: int  # that the last was in, from 1
+    epoch: int  # of the last update, from 1
     seconds: float  # time spent, all resumed parts together
     out: Path  # the run's folder
     best_loss: float | None  # lowest validation loss of any checkpoint; None before the first
@@ -56,9 +56,9 @@ class TrainingResult:
     def __str__(self) -> str:
         if self.final_loss is None:
             return f"stopped after step {self.step}: all is kept in {self.out}, resume to go on"
-        whose = "the best checkpoint" if self.final_from == "best" else "the average"
+        weights = "the best checkpoint" if self.final_from == "best" else "the average"
         return (
-            f"done in {duration(self.seconds)}, {self.step} steps: {whose} is kept as "
+            f"done in {duration(self.seconds)}, {self.step} steps: {weights} is kept as "
             f"{self.out / folder.WEIGHTS}, validation loss {self.final_loss:.3f}"
         )
 
@@ -79,92 +79,116 @@ def train(
     on_report: Callable[[Report], None] = print,
     stop_after: int | None = None,
     optimizer: Callable[[nn.Module], Optimizer] | None = None,
-    rate: Callable[[int], float] | None = None,
+    schedule: Callable[[int], float] | None = None,
+    extra_settings: Mapping[str, Any] | None = None,
 ) -> TrainingResult:
-    """Train a model, by default with Adam on the paper's schedule (§5.3); keep its best weights.
+    """Train a model, by default with Adam on the paper's schedule (§5.3), and save its weights.
 
     At the end the model, and `out`/model.safetensors, is the average of the last checkpoints (§6.1)
-    or the best one, whichever has the lower validation loss. Ctrl-C ends the step in hand, saves
-    everything and returns; a second one stops at once.
+    or the best one, whichever has the lower validation loss. Ctrl-C finishes the current step,
+    saves everything and returns; a second one stops at once.
 
     Args:
-        model: Gives logits `(batch, tgt_len, vocab_size)` from src `(batch, src_len)` and
+        model: Returns logits `(batch, tgt_len, vocab_size)` for src `(batch, src_len)` and
             tgt_in `(batch, tgt_len)`. To repeat a run, begin with the same weights.
-        config: How to train; its seed is dropout's. The schedule needs `d_model` too.
+        config: How to train; its seed is that of dropout. The schedule needs `d_model` too.
         batches, validation_batches: The same in every process.
         out: The run's folder (see `models.folder`).
-        device, precision: Where and in what numbers (see `devices.pick_device_and_precision`).
-        micro_tokens: Most tokens to compute at once, the gradients being added up; None: all.
+        device, precision: See `devices.pick_device_and_precision`.
+        micro_tokens: Most tokens computed at once, while the gradients add up; None: all.
         compiled: Run the model through torch.compile, whose first steps are slow.
         resume: Go on from the last checkpoint in `out`, or begin if there is none yet.
         on_report: Called with each report, in each process; `print` shows a line.
-        stop_after: Stop as Ctrl-C does, once this many steps or more are done.
-        optimizer, rate: Make another optimizer than Adam; give the rate of a step, from 1.
+        stop_after: Stop, as after Ctrl-C, once this many steps or more are done.
+        optimizer: Returns the optimizer for a model, instead of the paper's Adam.
+        schedule: Returns the learning rate of a step, from 1, instead of the paper's. A group of
+            parameters may multiply it by its `RATE_FACTOR`.
+        extra_settings: What else shapes the run, as JSON: a resumed run must have the same.
 
     Raises:
-        UserError: `out` is in use, cannot be written, or holds a run that is not resumed, or with
-            more than `steps` changed; a loss is not finite (seen at a report or checkpoint).
+        UserError: `out` is in use, cannot be written, or holds a run that is not resumed, or that
+            was begun with other settings (only `steps` may differ); a loss is not finite (seen at
+            a report or checkpoint).
     """
     model.to(device).train()
     state = new_state(model, config, precision, optimizer)
     progress = state.progress
-    rate = rate or partial(configured_rate, d_model=d_model, config=config)
-    settings = asdict(config) | {"d_model": d_model, "precision": precision}
-    settings["optimizer"] = type(state.optimizer).__name__
-    on: dict[str, Any] = {"device": device, "precision": precision, "micro_tokens": micro_tokens}
-    measure = partial(validation_loss, model, validation_batches, **on)
+    if schedule is None:
+        schedule = partial(configured_rate, d_model=d_model, config=config)
+    settings = run_settings(
+        config, d_model, precision, state.optimizer, schedule, extra_settings or {}
+    )
+    measure_loss = partial(
+        validation_loss,
+        model,
+        validation_batches,
+        device=device,
+        precision=precision,
+        micro_tokens=micro_tokens,
+    )
     last_step = config.steps if stop_after is None else min(stop_after, config.steps)
-    held = locked(out) if processes.rank() == 0 else nullcontext()
-    with held, processes.deferred_interrupt() as pressed:
-        run = Run(out, state, settings, resume)  # now the state is the last checkpoint's
+    folder_lock = locked(out) if processes.rank() == 0 else nullcontext()
+    with folder_lock, processes.deferred_interrupt() as interrupts:
+        run = Run(out, state, settings, schedule, resume)  # restores the last checkpoint
         network = processes.data_parallel(model)
         if compiled:
             network.compile(dynamic=True)
-        stream = _stream(batches, progress)
+        stream = _batch_stream(batches, progress)
 
         while progress.step < last_step:
-            late = time.perf_counter() - run.saved_at > SECONDS_BETWEEN_SAVES
-            stop, due = processes.all_reduce_sum([bool(pressed), late])  # in any of the processes
-            if due:
+            save_is_due = time.perf_counter() - run.saved_at > SECONDS_BETWEEN_SAVES
+            # If one process is to save or to stop, all do so after the same step.
+            stop, save = processes.all_reduce_sum([bool(interrupts), save_is_due])
+            if save:
                 run.save()
             if stop:
                 break
 
-            batch, step = next(stream), progress.step + 1
+            step = progress.step + 1
+            batch = next(stream)
             processes.seed_dropout(config.seed, step)
-            numbers = update(network, state, batch, config, rate(step), precision, micro_tokens)
-            run.unread.append(numbers)
+            rate = schedule(step)
+            run.pending.append(update(network, state, batch, config, rate, precision, micro_tokens))
             progress.step = step
 
             if step % config.report_every == 0:
-                on_report(run.report(rate(step)))
+                on_report(run.report())
             if step % config.validate_every == 0:
-                on_report(run.validate(measure, rate(step)))
+                on_report(run.validate(measure_loss))
                 run.save()
 
         ended = progress.step == config.steps
-        if progress.step % config.validate_every:  # after a validation, all is saved
+        if progress.step % config.validate_every != 0:  # else all is saved already
             run.save()
-            if ended:  # not in the checkpoint, for a run that goes on has no validation here
-                on_report(run.validate(measure, rate(config.steps)))
-        kept = _finish(run, measure) if ended else (None, "")
-        place = progress.step, progress.epoch + 1, progress.seconds
-        return TrainingResult(*place, out, progress.best_loss, *kept)
+            if ended:
+                # The checkpoint does not know of this validation: a longer run has none here.
+                on_report(run.validate(measure_loss))
+        final_loss, final_from = _keep_better_weights(run, measure_loss) if ended else (None, "")
+        return TrainingResult(
+            step=progress.step,
+            epoch=progress.epoch + 1,
+            seconds=progress.seconds,
+            out=out,
+            best_loss=progress.best_loss,
+            final_loss=final_loss,
+            final_from=final_from,
+        )
 
 
-def _stream(batches: TokenBudgetBatches, progress: Progress) -> Iterator[Batch]:
-    """Give batches without end from where the run is, and count them."""
+def _batch_stream(batches: TokenBudgetBatches, progress: Progress) -> Iterator[Batch]:
+    """Yield batches without end, from where the run stands, and count them in its progress."""
     while True:
         for batch in batches.epoch(progress.epoch, progress.batch):
             progress.batch += 1
             yield batch
         if progress.batch == 0:
             raise UserError(f"epoch {progress.epoch} has no batches: give some training data")
-        progress.epoch, progress.batch = progress.epoch + 1, 0
+        progress.epoch += 1
+        progress.batch = 0
 
 
 def paper_adam(parameters: Iterable[nn.Parameter], config: TrainingConfig) -> Adam:
-    """Make the paper's optimizer (§5.3); its rate is set anew for each step."""
+    """Return the paper's optimizer (§5.3); `update` sets its learning rate at each step."""
     return Adam(parameters, lr=0.0, betas=(BETA1, config.beta2), eps=config.epsilon, fused=True)
 
 
@@ -174,11 +198,14 @@ def new_state(
     precision: Precision = Precision.FLOAT32,
     optimizer: Callable[[nn.Module], Optimizer] | None = None,
 ) -> State:
-    """Give what a run begins with; arguments as `train` has them, the model on its device."""
-    made = optimizer(model) if optimizer else paper_adam(model.parameters(), config)
+    """Return the state that a run begins with.
+
+    The model is on its device; the other arguments are those of `train`.
+    """
+    make_optimizer = optimizer or (lambda model: paper_adam(model.parameters(), config))
     device = next(model.parameters()).device
     scaler = torch.amp.GradScaler(device.type, enabled=precision == Precision.FP16)
-    return State(model, made, scaler, device)
+    return State(model, make_optimizer(model), scaler, device)
 
 
 def update(
@@ -189,16 +216,12 @@ def update(
     rate: float,
     precision: Precision = Precision.FLOAT32,
     micro_tokens: int | None = None,
-) -> tuple[int, Tensor, Tensor]:
-    """Change the weights once, by the mean loss over all real tokens of a batch (§5.3, §5.4).
+) -> StepStats:
+    """Update the weights once, by the mean loss over all real tokens of a batch (§5.3, §5.4).
 
-    `network` is the state's model, or what `processes.data_parallel` and torch.compile made of it;
-    the batch is the same for every process, each of which takes its part. The rest is as `train`
-    has it.
-
-    Returns:
-        How many real target tokens the batch has; and, scalars on the device, the negative log
-        likelihood of this process's, unsmoothed, summed, and the gradient's norm before clipping.
+    `network` is the state's model, or what `processes.data_parallel` and torch.compile made of it.
+    The batch is the same in every process, each of which takes its share; `rate` is the learning
+    rate. The other arguments are those of `train`.
     """
     nll = torch.zeros((), device=state.device)
     tokens, world_size = batch.num_tgt_tokens, processes.world_size()
@@ -209,8 +232,8 @@ def update(
         exchange = nullcontext() if part is parts[-1] else processes.no_sync(network)
         with exchange, precision.float32_matmul_precision(state.device):
             sums = batch_loss(network, part.to(state.device), config, precision)
-            # DistributedDataParallel averages the processes' gradients: times their number, they
-            # add up to the gradient of the mean over all tokens of the batch.
+            # DistributedDataParallel averages the gradients of the processes. Multiplied by their
+            # number, the average is the gradient of the mean over all tokens of the batch.
             state.scaler.scale(sums.loss / (tokens / world_size)).backward()
         nll += sums.nll
 
@@ -221,24 +244,29 @@ def update(
         nn.utils.clip_grads_with_norm_(state.model.parameters(), config.clip_norm, grad_norm)
     for group in state.optimizer.param_groups:
         group["lr"] = rate * group.get(RATE_FACTOR, 1.0)
-    state.scaler.step(state.optimizer)  # skips the step if a gradient is not finite in fp16
+    state.scaler.step(state.optimizer)  # in fp16, skips the step if a gradient is not finite
     state.scaler.update()
-    return tokens, nll, grad_norm
+    return StepStats(tokens, nll, grad_norm)
 
 
-def _finish(run: Run, measure: Callable[[], float]) -> tuple[float, str]:
-    """Keep the best weights or the averaged ones, whichever have the lower loss (§6.1), given."""
-    progress, model, kept = run.progress, run.state.model, "best"
+def _keep_better_weights(run: Run, measure_loss: Callable[[], float]) -> tuple[float, str]:
+    """Save the best weights or the average, whichever has the lower loss (§6.1).
+
+    Returns:
+        Their validation loss, and which they are: "best" or "average".
+    """
+    progress, model = run.progress, run.state.model
     assert progress.best_loss is not None, "a run ends with a validation"
-    loss = progress.best_loss
     best = {name: tensor.clone() for name, tensor in model_weights(model).items()}
     if progress.best_step != progress.step:
         best = processes.on_rank_zero(lambda: load_tensors(run.out / folder.BEST)[0])
+    loss, kept = progress.best_loss, "best"
     if len(progress.to_average) > 1:
         paths = [folder.step_file(run.out, step) for step in progress.to_average]
         average = processes.on_rank_zero(lambda: average_weights(paths))
         load_weights(model, average, run.out)
-        if (average_loss := measure()) < loss:
+        average_loss = measure_loss()
+        if average_loss < loss:
             loss, kept = average_loss, "average"
     if kept == "best":
         load_weights(model, best, run.out)

@@ -29,7 +29,8 @@ from transformer.training import devices, processes
 from transformer.training.devices import DeviceAndPrecision, Precision
 from transformer.training.loop import TrainingResult, train
 from transformer.training.loss import batch_loss
-from transformer.training.run import check_run, require_same
+from transformer.training.run import check_may_train_in
+from transformer.training.settings import require_same
 
 
 class PreparedRun(NamedTuple):
@@ -51,7 +52,7 @@ def train_recipe(
     micro_tokens: int | None = None,
     on_begin: Callable[[str], None] = print,
     build: Callable[[Description], Network] = Description.build,
-    start: Callable[[torch.nn.Module, Sequence[Example]], None] | None = None,
+    initialize: Callable[[torch.nn.Module, Sequence[Example]], None] | None = None,
     **options: Any,
 ) -> TrainingResult:
     """Carry out a recipe: load, tokenise, train, and leave a model folder.
@@ -67,7 +68,8 @@ def train_recipe(
         micro_tokens: As `loop.train` has it; 0 finds the most that the memory holds.
         on_begin: Called in the first process with lines that say what is about to be done.
         build: Makes the network, where the recipe alone does not.
-        start: Changes the weights that a new network begins with, by the training examples.
+        initialize: Changes the weights that a new network begins with, by the training examples.
+            A setting that it depends on is one of `extra_settings`.
         options: What else `loop.train` takes; its errors too.
 
     Raises:
@@ -81,8 +83,8 @@ def train_recipe(
     origin = provenance(device)
     torch.manual_seed(recipe.training.seed)
     model = build(prepared.description)
-    if start is not None:  # a resumed run has its weights from the checkpoint
-        start(model, prepared.batches.examples)
+    if initialize is not None:  # a resumed run has its weights from the checkpoint
+        initialize(model, prepared.batches.examples)
     if micro_tokens == 0:
         micro_tokens = _fitting_tokens(model, prepared, device)
     with locked(out) if first else nullcontext():
@@ -108,7 +110,7 @@ def _check_folder(out: Path, resume: bool) -> dict[str, Any]:
     """Refuse a folder that this run may not use; give what a resumed one was begun with."""
     nothing = f"{out} has nothing to resume: begin a run there without --resume"
     require(folder.holds_run(out) or not resume, nothing)
-    check_run(out, resume)
+    check_may_train_in(out, resume)
     check_folder(out)
     begun = read_json(out / folder.DATA) if resume else {}
     whole = isinstance(begun, dict) and (not resume or begun.get("precision") in list(Precision))

@@ -1,198 +1,247 @@
-"""A run in its folder: its checkpoints, its log, and what it refuses to overwrite or to resume."""
+"""A run in its folder: when it writes which file, and what it counts and reports on the way."""
 
-import json
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from os.path import samestat
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from transformer.models import folder
 from transformer.models.weights import load_tensors, model_weights, save_tensors
-from transformer.support.errors import require
+from transformer.support.errors import UserError, require
 from transformer.support.files import remove_temporary_files
 from transformer.training import processes
 from transformer.training.checkpoint import State
 from transformer.training.devices import Precision
-from transformer.training.report import NOT_LOGGED, Report
+from transformer.training.report import Report, append_to_log, truncate_log
+from transformer.training.settings import require_same_run
 
-MAX_OVERFLOWS_IN_A_ROW = 10  # steps in a row; a `GradScaler` halves its scale after each
+MAX_OVERFLOWS_IN_A_ROW = 10  # a `GradScaler` halves its scale after each
+MAX_LOG_OF_PERPLEXITY = 700.0  # e to a little more is infinite in 64 bits
+
+
+class StepStats(NamedTuple):
+    """What `update` computed in a step; the tensors are scalars that stay on the device."""
+
+    tokens: int  # real target tokens of the whole batch
+    nll: Tensor  # summed negative log-likelihood of this process's share, unsmoothed, in nats
+    grad_norm: Tensor  # norm of the gradient before clipping
 
 
 class Run:
-    """A run in its folder. Every process calls these methods; the first alone touches files.
+    """A run in its folder. Every process calls these methods; that of rank 0 alone touches files.
 
-    A GPU works behind the program, which waits whenever it reads a number: those of a step stay on
-    the device until a report or a checkpoint asks for them.
+    A GPU computes behind the program, which has to wait whenever it reads a number. So the numbers
+    of a step stay on the device until a report or a checkpoint needs them.
+
+    Attributes:
+        pending: The statistics of steps that were not read from the device yet.
+        saved_at: When the last checkpoint was written, by `time.perf_counter`.
     """
 
-    def __init__(self, out: Path, state: State, settings: dict[str, Any], resume: bool) -> None:
-        """Bring the state to where the run in a folder stands, if one does; `settings` are JSON."""
-        self.out, self.state, self.progress, self.settings = out, state, state.progress, settings
-        self.unread: list[tuple[int, Tensor, Tensor]] = []  # what `update` gave for each step
-        saved = processes.on_rank_zero(lambda: self._read_last(resume))
+    def __init__(
+        self,
+        out: Path,
+        state: State,
+        settings: dict[str, Any],
+        schedule: Callable[[int], float],
+        resume: bool,
+    ) -> None:
+        """Open a run, and restore its last checkpoint into the state if there is one.
+
+        `settings` are those of `run_settings`; errors are as of `train`.
+        """
+        self.out, self.settings, self.schedule = out, settings, schedule
+        self.state, self.progress = state, state.progress
+        self.pending: list[StepStats] = []
+        checkpoint = processes.on_rank_zero(lambda: self._read_checkpoint(resume))
         torch.manual_seed(settings["seed"])
-        if saved is not None:
-            state.restore(*saved, out / folder.LAST)
+        if checkpoint is not None:
+            tensors, about = checkpoint
+            state.restore(tensors, about, out / folder.LAST)
         done, steps = self.progress.step, settings["steps"]
-        wanted = f"cannot end at {steps}: give {done} steps or more"
-        require(done <= steps, f"{out} has done {done} steps already and {wanted}")
-        self.began = done, self.progress.seconds
+        require(
+            done <= steps,
+            f"{out} has done {done} steps already and cannot end at {steps}: "
+            f"give {done} steps or more",
+        )
+        self.first_step, self.first_seconds = done, self.progress.seconds
         self.clock = self.saved_at = time.perf_counter()
-        self.folder = processes.on_rank_zero(out.stat)
-        if self._writes():  # undo what a killed run did after its last checkpoint: it comes again
+        self.folder_id = processes.on_rank_zero(out.stat)
+        if self._is_writer():
+            # Undo what a killed run wrote after its last checkpoint: it is about to come again.
             self._sync_files()
-            for each in (out, (out / folder.LAST).parent):
-                remove_temporary_files(each)
-            with (out / folder.LOG).open("ab") as log:
-                log.truncate(min(self.progress.log_bytes, log.tell()))
-        if saved is None:
+            for directory in (out, (out / folder.LAST).parent):
+                remove_temporary_files(directory)
+            truncate_log(out / folder.LOG, self.progress.log_bytes)
+        if checkpoint is None:
             self.save()
 
-    def _read_last(self, resume: bool) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
-        """Read the last checkpoint, if there is one, of a run that may go on."""
-        check_run(self.out, resume)
+    def _read_checkpoint(self, resume: bool) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
+        """Return the last checkpoint, if there is one, of a run that may go on."""
+        check_may_train_in(self.out, resume)
         if not (self.out / folder.LAST).exists():
             return None
         tensors, about = load_tensors(self.out / folder.LAST)
-        require_same(about["settings"], self.settings)
+        require_same_run(about["settings"], self.settings, self.schedule)
         return tensors, about
 
-    def _read(self) -> None:
-        """Bring the progress up to date; a `UserError` where a number is not finite."""
-        if self.unread:
-            tokens, nlls, norms = zip(*self.unread, strict=True)
-            sums = processes.all_reduce_sum(torch.stack(nlls).tolist())
-            steps = zip(tokens, sums, torch.stack(norms).tolist(), strict=True)
-            for step, numbers in enumerate(steps, self.progress.step - len(tokens) + 1):
-                self._count(step, *numbers)
-            self.unread.clear()
-        self.progress.window_seconds += self._pass_time()
+    # --- counting ---
 
-    def _count(self, step: int, tokens: int, nll: float, norm: float) -> None:
+    def _read_pending(self) -> None:
+        """Bring the progress up to date; raise a UserError if a number is not finite."""
+        if self.pending:
+            nlls = torch.stack([stats.nll for stats in self.pending]).tolist()
+            grad_norms = torch.stack([stats.grad_norm for stats in self.pending]).tolist()
+            nlls = processes.all_reduce_sum(nlls)
+            first_step = self.progress.step - len(self.pending) + 1
+            for i, stats in enumerate(self.pending):
+                self._count_step(first_step + i, stats.tokens, nlls[i], grad_norms[i])
+            self.pending.clear()
+        self.progress.window_seconds += self._add_elapsed_time()
+
+    def _count_step(self, step: int, tokens: int, nll: float, grad_norm: float) -> None:
+        """Add a step to the progress; raise a UserError if the run has gone astray in it."""
         progress = self.progress
         if math.isfinite(nll):
             progress.window_nll += nll
             progress.window_tokens += tokens
-        if math.isfinite(nll + norm):
+        if math.isfinite(nll) and math.isfinite(grad_norm):
             progress.overflows_in_a_row = 0
             return
-        fp16 = self.settings["precision"] == Precision.FP16
-        self._require_finite(fp16, f"step {step}: the loss or its gradient is not finite")
+        if self.settings["precision"] != Precision.FP16:
+            raise self._divergence_error(f"step {step}: the loss or its gradient is not finite")
         progress.overflows += 1
         progress.overflows_in_a_row += 1
-        limit = MAX_OVERFLOWS_IN_A_ROW
-        message = f"step {step}: the {limit}th in a row to overflow in fp16 and be left out"
-        self._require_finite(progress.overflows_in_a_row < limit, message)
+        if progress.overflows_in_a_row == MAX_OVERFLOWS_IN_A_ROW:
+            raise self._divergence_error(
+                f"step {step}: the {MAX_OVERFLOWS_IN_A_ROW}th in a row to overflow in fp16 and be "
+                "left out"
+            )
 
-    def _require_finite(self, finite: bool, message: str) -> None:
-        fixed, exact = self.settings["learning_rate"], self.settings["precision"] == "float32"
-        smaller = "learning_rate" if fixed else "learning_rate_factor, more warmup_steps"
-        remedy = f"{smaller} or clip_norm=1{'' if exact else ', or --precision float32'}"
-        kept = f"the last good checkpoint, {folder.LAST}, is unharmed"
-        require(finite, f"{message}; {kept}; begin another run with a smaller {remedy}")
+    def _divergence_error(self, problem: str) -> UserError:
+        """Return an error that says how to begin a run whose numbers stay finite."""
+        remedy = "learning_rate_factor, more warmup_steps or clip_norm=1"
+        if self.settings["learning_rate"]:
+            remedy = "learning_rate or clip_norm=1"
+        if self.settings["precision"] != Precision.FLOAT32:
+            remedy = f"{remedy}, or --precision float32"
+        unharmed = f"the last good checkpoint, {folder.LAST}, is unharmed"
+        return UserError(f"{problem}; {unharmed}; begin another run with a smaller {remedy}")
 
-    def _pass_time(self) -> float:
-        """Add to the run's seconds those since the last call, and give them."""
+    def _add_elapsed_time(self) -> float:
+        """Add the seconds since the last call to the run's, and return them."""
         before, self.clock = self.clock, time.perf_counter()
         self.progress.seconds += self.clock - before
         return self.clock - before
 
-    def report(self, rate: float) -> Report:
-        """Tell of the steps since the last report."""
-        self._read()
+    # --- reports ---
+
+    def report(self) -> Report:
+        """Report the steps since the last report."""
+        self._read_pending()
         progress = self.progress
-        loss = progress.window_nll / (progress.window_tokens or math.nan)  # nan: none was finite
-        speed = progress.window_tokens / progress.window_seconds
+        loss = math.nan  # if no step had a finite loss
+        if progress.window_tokens:
+            loss = progress.window_nll / progress.window_tokens
+        tokens_per_second = progress.window_tokens / progress.window_seconds
         progress.window_nll, progress.window_tokens, progress.window_seconds = 0.0, 0, 0.0
-        left_out = f"steps left out (overflow): {progress.overflows}" if progress.overflows else ""
-        return self._log("training", loss, rate, speed, left_out)
+        note = f"steps left out (overflow): {progress.overflows}" if progress.overflows else ""
+        return self._log("training", loss, tokens_per_second, note)
 
-    def validate(self, measure: Callable[[], float], rate: float) -> Report:
-        """Measure the validation loss, and keep the weights to average."""
-        self._read()
-        loss, progress, most = measure(), self.progress, self.settings["average_last"]
-        self._pass_time()  # which was not spent in learning
-        finite = math.isfinite(loss)
-        self._require_finite(finite, f"step {progress.step}: the validation loss is not finite")
-        if most > 1:
+    def validate(self, measure_loss: Callable[[], float]) -> Report:
+        """Measure the validation loss, and keep the weights for the average (§6.1)."""
+        self._read_pending()
+        progress = self.progress
+        loss = measure_loss()
+        self._add_elapsed_time()  # of the run, but not of its updates
+        if not math.isfinite(loss):
+            raise self._divergence_error(f"step {progress.step}: the validation loss is not finite")
+        average_last = self.settings["average_last"]
+        if average_last > 1:
             self._save_weights(folder.step_file(self.out, progress.step), loss=loss)
-            progress.to_average = [*progress.to_average, progress.step][-most:]
-        gain = progress.best_loss is None or loss < progress.best_loss
-        if gain:
+            progress.to_average = [*progress.to_average, progress.step][-average_last:]
+        is_best = progress.best_loss is None or loss < progress.best_loss
+        if is_best:
             progress.best_loss, progress.best_step = loss, progress.step
-        return self._log("validation", loss, rate, None, "best so far" if gain else "")
+        return self._log("validation", loss, None, "best so far" if is_best else "")
 
-    def _log(self, kind: str, loss: float, rate: float, speed: float | None, note: str) -> Report:
-        """Add a report to the log, and give it."""
-        progress, (first_step, first_seconds) = self.progress, self.began
-        each = (progress.seconds - first_seconds) / max(progress.step - first_step, 1)
-        seconds_left = each * (self.settings["steps"] - progress.step)
-        figures = progress.step, progress.epoch + 1, loss, rate, speed, progress.seconds
-        perplexity = math.exp(min(loss, 700.0))
-        report = Report(kind, *figures, perplexity, self.settings["steps"], seconds_left, note)
-        if self._writes():
-            kept = {key: each for key, each in vars(report).items() if key not in NOT_LOGGED}
-            values = {key: None if each != each else each for key, each in kept.items()}  # no NaN
-            with (self.out / folder.LOG).open("ab") as file:
-                line = json.dumps(values, allow_nan=False) + "\n"
-                progress.log_bytes = file.tell() + file.write(line.encode())
+    def _log(self, kind: str, loss: float, tokens_per_second: float | None, note: str) -> Report:
+        """Return a report, after adding it to the log."""
+        progress, steps = self.progress, self.settings["steps"]
+        steps_here = max(progress.step - self.first_step, 1)
+        seconds_per_step = (progress.seconds - self.first_seconds) / steps_here
+        report = Report(
+            kind=kind,
+            step=progress.step,
+            epoch=progress.epoch + 1,
+            loss=loss,
+            learning_rate=self.schedule(progress.step),
+            tokens_per_second=tokens_per_second,
+            seconds=progress.seconds,
+            perplexity=math.exp(min(loss, MAX_LOG_OF_PERPLEXITY)),
+            steps=steps,
+            seconds_left=seconds_per_step * (steps - progress.step),
+            note=note,
+        )
+        if self._is_writer():
+            progress.log_bytes = append_to_log(self.out / folder.LOG, report)
         return report
 
+    # --- files ---
+
     def save(self) -> None:
-        """Write the state to resume from, then bring the other weights to what it says."""
-        self._read()
-        if self._writes():
+        """Write the checkpoint to resume from, then bring the other files of weights in line."""
+        self._read_pending()
+        if self._is_writer():
             self.state.save(self.out / folder.LAST, self.settings)
             self._sync_files()
-        self._pass_time()
+        self._add_elapsed_time()
         self.saved_at = self.clock
 
     def _sync_files(self) -> None:
+        """Make the files of weights those that the progress names: the best, and the averaged."""
         if self.progress.best_step == self.progress.step:
             self._save_weights(self.out / folder.BEST, loss=self.progress.best_loss)
         for step in set(folder.saved_steps(self.out)) - set(self.progress.to_average):
             folder.step_file(self.out, step).unlink()
 
-    def save_final(self, **about: Any) -> None:
-        """Write the weights that the run ends with."""
-        if self._writes():
-            (self.out / folder.MANIFEST).unlink(missing_ok=True)  # of a shorter run
-        self._save_weights(self.out / folder.WEIGHTS, **about)
+    def save_final(self, *, loss: float, kept: str) -> None:
+        """Write the weights that the run ends with, their loss, and where they come from."""
+        if self._is_writer():
+            # The manifest is of a shorter run, if there is one.
+            (self.out / folder.MANIFEST).unlink(missing_ok=True)
+        self._save_weights(self.out / folder.WEIGHTS, loss=loss, kept=kept)
 
     def _save_weights(self, path: Path, **about: Any) -> None:
-        if self._writes():
-            tensors = model_weights(self.state.model)
-            save_tensors(path, tensors, step=self.progress.step, **about)
+        if self._is_writer():
+            weights = model_weights(self.state.model)
+            save_tensors(path, weights, step=self.progress.step, **about)
 
-    def _writes(self) -> bool:
-        """Tell whether this process writes files, and see that their folder is still the run's."""
+    def _is_writer(self) -> bool:
+        """Return whether this process writes files; raise if the folder is no longer the run's."""
         if processes.rank() > 0:
             return False
-        there = self.out.exists() and samestat(self.out.stat(), self.folder)
-        gone = f"{self.out} was moved, removed or replaced while the run wrote to it"
-        remedy = "where its folder is now, --resume goes on from the last checkpoint in it"
-        require(there, f"{gone}: {remedy}")
+        require(
+            self.out.exists() and samestat(self.out.stat(), self.folder_id),
+            f"{self.out} was moved, removed or replaced while the run wrote to it: where its "
+            "folder is now, --resume goes on from the last checkpoint in it",
+        )
         return True
 
 
-def check_run(out: Path, resume: bool) -> None:
-    """Refuse to begin, or to go on with, a run that would overwrite another's weights."""
-    last, *weights = ((out / name).exists() for name in (folder.LAST, folder.BEST, folder.WEIGHTS))
-    there = f"{out} holds a run already: go on with it (--resume; that needs {folder.LAST}), or"
-    require(resume if last else not any(weights), f"{there} give another folder")
-
-
-def require_same(saved: Mapping[str, Any], given: Mapping[str, Any]) -> None:
-    """Refuse to go on with other settings (of any depth) than those begun with, but for `steps`."""
-    for key in dict.fromkeys([*saved, *given]):
-        before, now = saved.get(key), given.get(key)
-        if isinstance(before, Mapping) and isinstance(now, Mapping):
-            require_same(before, now)
-        elif key != "steps":
-            change = f"the run was begun with {key}={before} and cannot go on with {key}={now}"
-            require(before == now, f"{change}: give {key}={before}, or begin in another folder")
+def check_may_train_in(out: Path, resume: bool) -> None:
+    """Raise a UserError if a run in this folder would overwrite the weights of another."""
+    if (out / folder.LAST).exists():
+        allowed = resume
+    else:
+        allowed = not (out / folder.BEST).exists() and not (out / folder.WEIGHTS).exists()
+    require(
+        allowed,
+        f"{out} holds a run already: go on with it (--resume; that needs {folder.LAST}), or "
+        "give another folder",
+    )

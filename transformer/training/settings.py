@@ -1,0 +1,115 @@
+"""The settings that shape a run: saved in its checkpoints, and compared when it is resumed.
+
+Not in the paper. A run resumed under other settings would end with weights that no uninterrupted
+run has, so that it is refused. Only `steps` may differ: a run may be made longer.
+"""
+
+import json
+import math
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from torch.optim import Optimizer
+
+from transformer.config import TrainingConfig
+from transformer.support.errors import UserError, require
+
+RATE_FACTOR = "rate_factor"  # a parameter group's factor on each step's learning rate; usually 1
+RATE_TOLERANCE = 1e-9  # relative; processors differ in the last bits of a power
+
+
+def run_settings(
+    config: TrainingConfig,
+    d_model: int,
+    precision: str,
+    optimizer: Optimizer,
+    schedule: Callable[[int], float],
+    extra_settings: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Return all that shapes a run, as JSON has it: numbers, strings, lists and dictionaries.
+
+    A schedule is known by its rates at four steps, an optimizer by its class and by the
+    hyperparameters of its parameter groups.
+    """
+    parameter_groups = []
+    for group in optimizer.param_groups:
+        own = {key: value for key, value in group.items() if key not in ("params", "lr")}
+        parameter_groups.append({RATE_FACTOR: 1.0} | own)
+    sample = {1, min(config.warmup_steps, config.steps), max(1, config.steps // 2), config.steps}
+    settings = asdict(config) | {
+        "d_model": d_model,
+        "precision": precision,
+        "optimizer": type(optimizer).__name__,
+        "parameter_groups": parameter_groups,
+        "learning_rates": {step: schedule(step) for step in sorted(sample)},
+        "extra_settings": dict(extra_settings),
+    }
+    text = json.dumps(settings, default=str)
+    # An infinite number becomes a string, which every reader of JSON understands.
+    return dict(json.loads(text, parse_constant=str))
+
+
+def require_same_run(
+    saved: Mapping[str, Any], given: Mapping[str, Any], schedule: Callable[[int], float]
+) -> None:
+    """Raise a UserError unless a run with the saved settings may go on with the given ones.
+
+    What an earlier version of this code did not save is not compared; a setting that it did not
+    have yet has its default.
+    """
+    for name, value in saved.items():
+        removed = f"the run was begun with {name}={value}, which this version does not have"
+        require(name in given, f"{removed}: resume it with the version that began it")
+    defaults = asdict(TrainingConfig())
+    _require_same_values([*defaults, "d_model", "precision"], defaults | dict(saved), given)
+    # The names that a user typed come before what they led to.
+    if "extra_settings" in saved:
+        require_same(saved["extra_settings"], given["extra_settings"])
+    _require_same_values(["optimizer"], saved, given)
+    if "parameter_groups" in saved:
+        _require_same_groups(saved["parameter_groups"], given["parameter_groups"])
+    for step, rate in saved.get("learning_rates", {}).items():
+        if int(step) <= given["steps"]:
+            _require_same_rate(int(step), rate, schedule(int(step)))
+
+
+def require_same(saved: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+    """Raise a UserError unless two mappings, of any depth, are equal but for `steps`."""
+    for key in dict.fromkeys([*saved, *given]):
+        before, now = saved.get(key), given.get(key)
+        if isinstance(before, Mapping) and isinstance(now, Mapping):
+            require_same(before, now)
+        elif before != now and key != "steps":
+            begun = f"with {key}={before}" if key in saved else f"without {key}"
+            change = f"with {key}={now}" if key in given else "without it"
+            remedy = f"give {key}={before}" if key in saved else "leave it out"
+            raise UserError(
+                f"the run was begun {begun} and cannot go on {change}: "
+                f"{remedy}, or begin in another folder"
+            )
+
+
+def _require_same_values(
+    names: Collection[str], saved: Mapping[str, Any], given: Mapping[str, Any]
+) -> None:
+    """Compare some of the settings, which both have."""
+    require_same({name: saved[name] for name in names}, {name: given[name] for name in names})
+
+
+def _require_same_groups(saved: list[dict[str, Any]], given: list[dict[str, Any]]) -> None:
+    """Compare the hyperparameters of an optimizer's groups that both versions of it have."""
+    number = f"the run was begun with {len(saved)} groups of parameters, and there are {len(given)}"
+    require(len(saved) == len(given), f"{number}: give the optimizer that it was begun with")
+    for before, now in zip(saved, given, strict=True):
+        _require_same_values(before.keys() & now.keys(), before, now)
+
+
+def _require_same_rate(step: int, saved: float, given: float) -> None:
+    """Compare the learning rates of a step, but for their last bits."""
+    require(
+        math.isclose(saved, given, rel_tol=RATE_TOLERANCE),
+        f"the run was begun with a learning rate of {saved:.6g} at step {step} and cannot go on "
+        f"with {given:.6g}: give the schedule that it was begun with (and `steps` if the schedule "
+        "depends on their number), or begin in another folder",
+    )
