@@ -208,7 +208,7 @@ def translate_lines(options: argparse.Namespace) -> None:
       python -m transformer translate runs/demo --attention dog.png < sentence.txt
       python -m transformer translate runs/demo --beam 1 < sentences.txt > translations.txt
     """
-    from lessonkit.charts.export import check_attention_file, write_attention
+    from lessonkit.charts.attention_export import check_attention_file, write_attention
     from transformer.data.normalizers import normalize_whitespace
     from transformer.models.translator import Translator
     from transformer.training.devices import pick_device

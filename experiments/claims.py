@@ -22,7 +22,7 @@ from lessonkit.analysis.significance import (
     mean_interval,
     one_sided_p,
 )
-from lessonkit.records import READINGS, load_result, load_runs, precision, scores
+from lessonkit.records import READINGS, load_result, load_runs, precision, scores_by_variant
 
 LEVEL = 0.05
 # Where every figure has a record or another source; of docs/decisions, those with records.
@@ -89,7 +89,7 @@ def _family(claim: Mapping[str, Any]) -> Found:
     record = load_result(claim["record"])
     shown = {}
     for reading in READINGS.values():
-        points = scores(record, reading)
+        points = scores_by_variant(record, reading)
         base = points.pop(claim["base"])
         chances = {name: difference_p(base, runs) for name, runs in points.items()}
         shown[reading] = shown_of(chances)
@@ -100,7 +100,7 @@ def _family(claim: Mapping[str, Any]) -> Found:
 def _costs(claim: Mapping[str, Any]) -> Found:
     """Give by how much the means of some variants of an experiment are lower than its base's."""
     record = load_result(claim["record"])
-    points = scores(record)
+    points = scores_by_variant(record)
     costs = [mean(points[claim["base"]]) - mean(points[name]) for name in claim["at"]]
     n = min(len(points[name]) for name in claim["at"])
     return _found(costs, record["runs"], n, family=len(points) - 1)
@@ -116,7 +116,7 @@ def _single_runs(claim: Mapping[str, Any]) -> Found:
     limit = margin_of_error(several, runs=1)
     shown = {}
     for reading in READINGS.values():
-        points = scores(record, reading)
+        points = scores_by_variant(record, reading)
         [base] = points.pop(claim["base"])
         shown[reading] = [name for name, [one] in points.items() if abs(one - base) > limit]
     return _found([limit], record["runs"], 1, shown, len(points))

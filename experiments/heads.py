@@ -15,7 +15,7 @@ from lessonkit.analysis.alignment import (
     alignment_error_rate,
     strongest_links,
     word_attention,
-    word_hiding,
+    word_occlusion,
 )
 from lessonkit.analysis.bootstrap import paired_bootstrap
 from lessonkit.analysis.heads import all_heads
@@ -103,7 +103,7 @@ def attribution_scores(translator: Translator, text: ParallelText) -> dict[str, 
     if gold is None:
         raise UserError("a text without gold alignments cannot judge any: give the embedded corpus")
     scores = {}
-    for name, witness in (("attention weights", word_attention), ("hiding", word_hiding)):
+    for name, witness in (("attention weights", word_attention), ("hiding", word_occlusion)):
         found = [
             strongest_links(witness(translator, src, tgt).weights.mean(dim=(0, 1)))
             for src, tgt in zip(text.src, text.tgt, strict=True)

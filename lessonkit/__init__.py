@@ -21,9 +21,9 @@ EXPORTS = {
         "course_profile",
         "load_result",
         "load_runs",
-        "origin",
+        "describe_run",
         "run_folder",
-        "scores",
+        "scores_by_variant",
     ),
 }
 EXPORTS |= {f"analysis.{module}": names for module, names in ANALYSIS_EXPORTS.items()}
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from lessonkit.records import (
         READINGS,
         course_profile,
+        describe_run,
         load_result,
         load_runs,
-        origin,
         run_folder,
-        scores,
+        scores_by_variant,
     )

@@ -71,7 +71,7 @@ def precision(record: Mapping[str, Any]) -> str:
     return "bfloat16" if record["recipe"]["training"]["bf16"] else "float32"
 
 
-def origin(record: Mapping[str, Any]) -> str:
+def describe_run(record: Mapping[str, Any]) -> str:
     """Say in one line how a recorded run (see `load_result`) came about."""
     run = record["training"]
     commit = re.sub(r"\b[0-9a-f]{40}\b", lambda found: found[0][:7], run["commit"])
@@ -81,7 +81,7 @@ def origin(record: Mapping[str, Any]) -> str:
     )
 
 
-def scores(record: Mapping[str, Any], reading: str = "beam") -> dict[str, list[float]]:
+def scores_by_variant(record: Mapping[str, Any], reading: str = "beam") -> dict[str, list[float]]:
     """Give the BLEU of each variant's runs, in the order of their seeds, by one of `READINGS`.
 
     The record is that of `python -m experiments experiment`.

@@ -46,12 +46,12 @@ def test_the_picture_of_the_model_and_the_licences_travel_inside(site: Path) -> 
 
 def test_recorded_runs_are_read_from_the_wheel(site: Path, tmp_path: Path) -> None:
     code = (
-        "from lessonkit.records import load_result, origin\n"
+        "from lessonkit.records import load_result, describe_run\n"
         "load_result('text/multi30k')\n"
-        "print(origin(load_result('demo')))"
+        "print(describe_run(load_result('demo')))"
     )
     (said,) = run(site, tmp_path, "-c", code).splitlines()
-    assert said == results.origin(results.load_result("demo"))
+    assert said == results.describe_run(results.load_result("demo"))
 
 
 def test_demo_trains_and_translates_from_the_wheel(site: Path, tmp_path: Path) -> None:

@@ -10,10 +10,15 @@ from transformer.support.exports import lazy_exports
 
 # The exported names, by the module that defines them. The block below repeats them for editors.
 EXPORTS = {
-    "ablation": ("EDGE_KINDS", "Ablation", "translate_without_each_head"),
+    "ablation": ("Ablation", "EDGE_KINDS", "translate_without_each_head"),
     "activations": ("mean_head_outputs", "next_token_probabilities"),
     "alignment": ("alignment_error_rate", "diagonal_links", "word_attention"),
-    "articles": ("article_cases", "carried_articles", "first_articles", "gender_pairs"),
+    "articles": (
+        "article_cases",
+        "count_correct_articles",
+        "count_patched_articles",
+        "gender_pairs",
+    ),
     "beam_tree": ("grow_beam_tree",),
     "bleu_variants": ("score_five_ways",),
     "bootstrap": ("bleu_of_counts", "paired_bootstrap", "sentence_counts"),
@@ -23,7 +28,7 @@ EXPORTS = {
     "layer_costs": ("convolutions_needed", "make_layer", "measure_seconds", "path_lengths"),
     "noise_scale": ("gradient_noise",),
     "padding": ("measure_padding", "plan_batches"),
-    "roles": ("QUESTIONS", "ask"),
+    "roles": ("QUESTIONS", "measure_roles"),
     "roofline": (
         "MACHINES",
         "SUSTAINED_FLOPS",
@@ -61,8 +66,8 @@ if TYPE_CHECKING:
     from lessonkit.analysis.alignment import alignment_error_rate, diagonal_links, word_attention
     from lessonkit.analysis.articles import (
         article_cases,
-        carried_articles,
-        first_articles,
+        count_correct_articles,
+        count_patched_articles,
         gender_pairs,
     )
     from lessonkit.analysis.beam_tree import grow_beam_tree
@@ -79,7 +84,7 @@ if TYPE_CHECKING:
     )
     from lessonkit.analysis.noise_scale import gradient_noise
     from lessonkit.analysis.padding import measure_padding, plan_batches
-    from lessonkit.analysis.roles import QUESTIONS, ask
+    from lessonkit.analysis.roles import QUESTIONS, measure_roles
     from lessonkit.analysis.roofline import (
         MACHINES,
         SUSTAINED_FLOPS,

@@ -26,7 +26,7 @@ from transformer.support.errors import UserError
 Links = frozenset[tuple[int, int]]  # (source word, target word), counted from 0
 
 
-class Pair:
+class SentencePair:
     """A sentence and its translation, which the model reads instead of writing its own.
 
     Attributes:
@@ -103,7 +103,7 @@ def word_attention(
     of the decoder reads one token and says the next: a word gets the rows that say it, or, with
     `of_reader`, the rows that have just read it.
     """
-    pair = Pair(translator, src, tgt)
+    pair = SentencePair(translator, src, tgt)
     cross = pair.maps().cross
     rows = cross[:, :, 1:] if of_reader else cross[:, :, :-1]
     weights = pair.of_tgt_words @ rows @ pair.of_src_words
@@ -142,7 +142,7 @@ def alignment_error_rate(found: Sequence[Links], gold: Sequence[Links]) -> float
 
 
 @torch.inference_mode()
-def hiding(model: Transformer, src: Tensor, tgt_in: Tensor, said: Tensor) -> Tensor:
+def occlusion_shares(model: Transformer, src: Tensor, tgt_in: Tensor, said: Tensor) -> Tensor:
     """Measure what each token said loses when the decoder cannot see one source token.
 
     Source ids are (1, src_len); what the decoder reads, "<bos>" first, and what it says are
@@ -161,14 +161,14 @@ def hiding(model: Transformer, src: Tensor, tgt_in: Tensor, said: Tensor) -> Ten
     return lost / lost.sum(-1, keepdim=True).clamp(min=torch.finfo(lost.dtype).tiny)
 
 
-def word_hiding(translator: Translator, src: str, tgt: str) -> WordAttention:
+def word_occlusion(translator: Translator, src: str, tgt: str) -> WordAttention:
     """Measure what each word of a given translation loses with each word of its source hidden.
 
     Pieces are added and averaged as `word_attention` does; a word's rows are those that say it. The
     weights are (1, 1, tgt_words, src_words + 1), the last column "<eos>".
     """
-    pair = Pair(translator, src, tgt)
+    pair = SentencePair(translator, src, tgt)
     tgt_in, said = pair.tgt_in[:, :-1], pair.tgt_in[:, 1:]
-    shares = hiding(require_transformer(translator), pair.src, tgt_in, said).cpu()
+    shares = occlusion_shares(require_transformer(translator), pair.src, tgt_in, said).cpu()
     weights = pair.of_tgt_words @ shares @ pair.of_src_words
     return WordAttention(pair.src_words, pair.tgt_words, weights[None, None])

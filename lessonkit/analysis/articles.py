@@ -56,7 +56,7 @@ def nouns() -> dict[str, Noun]:
     }
 
 
-class Subject(NamedTuple):
+class ArticleCase(NamedTuple):
     """A sentence that begins with *The*, perhaps an adjective, and a noun."""
 
     sentence: str  # in English
@@ -67,7 +67,7 @@ class Subject(NamedTuple):
     length: int  # tokens of the sentence, its end mark included
 
 
-def article_cases(translator: Translator, text: ParallelText) -> list[Subject]:
+def article_cases(translator: Translator, text: ParallelText) -> list[ArticleCase]:
     """Find the sentences whose first French word is *Le* or *La* because of a noun beside *The*.
 
     The text is of the embedded corpus, English to French; the translator's tokens are counted.
@@ -84,7 +84,7 @@ def article_cases(translator: Translator, text: ParallelText) -> list[Subject]:
         starts = [i for i, piece in enumerate(pieces) if piece.startswith("▁")]
         ends = [*starts[1:], len(pieces)]
         noun, last = (list(range(starts[word], ends[word])) for word in (at, -1))
-        found.append(Subject(sentence, article, at, noun, last, len(pieces) + 1))
+        found.append(ArticleCase(sentence, article, at, noun, last, len(pieces) + 1))
     return found
 
 
@@ -92,7 +92,9 @@ def _bare(word: str) -> str:
     return word.rstrip(".,?!")
 
 
-def first_articles(translator: Translator, text: ParallelText) -> list[tuple[str, int, int]]:
+def count_correct_articles(
+    translator: Translator, text: ParallelText
+) -> list[tuple[str, int, int]]:
     """Count the right first words of translations, from English to French, with words hidden.
 
     Returns:
@@ -101,7 +103,7 @@ def first_articles(translator: Translator, text: ParallelText) -> list[tuple[str
     """
     cases = article_cases(translator, text)
 
-    def right(case: Subject, before: Collection[int] = (), after: Collection[int] = ()) -> bool:
+    def right(case: ArticleCase, before: Collection[int] = (), after: Collection[int] = ()) -> bool:
         return _first_article(translator, case, before, after) == case.article
 
     counted = {
@@ -117,7 +119,7 @@ def first_articles(translator: Translator, text: ParallelText) -> list[tuple[str
 
 
 def _first_article(
-    translator: Translator, case: Subject, before: Collection[int], after: Collection[int]
+    translator: Translator, case: ArticleCase, before: Collection[int], after: Collection[int]
 ) -> str | None:
     """Give the article whose first token is the most probable beginning, if one's is."""
     first = {translator.tgt_tokenizer.encode(article)[0]: article for article in ARTICLES}
@@ -128,7 +130,7 @@ def _first_article(
 class GenderPair(NamedTuple):
     """A sentence, and two in which its first noun is another, all with as many tokens."""
 
-    subject: Subject  # the sentence, and where its noun stands
+    subject: ArticleCase  # the sentence, and where its noun stands
     other: str  # with a noun of the other French gender: *Le* for *La*, *La* for *Le*
     same: str  # the control: with another noun of the same gender
 
@@ -175,7 +177,7 @@ def _like(noun: Noun, same_gender: bool) -> Noun:
     return max(candidates, key=alike)
 
 
-class Carried(NamedTuple):
+class PatchedArticles(NamedTuple):
     """What came of putting vectors of other sentences into a sentence's run."""
 
     seen: str  # what the decoder could see of the source
@@ -185,9 +187,9 @@ class Carried(NamedTuple):
     of: int  # sentences
 
 
-def carried_articles(
+def count_patched_articles(
     translator: Translator, pairs: Sequence[GenderPair], carriers: Sequence[Head]
-) -> list[Carried]:
+) -> list[PatchedArticles]:
     """Count how often an exchanged vector exchanges the article.
 
     Args:
@@ -222,7 +224,7 @@ def carried_articles(
         for pair in pairs
     ]
     return [
-        Carried(
+        PatchedArticles(
             *(seen, put),
             other=sum(_exchanged(translator, s, other, seen, at, heads) for s, other, _ in runs),
             same=sum(_exchanged(translator, s, same, seen, at, heads) for s, _, same in runs),
@@ -234,7 +236,7 @@ def carried_articles(
 
 def _exchanged(
     translator: Translator,
-    subject: Subject,
+    subject: ArticleCase,
     run: Activations,
     seen: str,
     at: str,

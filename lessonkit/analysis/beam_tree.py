@@ -17,7 +17,7 @@ from transformer.masks import padding_mask
 from transformer.support.errors import UserError
 
 
-class Fate(StrEnum):
+class CandidateStatus(StrEnum):
     """What becomes of a candidate at the step that looks at it."""
 
     KEPT = "kept"
@@ -31,7 +31,7 @@ class Candidate(NamedTuple):
     ids: tuple[int, ...]  # its tokens without bos, the last of them new: eos, if it finishes
     log_prob: float  # of the last token (nats)
     total: float  # sum of the log probabilities of all its tokens (nats)
-    fate: Fate  # what the step did with it
+    status: CandidateStatus  # what the step did with it
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def grow_beam_tree(
     src_mask = padding_mask(src)
     memory = model.encode(src, src_mask)
     limit = min(src.shape[1] + extra_length, max_len or src.shape[1] + extra_length)
-    kept = [Candidate((), 0.0, 0.0, Fate.KEPT)]
+    kept = [Candidate((), 0.0, 0.0, CandidateStatus.KEPT)]
     steps: list[list[Candidate]] = []
     found: list[Hypothesis] = []
     while kept and len(found) < beam_size and len(steps) < limit:
@@ -77,8 +77,10 @@ def grow_beam_tree(
             break
         steps.append(candidates)
         penalty = length_penalty(max(1, len(steps)), alpha)
-        kept = [candidate for candidate in steps[-1] if candidate.fate is Fate.KEPT]
-        ended = [candidate for candidate in steps[-1] if candidate.fate is Fate.FINISHED]
+        kept = [candidate for candidate in steps[-1] if candidate.status is CandidateStatus.KEPT]
+        ended = [
+            candidate for candidate in steps[-1] if candidate.status is CandidateStatus.FINISHED
+        ]
         found += [Hypothesis(list(c.ids[:-1]), c.total / penalty, finished=True) for c in ended]
     if len(found) < beam_size:  # the living are taken as they stand
         penalty = length_penalty(max(1, len(steps)), alpha)
@@ -101,10 +103,10 @@ def _candidates(kept: list[Candidate], logits: Tensor, beam_size: int) -> list[C
         if total == -torch.inf:
             break
         if token == EOS_ID:
-            fate = Fate.FINISHED if rank < beam_size else Fate.DROPPED
+            status = CandidateStatus.FINISHED if rank < beam_size else CandidateStatus.DROPPED
         else:
-            fate = Fate.KEPT if room else Fate.DROPPED
-            room -= fate is Fate.KEPT
+            status = CandidateStatus.KEPT if room else CandidateStatus.DROPPED
+            room -= status is CandidateStatus.KEPT
         ids = (*kept[row].ids, token)
-        candidates.append(Candidate(ids, log_probs[row, token].item(), total, fate))
+        candidates.append(Candidate(ids, log_probs[row, token].item(), total, status))
     return candidates

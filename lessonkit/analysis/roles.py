@@ -12,7 +12,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from lessonkit.analysis.alignment import Pair
+from lessonkit.analysis.alignment import SentencePair
 from transformer.data.embedded_corpus import Sentence, detokenize
 from transformer.models.translator import Translator
 
@@ -171,7 +171,7 @@ def said_words(
             yield NEXT_SAID, word, following
 
 
-class Answer(NamedTuple):
+class RoleShares(NamedTuple):
     """What a question found in every head of a stack."""
 
     stack: str  # "encoder", "decoder" or "cross"
@@ -181,7 +181,7 @@ class Answer(NamedTuple):
     shares: Tensor  # mean share of each head, (num_layers, num_heads)
 
 
-def ask(translator: Translator, sentences: Sequence[Sentence]) -> list[Answer]:
+def measure_roles(translator: Translator, sentences: Sequence[Sentence]) -> list[RoleShares]:
     """Ask all questions of a model that reads the corpus's own translations.
 
     The encoder is asked about English sources alone. Cross-attention is asked in the rows that
@@ -192,7 +192,7 @@ def ask(translator: Translator, sentences: Sequence[Sentence]) -> list[Answer]:
         for stack, question, even, shares in _cases(translator, sentence):
             found.setdefault((stack, question), []).append((even, shares))
     return [
-        Answer(
+        RoleShares(
             *asked,
             cases=len(cases),
             even=sum(even for even, _ in cases) / len(cases),
@@ -208,7 +208,7 @@ def _cases(translator: Translator, sentence: Sentence) -> Iterator[tuple[str, st
     The model reads the sentence with its translation; its attention is added up to words.
     """
     langs = translator.recipe.data.src_lang, translator.recipe.data.tgt_lang
-    pair = Pair(translator, *(detokenize(sentence.text(lang), lang) for lang in langs))
+    pair = SentencePair(translator, *(detokenize(sentence.text(lang), lang) for lang in langs))
     maps, spread = pair.maps(), pair.of_src_words.mean(0).tolist()  # of a row spread evenly
 
     def on_words(words: Tensor, query: int, keys: Iterable[int]) -> tuple[float, Tensor]:

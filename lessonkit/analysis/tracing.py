@@ -30,8 +30,8 @@ from transformer.model import Transformer
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 
-SENTENCE = "The black cat is sleeping."
-FINDER = Head("cross", 2, 2)  # of demo-en-fr: about to write "noir", it looks at "black"
+DEFAULT_SENTENCE = "The black cat is sleeping."
+DEFAULT_HEAD = Head("cross", 2, 2)  # of demo-en-fr: about to write "noir", it looks at "black"
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,9 @@ class Trace:
     types: list[str]  # what every type of the target's vocabulary is called
 
 
-def trace(translator: Translator, sentence: str = SENTENCE, head: Head = FINDER) -> Trace:
+def trace(
+    translator: Translator, sentence: str = DEFAULT_SENTENCE, head: Head = DEFAULT_HEAD
+) -> Trace:
     """Translate a sentence greedily and keep what the model computes on the way.
 
     Of heads and layers, the given head and its own are kept.

@@ -11,42 +11,61 @@ from transformer.support.exports import lazy_exports
 
 # The exported names, by the module that defines them. The block below repeats them for editors.
 EXPORTS = {
-    "attention": ("attention_explorer", "draw_attention", "draw_heads", "draw_mask"),
-    "batches": ("TokenGrid", "batch_explorer", "draw_tokens"),
-    "boxes": ("play_box", "sentence_box"),
-    "costs": ("costs_explorer", "draw_attentive", "draw_recurrent"),
-    "curves": ("draw_gradients", "draw_loss", "draw_symptoms"),
-    "decoding": ("beam_explorer", "sampling_explorer"),
-    "heads": ("draw_head_grid", "draw_head_shares", "draw_removals", "heads_explorer"),
-    "here": ("you_are_here",),
     "ablation": ("ablation_explorer",),
-    "machines": ("Shared", "exchange_explorer", "roofline_explorer"),
-    "positions": ("draw_similarity", "draw_turn", "draw_waves", "position_explorer"),
-    "seeds": ("chance_explorer", "readings_explorer"),
-    "sentences": ("draw_alignment", "draw_tree"),
+    "alignment": ("draw_alignment",),
+    "all_reduce": ("StepCost", "all_reduce_explorer"),
+    "architecture": ("draw_architecture",),
+    "attention": ("attention_explorer", "draw_attention", "draw_heads", "draw_mask"),
+    "batches": ("TokenGrid", "batch_explorer", "draw_token_grid"),
+    "decoding": ("beam_explorer", "sampling_explorer"),
+    "heads": ("draw_head_ablations", "draw_head_grid", "draw_head_shares", "heads_explorer"),
+    "label_smoothing": ("label_smoothing_explorer",),
+    "layer_costs": ("draw_attention_paths", "draw_recurrence", "layer_costs_explorer"),
+    "parse_tree": ("draw_parse_tree",),
+    "positions": ("draw_rotation", "draw_similarity", "draw_waves", "position_explorer"),
+    "roofline": ("roofline_explorer",),
+    "schedule": ("schedule_explorer",),
+    "significance": ("differences_explorer", "power_explorer"),
     "trace": ("trace_explorer",),
-    "training": ("label_smoothing_explorer", "schedule_explorer"),
+    "training_curves": ("draw_gradient_norms", "draw_loss", "draw_training_losses"),
+    "widgets": ("attention_widget", "interactive_widget"),
 }
 __all__, __dir__, __getattr__ = lazy_exports(__name__, EXPORTS)
 
 if TYPE_CHECKING:
     from lessonkit.charts.ablation import ablation_explorer
+    from lessonkit.charts.alignment import draw_alignment
+    from lessonkit.charts.all_reduce import StepCost, all_reduce_explorer
+    from lessonkit.charts.architecture import draw_architecture
     from lessonkit.charts.attention import attention_explorer, draw_attention, draw_heads, draw_mask
-    from lessonkit.charts.batches import TokenGrid, batch_explorer, draw_tokens
-    from lessonkit.charts.boxes import play_box, sentence_box
-    from lessonkit.charts.costs import costs_explorer, draw_attentive, draw_recurrent
-    from lessonkit.charts.curves import draw_gradients, draw_loss, draw_symptoms
+    from lessonkit.charts.batches import TokenGrid, batch_explorer, draw_token_grid
     from lessonkit.charts.decoding import beam_explorer, sampling_explorer
     from lessonkit.charts.heads import (
+        draw_head_ablations,
         draw_head_grid,
         draw_head_shares,
-        draw_removals,
         heads_explorer,
     )
-    from lessonkit.charts.here import you_are_here
-    from lessonkit.charts.machines import Shared, exchange_explorer, roofline_explorer
-    from lessonkit.charts.positions import draw_similarity, draw_turn, draw_waves, position_explorer
-    from lessonkit.charts.seeds import chance_explorer, readings_explorer
-    from lessonkit.charts.sentences import draw_alignment, draw_tree
+    from lessonkit.charts.label_smoothing import label_smoothing_explorer
+    from lessonkit.charts.layer_costs import (
+        draw_attention_paths,
+        draw_recurrence,
+        layer_costs_explorer,
+    )
+    from lessonkit.charts.parse_tree import draw_parse_tree
+    from lessonkit.charts.positions import (
+        draw_rotation,
+        draw_similarity,
+        draw_waves,
+        position_explorer,
+    )
+    from lessonkit.charts.roofline import roofline_explorer
+    from lessonkit.charts.schedule import schedule_explorer
+    from lessonkit.charts.significance import differences_explorer, power_explorer
     from lessonkit.charts.trace import trace_explorer
-    from lessonkit.charts.training import label_smoothing_explorer, schedule_explorer
+    from lessonkit.charts.training_curves import (
+        draw_gradient_norms,
+        draw_loss,
+        draw_training_losses,
+    )
+    from lessonkit.charts.widgets import attention_widget, interactive_widget

@@ -10,8 +10,8 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from lessonkit.charts.cells import View, cell_chart, check_size, pack, view
 from lessonkit.charts.controls import WEIGHTS, heading, radio, slider
+from lessonkit.charts.heatmap import View, cell_chart, check_size, pack, view
 from transformer.config import BOS_ID, SPECIAL_TOKENS
 from transformer.models.translator import Attention
 from transformer.support.checks import check_float_tensor, check_texts, describe

@@ -25,7 +25,7 @@ class TokenGrid(NamedTuple):
     colour: str
 
 
-def draw_tokens(grid: TokenGrid, ax: Axes) -> Axes:
+def draw_token_grid(grid: TokenGrid, ax: Axes) -> Axes:
     """Draw one tensor of a batch as a grid of tokens; padding is dark and marks are grey (§5.1)."""
     for y, row in enumerate(grid.rows):
         for x, token in enumerate(row):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 import altair as alt
 
-from lessonkit.analysis.beam_tree import BeamTree, Candidate, Fate
+from lessonkit.analysis.beam_tree import BeamTree, Candidate, CandidateStatus
 from lessonkit.charts.controls import axis, colours, layered, slider
 from lessonkit.charts.style import GRID, OURS, PAPER, SOURCE, TARGET
 from transformer.config import BOS_ID, EOS_ID
@@ -17,7 +17,11 @@ from transformer.support.errors import UserError
 
 MAX_NODES = 600  # more would be neither readable nor quick
 STEP_WIDTH, RANK_HEIGHT = 92, 46  # pixels between two columns, two rows
-COLORS = {Fate.KEPT: SOURCE, Fate.FINISHED: OURS, Fate.DROPPED: PAPER}
+COLORS = {
+    CandidateStatus.KEPT: SOURCE,
+    CandidateStatus.FINISHED: OURS,
+    CandidateStatus.DROPPED: PAPER,
+}
 SHOWN = 12  # the most probable types, a bar each
 TITLE = "'Beam search, step ' + step"
 
@@ -47,7 +51,7 @@ def beam_explorer(tree: BeamTree, token: Callable[[int], str]) -> alt.LayerChart
     x = axis(alt.X, "step", "step (target tokens written)", wide, **steps)
     y = axis(alt.Y, "rank", "rank of the total log probability", high, **ranks)
     found = [row for row in nodes if row["winner"]][-1]
-    finished = sum(row["fate"] == Fate.FINISHED for row in nodes)
+    finished = sum(row["status"] == CandidateStatus.FINISHED for row in nodes)
     description = (
         f"Tree of a beam search with {last} steps: {len(nodes) - 1} candidates, "
         f"{finished} of them finished translations. A column for each step, the most probable "
@@ -64,13 +68,13 @@ def _layers(nodes: list[Row], last: int) -> list[alt.Chart]:
     shown = alt.Chart(alt.Data(values=nodes)).transform_filter("datum.step <= step")
     path = f"datum.winner && step == {last} ? '{TARGET}' : '{GRID}'"
     legend = alt.Legend(title="candidate", orient="top")
-    color = alt.Color("fate:N", scale=colours(COLORS, COLORS.values()), legend=legend)
+    color = alt.Color("status:N", scale=colours(COLORS, COLORS.values()), legend=legend)
     tooltip = [
         alt.Tooltip("text:N", title="so far"),
         alt.Tooltip("log_prob:Q", title="log probability of the token (nats)", format=".2f"),
         alt.Tooltip("total:Q", title="total (nats)", format=".2f"),
         alt.Tooltip("score:Q", title="total / length penalty", format=".2f"),
-        alt.Tooltip("fate:N", title="what becomes of it"),
+        alt.Tooltip("status:N", title="what becomes of it"),
     ]
     edges = shown.mark_rule(aria=False, strokeWidth=2).encode(
         x2="parent_step:Q", y2="parent_rank:Q", color=alt.value(alt.expr(path))
@@ -87,7 +91,7 @@ def _nodes(tree: BeamTree, token: Callable[[int], str]) -> list[Row]:
     best = tree.hypotheses[0]
     winner = (*best.ids, EOS_ID) if best.finished else tuple(best.ids)
     middle = (1 + max(map(len, tree.steps))) / 2
-    root = Candidate((BOS_ID,), 0.0, 0.0, Fate.KEPT)
+    root = Candidate((BOS_ID,), 0.0, 0.0, CandidateStatus.KEPT)
     places: dict[tuple[int, ...], tuple[int, float]] = {(): (0, middle)}
     rows: list[Row] = [
         _facts(root, tree.alpha, [token(BOS_ID)])
@@ -114,7 +118,7 @@ def _facts(candidate: Candidate, alpha: float, tokens: Sequence[str]) -> Row:
         "log_prob": round(candidate.log_prob, 3),
         "total": round(candidate.total, 3),
         "score": round(candidate.total / length_penalty(len(tokens), alpha), 3),
-        "fate": candidate.fate.value,
+        "status": candidate.status.value,
     }
 
 

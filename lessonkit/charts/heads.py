@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from lessonkit.analysis.heads import STACKS, Head
-from lessonkit.analysis.roles import Answer
+from lessonkit.analysis.roles import RoleShares
 from lessonkit.charts.attention import attention_explorer
-from lessonkit.charts.cells import unpack
 from lessonkit.charts.controls import UNFRAMED, WEIGHTS, choice, heading, slider
+from lessonkit.charts.heatmap import unpack
 from lessonkit.charts.style import INK, TARGET
 from transformer.config import BOS_ID, SPECIAL_TOKENS
 from transformer.models.translator import Attention
@@ -64,7 +64,7 @@ def draw_head_grid(
     return ax
 
 
-def draw_removals(record: Mapping[str, Any], axes: "NDArray[Any]", highest: float) -> None:
+def draw_head_ablations(record: Mapping[str, Any], axes: "NDArray[Any]", highest: float) -> None:
     """Draw the BLEU (beam 4) that each head's removal costs; a frame where p < 0.01.
 
     Not in the paper. The record is that of `python -m experiments heads`; the axes are 2 rows, for
@@ -81,7 +81,7 @@ def draw_removals(record: Mapping[str, Any], axes: "NDArray[Any]", highest: floa
             draw_head_grid(values, ax, f"{stack}, by {way}", highest, framed)
 
 
-def draw_head_shares(answers: Sequence[Answer], ax: Axes, title: str) -> Axes:
+def draw_head_shares(answers: Sequence[RoleShares], ax: Axes, title: str) -> Axes:
     """Draw the share of its weight that each head puts where a question says.
 
     Not in the paper. A row for each answer of one stack; the first column is what an even spread

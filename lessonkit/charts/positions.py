@@ -40,7 +40,7 @@ def draw_waves(table: Tensor, dimensions: Sequence[int], ax: Axes, title: str = 
     return ax
 
 
-def draw_turn(
+def draw_rotation(
     table: Tensor, pair: int, starts: Sequence[int], k: int, ax: Axes, title: str = ""
 ) -> Axes:
     """Draw a sine and its cosine as the hand of a clock, before and after a move by k (§3.5).

@@ -9,8 +9,8 @@ from typing import Any
 import altair as alt
 
 from lessonkit.analysis.tracing import Trace
-from lessonkit.charts.cells import PARTS, check_size, pack
 from lessonkit.charts.controls import UNFRAMED, WEIGHTS, choice, heading, slider
+from lessonkit.charts.heatmap import PARTS, check_size, pack
 from lessonkit.charts.style import TARGET
 from lessonkit.charts.trace_steps import Step, steps_of
 from transformer.support.errors import UserError

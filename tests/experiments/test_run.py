@@ -9,7 +9,7 @@ import pytest
 from experiments import run as running
 from experiments.plans import EXPERIMENTS, Experiment
 from experiments.run import add_run, run_experiment
-from lessonkit.records import scores
+from lessonkit.records import scores_by_variant
 from tests.helpers import TINY
 from tests.helpers.corpus import small_corpus
 from transformer.data import corpora
@@ -168,7 +168,10 @@ def test_a_run_takes_the_place_of_an_earlier_one(tmp_path: Path) -> None:
     record, dropped = tmp_path / "record.json", "with dropout"
     for one in ((dropped, 1, 30.0), ("as it is", 3, 2.0), ("as it is", 1, 1.0), (dropped, 1, 31.0)):
         add_run(record, SMALL, run(*one))
-    assert scores(read_json(record), "greedy") == {"as it is": [1.0, 2.0], dropped: [31.0]}
+    assert scores_by_variant(read_json(record), "greedy") == {
+        "as it is": [1.0, 2.0],
+        dropped: [31.0],
+    }
 
 
 def test_a_record_that_does_not_fit_is_refused_before_any_training(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ def test_origin_in_a_line() -> None:
     ):
         record = sample()
         record["training"]["commit"] = commit
-        assert results.origin(record) == (
+        assert results.describe_run(record) == (
             "Recorded 2017-06-12 on an abacus, 2 threads: 12,345 steps in 62 minutes, seed 7, "
             f"commit {shown}."
         )
@@ -63,8 +63,8 @@ def test_scores_by_variant_and_reading() -> None:
         {"variant": name, "figures": {way: {"bleu": {"score": score + n}} for n, way in READINGS}}
         for name, score in (("x", 30.0), ("y", 20.0), ("x", 31.0))
     ]
-    assert results.scores({"runs": runs}) == {"x": [30.0, 31.0], "y": [20.0]}
-    assert results.scores({"runs": runs}, "last") == {"x": [32.0, 33.0], "y": [22.0]}
+    assert results.scores_by_variant({"runs": runs}) == {"x": [30.0, 31.0], "y": [20.0]}
+    assert results.scores_by_variant({"runs": runs}, "last") == {"x": [32.0, 33.0], "y": [22.0]}
 
 
 def test_every_recorded_run_can_be_traced() -> None:
@@ -95,4 +95,4 @@ def test_every_recorded_run_can_be_traced() -> None:
         assert {report["kind"] for report in record["log"]} == {"training", "validation"}
         low, high = record["figures"]["bleu"]["interval"]
         assert low <= record["figures"]["bleu"]["score"] <= high, path.name
-        assert results.origin(record), path.name
+        assert results.describe_run(record), path.name

@@ -36,7 +36,7 @@ def test_pieces_find_their_words_in_every_sentence() -> None:
 
 
 def test_word_weights_are_sums_of_columns_and_means_of_rows(tiny: Translator) -> None:
-    result, pair = alignment.word_attention(tiny, SRC, TGT), alignment.Pair(tiny, SRC, TGT)
+    result, pair = alignment.word_attention(tiny, SRC, TGT), alignment.SentencePair(tiny, SRC, TGT)
     assert result.src_words == ["The", "young", "policewoman", "sleeps", "."]
     assert result.tgt_words == ["La", "jeune", "policière", "dort", "."]
     torch.testing.assert_close(result.weights.sum(-1), torch.ones(1, 2, 5))
@@ -63,7 +63,7 @@ def test_a_piece_of_several_words_is_a_piece_of_each(tiny: Translator) -> None:
     assert result.src_words == ["Yes", ".", ".", ".", "no"]
     assert result.tgt_words == ["Yes", ".", ".", ".", "so", "?"]
     torch.testing.assert_close(result.weights.sum(-1), torch.ones(1, 2, 6))
-    cross = alignment.Pair(reader, src, tgt).maps().cross[0]
+    cross = alignment.SentencePair(reader, src, tgt).maps().cross[0]
     # The source's "..." is piece 4; the target's is piece 5, after a blank of its own.
     shared = (cross[:, 5, 4] / 3)[:, None, None].expand(2, 2, 3)
     torch.testing.assert_close(result.weights[0, :, 2:4, 1:4], shared)
@@ -113,12 +113,12 @@ def test_hiding_is_the_loss_when_the_decoder_cannot_look(model: Transformer) -> 
             lost.append(whole - logits.log_softmax(-1).gather(-1, rows)[:, 0])
     expected = torch.stack(lost, dim=1).clamp(min=0)
     expected = expected / expected.sum(-1, keepdim=True)
-    torch.testing.assert_close(alignment.hiding(model, SRC_IDS, TGT_IN, SAID), expected)
+    torch.testing.assert_close(alignment.occlusion_shares(model, SRC_IDS, TGT_IN, SAID), expected)
 
 
 def test_words_lose_most_with_their_own(shipped: Translator) -> None:
     src, tgt = "The clever saleswoman is reading.", "La vendeuse intelligente lit."
-    found = alignment.word_hiding(shipped, src, tgt)
+    found = alignment.word_occlusion(shipped, src, tgt)
     known = alignment.word_attention(shipped, src, tgt)
     assert (found.src_words, found.tgt_words) == (known.src_words, known.tgt_words)
     assert found.weights.shape == (1, 1, 5, 7)

@@ -58,7 +58,7 @@ def test_pairs_by_hand_and_errors(shipped: Translator) -> None:
     assert pair.other == "The clever salesman is reading."
     assert pair.same == "The clever woman is reading."
     german = corpora.load("embedded", "test", "en", "de")
-    for count in (articles.first_articles, articles.gender_pairs):
+    for count in (articles.count_correct_articles, articles.gender_pairs):
         with pytest.raises(UserError, match="en-de: give a text from en to fr"):
             count(shipped, german)
 
@@ -67,7 +67,7 @@ def test_pairs_by_hand_and_errors(shipped: Translator) -> None:
 def test_carried_counts_by_hand(shipped: Translator, held_out: ParallelText) -> None:
     model: Any = shipped.model
     pairs = articles.gender_pairs(shipped, held_out)[:30]
-    rows = articles.carried_articles(shipped, pairs, CARRIERS)
+    rows = articles.count_patched_articles(shipped, pairs, CARRIERS)
     found = 0
     for pair in pairs:
         run, subject = record_activations(shipped, pair.other, []), pair.subject

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from lessonkit.analysis.beam_tree import Fate, grow_beam_tree
+from lessonkit.analysis.beam_tree import CandidateStatus, grow_beam_tree
 from tests.helpers.scripted import VOCAB, Scripted, Sparse
 from transformer.config import BOS_ID, EOS_ID
 from transformer.decoding import beam_search
@@ -31,7 +31,9 @@ def agree(model: Any, src: Tensor, *, use_cache: bool = True, **options: Any) ->
             assert len(each.ids) == number
             assert each.total == pytest.approx(totals[each.ids[:-1]] + each.log_prob, abs=1e-5)
             assert each.total > -math.inf
-        totals = {each.ids: each.total for each in candidates if each.fate is Fate.KEPT}
+        totals = {
+            each.ids: each.total for each in candidates if each.status is CandidateStatus.KEPT
+        }
         assert len(totals) <= options["beam_size"]
 
 
@@ -51,14 +53,17 @@ def test_a_tree_worked_by_hand() -> None:
     tree = grow_beam_tree(Scripted(), SRC, beam_size=2, alpha=0.0)
     a, b, end = 4, 5, EOS_ID
     first, second, third = tree.steps
-    assert [(c.ids, c.fate) for c in first] == [((a,), Fate.KEPT), ((b,), Fate.KEPT)]
-    assert [(c.ids, c.fate) for c in second] == [
-        ((b, end), Fate.FINISHED),  # .4 x .9 = .36
-        ((a, a), Fate.KEPT),  # .6 x .45 = .27
-        ((a, b), Fate.KEPT),  # .27 too, and later among equals
-        ((a, end), Fate.DROPPED),  # .06 is not among the best two
+    assert [(c.ids, c.status) for c in first] == [
+        ((a,), CandidateStatus.KEPT),
+        ((b,), CandidateStatus.KEPT),
     ]
-    assert (third[0].ids, third[0].fate) == ((a, b, end), Fate.FINISHED)
+    assert [(c.ids, c.status) for c in second] == [
+        ((b, end), CandidateStatus.FINISHED),  # .4 x .9 = .36
+        ((a, a), CandidateStatus.KEPT),  # .6 x .45 = .27
+        ((a, b), CandidateStatus.KEPT),  # .27 too, and later among equals
+        ((a, end), CandidateStatus.DROPPED),  # .06 is not among the best two
+    ]
+    assert (third[0].ids, third[0].status) == ((a, b, end), CandidateStatus.FINISHED)
     assert math.exp(third[0].total) == pytest.approx(0.243)
     assert [h.ids for h in tree.hypotheses] == [[b], [a, b]]
 

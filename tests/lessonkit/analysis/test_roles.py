@@ -8,7 +8,7 @@ import torch
 from lessonkit.analysis import roles
 from lessonkit.analysis.alignment import word_attention
 from lessonkit.analysis.heads import Head, all_heads, head_table
-from lessonkit.analysis.roles import ask, word_pairs
+from lessonkit.analysis.roles import measure_roles, word_pairs
 from tests.helpers.habits import of_habits, one_piece_each
 from transformer.data.embedded_corpus import Sentence, embedded
 from transformer.model import Transformer
@@ -23,7 +23,7 @@ def test_heads_of_known_habits(shipped: Translator, monkeypatch: pytest.MonkeyPa
     short = one_piece_each(shipped, 9)
     maps = of_habits("itself", "before", "next", "even")
     monkeypatch.setattr(shipped.model, "attention_maps", maps)
-    found = {(each.stack, each.question): each for each in ask(shipped, short)}
+    found = {(each.stack, each.question): each for each in measure_roles(shipped, short)}
     for question, habit in ((roles.ITSELF, 0), (roles.BEFORE, 1), (roles.NEXT, 2)):
         shares = found["encoder", question].shares[0]
         assert shares[habit] == 1
@@ -39,7 +39,7 @@ def test_heads_of_known_habits(shipped: Translator, monkeypatch: pytest.MonkeyPa
 def test_the_word_being_said(shipped: Translator) -> None:
     """The oracle: word by word from `word_attention` and the gold links."""
     text = embedded.pairs("test", "en", "fr")
-    found = {each.question: each for each in ask(shipped, SENTENCES)}
+    found = {each.question: each for each in measure_roles(shipped, SENTENCES)}
     shares: dict[str, list[torch.Tensor]] = {roles.SAYING: [], roles.SAID: []}
     for row in range(len(SENTENCES)):
         weights = word_attention(shipped, text.src[row], text.tgt[row]).weights
@@ -55,7 +55,7 @@ def test_the_word_being_said(shipped: Translator) -> None:
 
 
 def test_trees_are_english(shipped: Translator) -> None:
-    answers = ask(Translator.load("demo-fr-en"), SENTENCES[:2])
+    answers = measure_roles(Translator.load("demo-fr-en"), SENTENCES[:2])
     assert {each.stack for each in answers} == {"decoder", "cross"}
 
 

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from lessonkit.analysis.heads import STACKS, Head, attention_module
-from lessonkit.analysis.tracing import FINDER, SENTENCE, Trace, rotate, trace
+from lessonkit.analysis.tracing import DEFAULT_HEAD, DEFAULT_SENTENCE, Trace, rotate, trace
 from transformer.config import BOS_ID, EOS_ID, ModelConfig
 from transformer.model import Transformer
 from transformer.models.translator import Translator
@@ -45,10 +45,10 @@ def by_model(translator: Translator, made: Trace) -> Tensor:
 
 def test_the_sentence_becomes_pieces_ids_and_vectors(traced: Trace, shipped: Translator) -> None:
     model: Any = shipped.model
-    assert traced.source.text == SENTENCE
-    assert traced.source.tokens == [*shipped.src_tokenizer.tokens(SENTENCE), "<eos>"]
-    assert traced.source.ids.tolist() == [*shipped.src_tokenizer.encode(SENTENCE), EOS_ID]
-    assert traced.target.text == shipped.translate([SENTENCE], beam_size=1)[0]
+    assert traced.source.text == DEFAULT_SENTENCE
+    assert traced.source.tokens == [*shipped.src_tokenizer.tokens(DEFAULT_SENTENCE), "<eos>"]
+    assert traced.source.ids.tolist() == [*shipped.src_tokenizer.encode(DEFAULT_SENTENCE), EOS_ID]
+    assert traced.target.text == shipped.translate([DEFAULT_SENTENCE], beam_size=1)[0]
     assert traced.target.ids.tolist() == [BOS_ID, *traced.written_ids[:-1].tolist()]
     for side, embedding in (
         (traced.source, model.src_embedding),
@@ -114,9 +114,9 @@ def test_it_leaves_the_model_as_it_was(other: Translator) -> None:
 
 def test_what_cannot_be_traced(shipped: Translator) -> None:
     for sentence, head, message in (
-        ("  ", FINDER, "give some words"),
-        ("cat " * 300, FINDER, "max_len 256"),
-        (SENTENCE, Head("cross", 3, 1), r"no head cross 3\.1"),
+        ("  ", DEFAULT_HEAD, "give some words"),
+        ("cat " * 300, DEFAULT_HEAD, "max_len 256"),
+        (DEFAULT_SENTENCE, Head("cross", 3, 1), r"no head cross 3\.1"),
     ):
         with pytest.raises(UserError, match=message):
             trace(shipped, sentence, head)

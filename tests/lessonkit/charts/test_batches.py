@@ -6,7 +6,13 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 
-from lessonkit.charts import TokenGrid, batch_explorer, draw_alignment, draw_tokens, draw_tree
+from lessonkit.charts import (
+    TokenGrid,
+    batch_explorer,
+    draw_alignment,
+    draw_parse_tree,
+    draw_token_grid,
+)
 from tests.helpers.vega import title, values, with_controls
 from transformer.support.errors import UserError
 
@@ -15,7 +21,7 @@ BATCHES = {"random": [[7, 2, 5], [3, 3]], "token budget": [[2, 3], [11]]}
 
 def test_tokens_stand_in_a_grid_with_dark_padding(ax: Axes) -> None:
     grid = TokenGrid("tgt_in", [["<bos>", "La", "<pad>"], ["<bos>", "Le", "chat"]], "#0072B2")
-    assert draw_tokens(grid, ax) is ax
+    assert draw_token_grid(grid, ax) is ax
     written = {text.get_position(): text.get_text() for text in ax.texts}
     assert written[1.5, 1.53] == "Le"
     colours = [to_hex(cell.get_facecolor()) for cell in ax.patches]
@@ -66,7 +72,7 @@ def test_every_link_joins_its_two_words(ax: Axes) -> None:
 
 
 def test_everything_of_a_tree_has_its_place(ax: Axes) -> None:
-    assert draw_tree(TREE, WORDS, ax, "A tree") is ax
+    assert draw_parse_tree(TREE, WORDS, ax, "A tree") is ax
     found = {text.get_text(): text.get_position() for text in ax.texts}
     assert [found[word][0] for word in WORDS] == [0, 1, 2, 3]
     assert (found["NP"], found["VP"], found["DT"]) == ((0.5, 1), (2, 1), (0, 0))
@@ -81,4 +87,4 @@ def test_what_is_no_tree_is_refused(ax: Axes) -> None:
         ("(S DT NN VB )S", "3 parts of speech and the sentence 4 words"),
     ):
         with pytest.raises(UserError, match=message):
-            draw_tree(tree, WORDS, ax)
+            draw_parse_tree(tree, WORDS, ax)

@@ -10,12 +10,12 @@ from lessonkit.analysis.roofline import (
     arithmetic_intensity,
     attainable_flops,
 )
-from lessonkit.charts import Shared, costs_explorer, exchange_explorer, roofline_explorer
-from lessonkit.charts.costs import COSTS, QUANTITIES
-from lessonkit.charts.machines import TOKENS_A_STEP
+from lessonkit.charts import StepCost, all_reduce_explorer, layer_costs_explorer, roofline_explorer
+from lessonkit.charts.all_reduce import TOKENS_A_STEP
+from lessonkit.charts.layer_costs import COSTS, QUANTITIES
 from tests.helpers.vega import points, title, with_controls
 
-MODELS = {"small": Shared(7_000_000, 11 * 10**11), "large": Shared(300_000_000, 50 * 10**12)}
+MODELS = {"small": StepCost(7_000_000, 11 * 10**11), "large": StepCost(300_000_000, 50 * 10**12)}
 
 
 def table_1(n: int, d: int, kernel: int, neighbours: int) -> dict[str, tuple[float, float, float]]:
@@ -31,7 +31,7 @@ def table_1(n: int, d: int, kernel: int, neighbours: int) -> dict[str, tuple[flo
 
 @pytest.mark.parametrize("quantity", QUANTITIES)
 def test_costs_are_the_paper_s(quantity: str) -> None:
-    spec = costs_explorer().to_dict()
+    spec = layer_costs_explorer().to_dict()
     moved = with_controls(spec, quantity=quantity, d=64, kernel=5, neighbours=4)
     drawn = points(moved, 0, "n", "cost")
     lengths = [2**power for power in range(13)]
@@ -72,7 +72,7 @@ def test_a_shared_step_is_computed_as_in_python(
 ) -> None:
     machine, shared, gpus = MACHINES[place], MODELS[model], 2**power
     moved = {"log2_gpus": power, "reached": reached, "machine": machine.name}
-    spec = with_controls(exchange_explorer(MODELS).to_dict(), **moved, model=model, tokens=tokens)
+    spec = with_controls(all_reduce_explorer(MODELS).to_dict(), **moved, model=model, tokens=tokens)
 
     def computing(gpus: float) -> float:
         work = shared.flops * tokens / TOKENS_A_STEP[0]

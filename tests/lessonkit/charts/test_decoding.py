@@ -32,9 +32,9 @@ def test_each_step_adds_its_candidates_and_the_last_marks_the_best(
     color = spec["layer"][EDGES]["encoding"]["color"]["value"]["expr"]
     for step in range(1, len(tree.steps) + 1):
         moved = with_controls(spec, step=step)
-        shown = values(moved, (TEXTS,), "datum.text", "datum.fate", "datum.total", color)
+        shown = values(moved, (TEXTS,), "datum.text", "datum.status", "datum.total", color)
         wanted = [["<bos>", "kept", "0"]] + [
-            [" ".join(PIECES[number] for number in c.ids), c.fate, f"{round(c.total, 3):g}"]
+            [" ".join(PIECES[number] for number in c.ids), c.status, f"{round(c.total, 3):g}"]
             for candidates in tree.steps[:step]
             for c in candidates
         ]

@@ -27,17 +27,17 @@ READINGS = {
 }
 CHARTS: dict[str, Callable[[Translator], Any]] = {
     "schedule": lambda _: charts.schedule_explorer(),
-    "chance": lambda _: charts.chance_explorer(),
+    "chance": lambda _: charts.power_explorer(),
     "smoothing": lambda _: charts.label_smoothing_explorer(),
     "attention": lambda _: charts.attention_explorer(some_attention()),
     "heads": lambda _: charts.heads_explorer(some_attention(), 1, {}),
     "sampling": lambda _: charts.sampling_explorer([-0.5, -1.5, -1.75], ["le", "la", "un"]),
     "roofline": lambda _: charts.roofline_explorer(),
-    "exchange": lambda _: charts.exchange_explorer({"base": charts.Shared(63 * 10**6, 10**13)}),
+    "exchange": lambda _: charts.all_reduce_explorer({"base": charts.StepCost(63 * 10**6, 10**13)}),
     "batches": lambda _: charts.batch_explorer({"random": [[7, 2, 5]], "sorted": [[2, 3]]}),
-    "costs": lambda _: charts.costs_explorer(),
+    "costs": lambda _: charts.layer_costs_explorer(),
     "positions": lambda _: charts.position_explorer(),
-    "readings": lambda _: charts.readings_explorer(READINGS, worth=1, domain=(-10, 10)),
+    "readings": lambda _: charts.differences_explorer(READINGS, worth=1, domain=(-10, 10)),
     "beam": lambda _: charts.beam_explorer(
         grow_beam_tree(Scripted(), torch.tensor([[4, 3]]), beam_size=2, alpha=0.0), str
     ),
@@ -50,21 +50,21 @@ MADE_UP = re.compile(r'"(view|param)_\w+"')  # names by Altair, in Altair 5.5 an
 MAX_CHART_BYTES = {"trace": 150_000, "ablation": 30_000}  # bytes of a stored chart; else 20,000
 REFUSED = {
     "size": (lambda: charts.label_smoothing_explorer(11), "unknown vocab_size '11'.*10, 100"),
-    "width": (lambda: charts.costs_explorer(d=100), "unknown d '100'.*32, 512, 64"),
-    "runs": (lambda: charts.chance_explorer(runs=0), "runs is 0: the slider goes from 1 to 20"),
+    "width": (lambda: charts.layer_costs_explorer(d=100), "unknown d '100'.*32, 512, 64"),
+    "runs": (lambda: charts.power_explorer(runs=0), "runs is 0: the slider goes from 1 to 20"),
     "tokens": (lambda: charts.roofline_explorer(log2_tokens=16), "the slider goes from 0 to 15"),
     "batches": (lambda: charts.batch_explorer({"a": [[2] * 5001]}), "5,001 sentences"),
     "texts": (lambda: charts.sampling_explorer([-1.0, -2.0], ["le"]), "1 texts for 2 bars: give 2"),
     "no path": (
-        lambda: charts.draw_attentive(["alone"], Figure().add_subplot()),
+        lambda: charts.draw_attention_paths(["alone"], Figure().add_subplot()),
         "1 words have no path",
     ),
     "variants": (
-        lambda: charts.readings_explorer(READINGS | {"c": {"base": [1.0]}}, 5, (-1, 1)),
+        lambda: charts.differences_explorer(READINGS | {"c": {"base": [1.0]}}, 5, (-1, 1)),
         "'c' has other variants",
     ),
     "one run": (
-        lambda: charts.readings_explorer({"beam": {"base": [1.0, 2.0], "a": [1.0]}}, 5, (-1, 1)),
+        lambda: charts.differences_explorer({"beam": {"base": [1.0, 2.0], "a": [1.0]}}, 5, (-1, 1)),
         "give 2 or more",
     ),
 }

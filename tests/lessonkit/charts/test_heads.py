@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from lessonkit.analysis.ablation import SOURCE_BEFORE_ENCODER, AblationStudy
 from lessonkit.analysis.activations import next_token_probabilities
 from lessonkit.analysis.heads import Head, all_heads
-from lessonkit.charts import draw_head_grid, draw_removals, heads_explorer
+from lessonkit.charts import draw_head_ablations, draw_head_grid, heads_explorer
 from lessonkit.charts.ablation import NOTHING, ablation_explorer
 from lessonkit.charts.heads import FILLED, THUMB
 from lessonkit.charts.renderer import PICTURE_VERSION
@@ -44,7 +44,7 @@ def test_a_grid_has_layers_down_heads_across_and_frames(ax: Axes) -> None:
 def test_the_records_of_removed_heads_can_be_drawn() -> None:
     record = read_json(results_folder() / "heads" / "de-en.json")
     _, axes = plt.subplots(2, 3)
-    draw_removals(record, axes, highest=5)
+    draw_head_ablations(record, axes, highest=5)
     for way, row in zip(("zero", "mean"), axes, strict=True):
         ax, figures = row[2], record["figures"]
         assert ax.get_title() == f"cross, by {way}"

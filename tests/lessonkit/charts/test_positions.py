@@ -20,7 +20,7 @@ CELLS, POINTS = 0, 0  # layers of them
 
 
 def test_a_turn_has_a_hand_at_each_end_and_an_arc_between(ax: Axes) -> None:
-    assert positions.draw_turn(TABLE, 1, (2, 7), 5, ax, "a title") is ax
+    assert positions.draw_rotation(TABLE, 1, (2, 7), 5, ax, "a title") is ax
     hands = [line for line in ax.lines if len(line.get_xydata()) == 2]
     ends = [line.get_xydata()[1] for line in hands]
     np.testing.assert_allclose(ends, TABLE[[2, 7, 7, 12]][:, [3, 2]].numpy())  # cosine, sine
@@ -37,9 +37,9 @@ def test_what_cannot_be_drawn_is_refused(ax: Axes) -> None:
     for draw, message in (
         (lambda: positions.draw_waves(TABLE, [6], ax), "dimension 6 .* 0 to 5"),
         (lambda: positions.draw_waves(TABLE, [-1], ax), "dimension -1 "),
-        (lambda: positions.draw_turn(TABLE, 3, (2,), 5, ax), "pair 3 .* 0 to 2"),
-        (lambda: positions.draw_turn(TABLE, 1, (2, 3, 5), 2, ax), "3 moves, .* 2 colours"),
-        (lambda: positions.draw_turn(TABLE, 1, (2, 11), 2, ax), "position 13 .* 0 to 12"),
+        (lambda: positions.draw_rotation(TABLE, 3, (2,), 5, ax), "pair 3 .* 0 to 2"),
+        (lambda: positions.draw_rotation(TABLE, 1, (2, 3, 5), 2, ax), "3 moves, .* 2 colours"),
+        (lambda: positions.draw_rotation(TABLE, 1, (2, 11), 2, ax), "position 13 .* 0 to 12"),
         (lambda: positions.draw_similarity(TABLE, 13, ax), "position 13 .* 0 to 12"),
     ):
         with pytest.raises(UserError, match=message):

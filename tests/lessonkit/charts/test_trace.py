@@ -8,7 +8,7 @@ from torch import Tensor
 
 from lessonkit.analysis.heads import Head
 from lessonkit.analysis.tracing import Trace, trace
-from lessonkit.charts.here import PLACES, you_are_here
+from lessonkit.charts.architecture import PLACES, draw_architecture
 from lessonkit.charts.renderer import describe
 from lessonkit.charts.trace import trace_explorer
 from lessonkit.charts.trace_steps import PARTS, RANKS, Step, steps_of
@@ -48,7 +48,7 @@ def same(found: dict[tuple[int, int], float], expected: Tensor) -> None:
 
 def test_where_one_is_is_said_in_words() -> None:
     for name, (words, _) in PLACES.items():
-        assert describe(you_are_here(name)) == f"Picture: You are here: {words}."
+        assert describe(draw_architecture(name)) == f"Picture: You are here: {words}."
 
 
 @pytest.mark.slow

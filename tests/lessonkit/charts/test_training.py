@@ -10,13 +10,13 @@ from matplotlib.axes import Axes
 
 from lessonkit.analysis.significance import difference_interval, margin_of_error, verdict
 from lessonkit.charts import (
-    chance_explorer,
+    differences_explorer,
     draw_loss,
     label_smoothing_explorer,
-    readings_explorer,
+    power_explorer,
     schedule_explorer,
 )
-from lessonkit.charts.training import SYSTEMS
+from lessonkit.charts.schedule import SYSTEMS
 from tests.helpers.vega import points, title, values, with_controls
 from transformer.training.loss import label_smoothing_loss
 from transformer.training.schedule import learning_rate
@@ -100,7 +100,7 @@ READINGS = {
 @pytest.mark.parametrize(("difference", "deviation", "runs"), [(1.0, 0.5, 7), (5.0, 3.0, 1)])
 def test_curves_and_lines_of_chance(difference: float, deviation: float, runs: int) -> None:
     spec = with_controls(
-        chance_explorer().to_dict(), difference=difference, deviation=deviation, runs=runs
+        power_explorer().to_dict(), difference=difference, deviation=deviation, runs=runs
     )
     error = deviation * math.sqrt(2 / runs)
     for layer, centre in ((1, 0.0), (2, difference)):
@@ -116,7 +116,7 @@ def test_curves_and_lines_of_chance(difference: float, deviation: float, runs: i
 
 
 def test_readings_have_the_package_s_figures_and_a_tick_for_each_run() -> None:
-    spec = readings_explorer(READINGS, worth=5, domain=(-20, 20)).to_dict()
+    spec = differences_explorer(READINGS, worth=5, domain=(-20, 20)).to_dict()
     assert title(spec) == "beam: 1 higher, 0 lower, 1 no difference, 0 not shown"
     spec = with_controls(spec, reading="greedy")
     assert title(spec) == "greedy: 0 higher, 1 lower, 1 no difference, 0 not shown"

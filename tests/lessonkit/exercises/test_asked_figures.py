@@ -4,7 +4,7 @@ from statistics import mean
 from typing import Any
 
 from lessonkit.analysis.significance import margin_of_error
-from lessonkit.records import load_runs, scores
+from lessonkit.records import load_runs, scores_by_variant
 from tests.helpers.exercise_walk import PREDICTIONS
 from transformer.support.files import read_json
 from transformer.support.folders import results_folder
@@ -63,12 +63,16 @@ def test_before_transformers() -> None:
 
 
 def test_lesson_11() -> None:
-    greedy = scores(record("experiments/table-3"), "greedy")
-    assert len(scores(record("experiments/table-3"))) == 18, "the base, and seventeen rows"
+    greedy = scores_by_variant(record("experiments/table-3"), "greedy")
+    assert len(scores_by_variant(record("experiments/table-3"))) == 18, (
+        "the base, and seventeen rows"
+    )
     assert states("rows_shown", "Seventeen rows")
     base, narrow = (round(mean(greedy[variant])) for variant in ("base", "C: d_model 256"))
     assert states("half_the_rate", f"base scores {base} BLEU", f"network {narrow}.")
 
 
 def test_lesson_13() -> None:
-    assert {len(each) for each in scores(record("experiments/precision")).values()} == {5}
+    assert {len(each) for each in scores_by_variant(record("experiments/precision")).values()} == {
+        5
+    }

@@ -32,7 +32,7 @@ TITLE = CHOSEN.format(
 )
 
 
-def draw_recurrent(tokens: Sequence[str], ax: Axes) -> Axes:
+def draw_recurrence(tokens: Sequence[str], ax: Axes) -> Axes:
     """Draw what a recurrent layer computes from what, and the path from first word to last (§4).
 
     One word alone has no path: a UserError.
@@ -47,7 +47,7 @@ def draw_recurrent(tokens: Sequence[str], ax: Axes) -> Axes:
     return ax
 
 
-def draw_attentive(tokens: Sequence[str], ax: Axes) -> Axes:
+def draw_attention_paths(tokens: Sequence[str], ax: Axes) -> Axes:
     """Draw what a self-attention layer computes from what, and the same path in it (§4)."""
     _nodes(tokens, ax)
     path = (0, len(tokens) - 1)
@@ -78,7 +78,7 @@ def _arrow(ax: Axes, start: tuple[float, float], end: tuple[float, float], color
     ax.annotate("", end, start, arrowprops=look)
 
 
-def costs_explorer(d: int = 512) -> alt.LayerChart:
+def layer_costs_explorer(d: int = 512) -> alt.LayerChart:
     """Draw what each layer of Table 1 costs over the length n, with a control for the rest (§4).
 
     Both axes are logarithmic: a straight line is a power of n. Where a cost is below 1 (a

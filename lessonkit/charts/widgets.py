@@ -22,7 +22,7 @@ from transformer.support.errors import UserError
 Answer = Callable[..., tuple[str, alt.TopLevelMixin]]
 
 
-def sentence_box(
+def attention_widget(
     translator: Translator, sentence: str, means: Mapping[Head, Tensor]
 ) -> widgets.VBox:
     """Show a sentence's translation and attention, anew whenever the reader types another.
@@ -38,7 +38,7 @@ def sentence_box(
     return _box(translator, sentence, answer)
 
 
-def play_box(
+def interactive_widget(
     translator: Translator, sentence: str, answer: Answer, **sliders: tuple[float, float, float]
 ) -> widgets.VBox:
     """Run a function of the lesson on whatever sentence the reader types.

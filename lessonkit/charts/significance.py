@@ -27,7 +27,7 @@ VERDICTS = {"higher": OURS, "lower": TARGET, "no difference": SOURCE, "not shown
 Scores = Mapping[str, Sequence[float]]
 
 
-def chance_explorer(
+def power_explorer(
     difference: float = 1.0, deviation: float = 1.0, runs: int = 3
 ) -> alt.LayerChart:
     """Draw where the difference of two means falls, if one variant is better in truth.
@@ -80,7 +80,7 @@ def _density(centre: str) -> alt.Chart:
     )
 
 
-def readings_explorer(
+def differences_explorer(
     readings: Mapping[str, Scores], worth: float, domain: tuple[float, float]
 ) -> alt.LayerChart:
     """Draw every variant's difference from the first, with its 95% interval, by one reading.

@@ -42,7 +42,7 @@ PLACES: dict[str, tuple[str, tuple[Box, ...]]] = {
 }
 
 
-def you_are_here(part: str) -> Figure:
+def draw_architecture(part: str) -> Figure:
     """Show the architecture with one part bright and the others faded (Fig. 1).
 
     The title says in words where one is; `part` is one of `PLACES`, or a UserError names it.

@@ -11,8 +11,8 @@ import torch
 from matplotlib import pyplot as plt
 
 from lessonkit.analysis import mean_head_outputs
-from lessonkit.charts import play_box, renderer, schedule_explorer, sentence_box
-from lessonkit.charts.export import check_attention_file, write_attention
+from lessonkit.charts import attention_widget, interactive_widget, renderer, schedule_explorer
+from lessonkit.charts.attention_export import check_attention_file, write_attention
 from lessonkit.charts.renderer import VEGALITE
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
@@ -28,7 +28,7 @@ def test_typing_another_sentence_draws_it_and_a_bad_one_keeps_the_picture(
     tiny: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     means = mean_head_outputs(tiny, ["A dog."])
-    line, said, picture = sentence_box(tiny, "The cat sleeps.", means).children
+    line, said, picture = attention_widget(tiny, "The cat sleeps.", means).children
     assert line.description == "en to fr"
     first = picture.outputs[0]["data"]
     assert {VEGALITE, "image/png", "text/plain"} <= set(first)
@@ -43,7 +43,7 @@ def test_typing_another_sentence_draws_it_and_a_bad_one_keeps_the_picture(
     assert "".join(tiny.src_tokenizer.tokens("A dog")) in shown
     assert first["image/png"] != second["image/png"]
     monkeypatch.setitem(sys.modules, "google.colab", ModuleType("google.colab"))
-    *_, picture = sentence_box(tiny, "The cat sleeps.", means).children
+    *_, picture = attention_widget(tiny, "The cat sleeps.", means).children
     assert set(picture.outputs[0]["data"]) == {"image/png", "text/plain"}
 
 
@@ -56,7 +56,7 @@ def test_a_play_box_hands_its_sliders_to_the_lesson_s_function(tiny: Translator)
             raise UserError("a beam of 5 is too wide: give 4 or less")
         return "\n".join([text] * beam), schedule_explorer()
 
-    box = play_box(tiny, "A cat.", answer, beam=(1, 5, 2), alpha=(0.0, 2.0, 0.6))
+    box = interactive_widget(tiny, "A cat.", answer, beam=(1, 5, 2), alpha=(0.0, 2.0, 0.6))
     line, beam, alpha, said, picture = box.children
     assert said.value == "A cat."
     assert [each["output_type"] for each in picture.outputs] == ["stream", "display_data"]

@@ -24,7 +24,7 @@ def draw_loss(log: Sequence[dict[str, Any]], ax: Axes, title: str = "") -> Axes:
     return ax
 
 
-def draw_gradients(norms: Mapping[str, Sequence[float]], ax: Axes, title: str = "") -> Axes:
+def draw_gradient_norms(norms: Mapping[str, Sequence[float]], ax: Axes, title: str = "") -> Axes:
     """Draw the norm of each layer's gradient on a logarithmic axis, a line for each stack (§3.1).
 
     The lowest layer's norm is the first of a stack.
@@ -36,7 +36,7 @@ def draw_gradients(norms: Mapping[str, Sequence[float]], ax: Axes, title: str = 
     return frame(ax, title, "layer (1 is the lowest)", "gradient (norm)")
 
 
-def draw_symptoms(lines: Mapping[str, Line], ax: Axes, title: str = "") -> Axes:
+def draw_training_losses(lines: Mapping[str, Line], ax: Axes, title: str = "") -> Axes:
     """Draw the losses of up to four trainings over their steps, from 0 upwards.
 
     Not in the paper: what a learner sees of a training before knowing what is wrong. A single one

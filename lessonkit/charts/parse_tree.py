@@ -1,14 +1,12 @@
-"""Sentences as pictures: words of one meaning joined by lines, and a tree of phrases."""
+"""A sentence's tree of phrases, as constituency parsing knows it (§6.3)."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from matplotlib.axes import Axes
 
-from lessonkit.charts.style import OURS, PAPER, SOURCE, TARGET
+from lessonkit.charts.style import OURS, PAPER, SOURCE
 from transformer.support.errors import UserError
-
-GAP = 2.5  # letters between two words
 
 
 @dataclass
@@ -21,41 +19,7 @@ class _Node:
     height: int = 0
 
 
-def draw_alignment(
-    src_tokens: Sequence[str],
-    tgt_tokens: Sequence[str],
-    links: Collection[tuple[int, int]],
-    ax: Axes,
-    title: str = "",
-) -> Axes:
-    """Draw a sentence above its translation, with a line for each link.
-
-    Not in the paper: gold alignments are the embedded corpus's own. Links are pairs (source word,
-    target word), counted from 0.
-    """
-    places = _places(src_tokens), _places(tgt_tokens)
-    for src, tgt in sorted(links):
-        ax.plot((places[0][src], places[1][tgt]), (0.82, 0.18), color=PAPER, linewidth=1.2)
-    for tokens, across, height, color in (
-        (src_tokens, places[0], 0.92, SOURCE),
-        (tgt_tokens, places[1], 0.08, TARGET),
-    ):
-        for place, token in zip(across, tokens, strict=True):
-            ax.text(place, height, token, ha="center", va="center", color=color, fontsize=10)
-    ax.set(xlim=(0, 1), ylim=(0, 1))
-    ax.set_axis_off()
-    ax.set_title(title, fontsize=10)
-    return ax
-
-
-def _places(tokens: Sequence[str]) -> list[float]:
-    """Give the middle of each word, 0 to 1, in a line that has room for all of them."""
-    widths = [len(token) + GAP for token in tokens]
-    ends = [sum(widths[: index + 1]) for index in range(len(widths))]
-    return [(end - width / 2) / ends[-1] for end, width in zip(ends, widths, strict=True)]
-
-
-def draw_tree(tree: str, words: Sequence[str], ax: Axes, title: str = "") -> Axes:
+def draw_parse_tree(tree: str, words: Sequence[str], ax: Axes, title: str = "") -> Axes:
     """Draw a tree: the words below, each phrase above what it holds (§6.3).
 
     "(S (NP DT NN )NP (VP VB )VP . )S" has a word for each part of speech (see

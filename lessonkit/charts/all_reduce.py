@@ -1,0 +1,86 @@
+"""A training step shared by several GPUs (§5.2), as the browser computes it."""
+
+from typing import NamedTuple
+
+import altair as alt
+
+from lessonkit.analysis.roofline import FLOAT32
+from lessonkit.charts.controls import Rows, axis, choice, colours, layered, slider, unfold
+from lessonkit.charts.roofline import FLOPS, MACHINE_NAMES, chosen_value, machine_value
+from lessonkit.charts.style import OURS, TARGET
+
+MAX_LOG2_GPUS = 8  # as a power of 2
+GPUS = "pow(2, log2_gpus)"
+MILLISECONDS = (0.03, 300_000)  # of a step: wide enough for all that the controls hold
+TOKENS_A_STEP = (25_000, 100_000, 400_000)  # on either side; the paper's first
+
+
+class StepCost(NamedTuple):
+    """What a model's training step needs of the GPUs that share it."""
+
+    parameters: int  # each has a gradient that is exchanged
+    flops: int  # operations of a step with `TOKENS_A_STEP[0]` tokens on either side
+
+
+def all_reduce_explorer(models: dict[str, StepCost]) -> alt.LayerChart:
+    """Draw the milliseconds of a step over the number of GPUs: computing, and exchanging (§5.2).
+
+    The GPUs share one step, so the more they are the fewer tokens each has. Gradients are
+    exchanged in a ring (see `analysis.roofline.all_reduce_seconds`) and nothing is done meanwhile.
+    The first of the models, by name, is trained to begin with.
+    """
+    first = next(iter(models))
+    controls = [
+        slider("log2_gpus", 3, 1, MAX_LOG2_GPUS),
+        slider("reached", 40, 10, 100, 10),
+        choice("machine", MACHINE_NAMES[0], MACHINE_NAMES),
+        choice("model", first, models),
+        choice("tokens", TOKENS_A_STEP[0], TOKENS_A_STEP),
+    ]
+    computing, exchanging = _milliseconds(models, GPUS)
+    both = f"({computing} + {exchanging})"
+    title = (
+        f"format({GPUS}, 'd') + ' GPUs: a step of ' + format({both}, '.1f') + ' ms, ' + "
+        f"format(100 * {exchanging} / {both}, '.0f') + '% of it exchange'"
+    )
+    parts: Rows = [{"part": "computing"}, {"part": "exchanging"}]
+    powers = unfold("power", f"1, {MAX_LOG2_GPUS + 1}", parts)
+    lines = _over_gpus(powers.transform_calculate(n="pow(2, datum.power)"), models, "datum.n")
+    chosen = alt.Chart(alt.Data(values=parts)).transform_calculate(n=GPUS)
+    dots = _over_gpus(chosen, models, GPUS)
+    layers = [
+        lines.mark_line(strokeWidth=2.5, aria=False),
+        dots.mark_point(filled=True, size=120, opacity=1, aria=False),
+    ]
+    description = (
+        "Milliseconds of a training step over the number of GPUs that share it, 2 to "
+        f"{2**MAX_LOG2_GPUS}, both axes logarithmic: computing falls, exchanging gradients hardly "
+        f"changes. Dots mark 8 GPUs, {MACHINE_NAMES[0]}, the {first} model, {TOKENS_A_STEP[0]:,} "
+        "tokens a step. Controls change the number of GPUs, the share of their peak that they "
+        "reach, the kind of GPU, the model, and the tokens of a step."
+    )
+    return layered("exchange", (480, 280), title, controls, layers, description)
+
+
+def _milliseconds(models: dict[str, StepCost], gpus: str) -> tuple[str, str]:
+    """Return expressions for how long so many GPUs compute a step, and exchange its gradients."""
+    flops = chosen_value("model", {name: str(each.flops) for name, each in models.items()})
+    sizes = chosen_value("model", {name: str(each.parameters) for name, each in models.items()})
+    rate = f"({gpus} * {FLOPS} * reached / 100)"
+    sent = f"(2 * ({gpus} - 1) / {gpus} * {FLOAT32} * {sizes})"
+    computing = f"(1000 * {flops} * tokens / {TOKENS_A_STEP[0]} / {rate})"
+    return computing, f"(1000 * {sent} / {machine_value('link')})"
+
+
+def _over_gpus(chart: alt.Chart, models: dict[str, StepCost], gpus: str) -> alt.Chart:
+    computing, exchanging = _milliseconds(models, gpus)
+    counts = [2**power for power in range(1, MAX_LOG2_GPUS + 1)]
+    reach = {"type": "log", "base": 2, "domain": [2, 2**MAX_LOG2_GPUS]}
+    x = axis(alt.X, "n", "GPUs", reach, format="d", values=counts)
+    times = [10**power for power in range(-1, 6)]
+    reach = {"type": "log", "domain": MILLISECONDS}
+    y = axis(alt.Y, "milliseconds", "milliseconds a step", reach, format="~g", values=times)
+    scale = colours(["computing", "exchanging"], [OURS, TARGET])
+    return chart.transform_calculate(
+        milliseconds=f"datum.part == 'computing' ? {computing} : {exchanging}"
+    ).encode(x, y, alt.Color("part:N", scale=scale).legend(title=""))
