@@ -14,8 +14,8 @@ import nbformat
 import pytest
 
 from lessonkit.exercises import own
-from lessonkit.exercises.check import Exercise
-from lessonkit.exercises.own.part import Part
+from lessonkit.exercises.exercise import Exercise
+from lessonkit.exercises.own.class_exercise import ClassExercise
 from tests.helpers import HANGS, ROOT
 from tests.helpers.exercise_walk import LESSONS, cells
 
@@ -29,13 +29,13 @@ def text_of(exercise: Exercise, right: bool) -> str:
     """Give the text of an answer: the solution, or the first mistake that has a name."""
     if right:
         return str(exercise.solution())
-    if not isinstance(exercise, Part):
+    if not isinstance(exercise, ClassExercise):
         head = str(exercise.solution()).partition("):")[0].rpartition("def ")[2]
         arguments = head.partition("(")[2]
-        name = next(iter(exercise.wrong))
+        name = next(iter(exercise.mistake_edits))
         call = f"ex.{exercise.name}.mistakes[{name!r}]({arguments})"
         return f"def {head}):\n    return {call}"
-    old, new = next(edits for edits in exercise.wrong.values() if edits)[:2]
+    old, new = next(edits for edits in exercise.mistake_edits.values() if edits)[:2]
     return textwrap.dedent(inspect.getsource(exercise.reference)).replace(old, new)
 
 

@@ -12,13 +12,19 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn, tensor
 
-from lessonkit.exercises.asking import asked, read_words
-from lessonkit.exercises.check import Exercise
-from lessonkit.exercises.outcome import SmallTensors, WithoutFunctions, without
-from lessonkit.exercises.toys import Blocks, chance_of, drawing
+from lessonkit.exercises.exercise import Exercise
+from lessonkit.exercises.progress_table import show_progress
+from lessonkit.exercises.rules import ForbidFunctions, LimitTensorSizes, forbid_module
+from lessonkit.exercises.toy_models import Blocks
+from lessonkit.exercises.toys import normal_sampler, seeded_generator
+from lessonkit.exercises.words import read_words
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID
 
-globals().update(asked(words := read_words("02")))  # recall and the predictions
+words = read_words("02")
+progress = show_progress
+recall = words.recall()
+silent_query = words.prediction("silent_query")
+unscaled_gradient = words.prediction("unscaled_gradient")
 
 Pairs = Sequence[tuple[Tensor, Tensor]]
 OF_PYTORCH = F.scaled_dot_product_attention, F.multi_head_attention_forward
@@ -43,7 +49,7 @@ def _by_pytorch(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> tupl
 
 def _attention_cases() -> list[tuple[Tensor, Tensor, Tensor, Tensor]]:
     """One head and several; in each row of a mask one key is open and, mostly, one is shut."""
-    generator, cases = chance_of(0), []
+    generator, cases = seeded_generator(0), []
     for shape, q_len, k_len, d_k, d_v in (
         ((), 1, 2, 2, 1),
         ((), 2, 2, 2, 1),
@@ -89,8 +95,8 @@ attention = Exercise(
     ],
     cases=_attention_cases(),
     expected=_by_pytorch,
-    rules=(lambda: WithoutFunctions(*OF_PYTORCH), lambda: without("transformer.attention")),
-    kept=True,
+    rules=(lambda: ForbidFunctions(*OF_PYTORCH), lambda: forbid_module("transformer.attention")),
+    saved=True,
 )
 
 
@@ -120,7 +126,7 @@ decoder_mask = Exercise(
     ]
     + [(tensor([[BOS_ID, each]]),) for each in (UNK_ID, EOS_ID)]
     + [(tensor([[BOS_ID, UNK_ID, 5], [BOS_ID, 4, 0]]),)],
-    rules=(lambda: without("transformer.masks"),),
+    rules=(lambda: forbid_module("transformer.masks"),),
     # PyTorch's causal mask is 0 where open
     expected=lambda tgt_in: (
         nn.Transformer.generate_square_subsequent_mask(tgt_in.shape[1]) == 0
@@ -170,7 +176,7 @@ def _all_at_once(query: Tensor, blocks: Pairs) -> Tensor:
 
 def _block_cases() -> list[tuple[Tensor, Pairs]]:
     """Small scores and large ones, the largest first or last."""
-    draw = drawing(0)
+    draw = normal_sampler(0)
     small = [[1.0, 2.0], [2.0, 1.0], [1.0, 3.0, 2.0], [-3.0, 0.0, 2.0]]
     large = [[200.0, 201.0], [201.0, 0.0], [-200.0, -201.0]]
     cases: list[tuple[Tensor, Pairs]] = []
@@ -202,5 +208,5 @@ attention_in_blocks = Exercise(
     ],
     cases=_block_cases(),
     expected=_all_at_once,
-    rules=(lambda: SmallTensors(MAX_SCORES_AT_ONCE, MAX_SCORES_IN_ALL),),
+    rules=(lambda: LimitTensorSizes(MAX_SCORES_AT_ONCE, MAX_SCORES_IN_ALL),),
 )

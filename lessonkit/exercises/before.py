@@ -12,15 +12,21 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn, tensor
 
-from lessonkit.exercises.asking import asked, read_words
-from lessonkit.exercises.check import Exercise
-from lessonkit.exercises.outcome import Toy
-from lessonkit.exercises.toys import MAX_PLACES, chance_of, drawing
+from lessonkit.exercises.exercise import Exercise
+from lessonkit.exercises.progress_table import show_progress
+from lessonkit.exercises.toy_models import MAX_LENGTH
+from lessonkit.exercises.toys import Toy, normal_sampler, seeded_generator
+from lessonkit.exercises.words import read_words
 from transformer.config import PAD_ID
 
 BLIND_SPOTS = ("none", "sees the future", "sees padding", "deaf to the source")
 
-globals().update(asked(words := read_words("12")))  # recall and the predictions
+words = read_words("12")
+progress = show_progress
+recall = words.recall()
+one_state = words.prediction("one_state")
+equal_operations = words.prediction("equal_operations")
+all_four_faults = words.prediction("all_four_faults")
 
 
 @dataclass(repr=False)
@@ -36,10 +42,10 @@ class Decoder(Toy):
     seed: int
 
     def __post_init__(self) -> None:
-        chance = chance_of(self.seed)
+        chance = seeded_generator(self.seed)
         self._tokens = torch.randint(-50, 51, (9, 4), generator=chance) / 32
-        self._by_age = torch.randint(4, 13, (MAX_PLACES,), generator=chance) / 8
-        self._by_place = torch.randint(4, 13, (MAX_PLACES,), generator=chance) / 8
+        self._by_age = torch.randint(4, 13, (MAX_LENGTH,), generator=chance) / 8
+        self._by_place = torch.randint(4, 13, (MAX_LENGTH,), generator=chance) / 8
 
     def __call__(self, src: Tensor, tgt_in: Tensor) -> Tensor:
         """Ids (src_len,) and (tgt_len,), 0 to 8 and 0 for padding -> logits (tgt_len, 9)."""
@@ -71,7 +77,7 @@ def _by_torch(gates: Tensor, cell: Tensor) -> list[Tensor]:
         return list(made(gates, (torch.zeros_like(cell), cell)))
 
 
-_draw = drawing(3)
+_draw = normal_sampler(3)
 
 lstm_step = Exercise(
     my_lstm_step,
@@ -113,7 +119,7 @@ def _pair_by_pair(
 
 
 def _compared() -> list[tuple[Tensor, ...]]:
-    draw = drawing(5)
+    draw = normal_sampler(5)
     shapes = ((1, 2, 1, 1, 1), (1, 3, 2, 1, 1), (2, 1, 1, 2, 2), (2, 2, 1, 1, 2), (2, 3, 3, 2, 4))
     return [
         tuple(
@@ -186,7 +192,7 @@ def my_sight(decode: Any, src: Tensor, tgt_in: Tensor) -> str:
 
 def _pairs() -> list[tuple[Tensor, ...]]:
     """Sources and targets of one token and more, none of them padding."""
-    chance = chance_of(0)
+    chance = seeded_generator(0)
     lengths = ((1, 2), (2, 2), (3, 1), (2, 3), (5, 7))
     pairs = [tuple(torch.randint(1, 9, (n,), generator=chance) for n in pair) for pair in lengths]
     return [*pairs, (tensor([4]), tensor([8, 1]))]

@@ -10,17 +10,23 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from lessonkit.exercises.asking import asked, read_words
-from lessonkit.exercises.check import Exercise
-from lessonkit.exercises.outcome import Toy
-from lessonkit.exercises.toys import Parrot
+from lessonkit.exercises.exercise import Exercise
+from lessonkit.exercises.progress_table import show_progress
+from lessonkit.exercises.toy_models import Parrot
+from lessonkit.exercises.toys import Toy
+from lessonkit.exercises.words import read_words
 
 FAULTS = ("none", "nothing moves", "some weights stay", "uphill", "gradients add up")
 RATE = 1e-6  # so small that a step must be looked for closely
 
 Pair = tuple[str, str]
 
-globals().update(asked(words := read_words("09")))  # recall and the predictions
+words = read_words("09")
+progress = show_progress
+recall = words.recall()
+french_for_german = words.prediction("french_for_german")
+swapped_judged = words.prediction("swapped_judged")
+memory_random = words.prediction("memory_random")
 
 
 def my_leaked(train: list[Pair], test: list[Pair]) -> float:

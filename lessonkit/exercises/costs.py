@@ -1,9 +1,15 @@
 """The exercises of lesson 16, in order: intensity, the noise scale, a step's operations."""
 
-from lessonkit.exercises.asking import asked, read_words
-from lessonkit.exercises.check import Exercise
+from lessonkit.exercises.exercise import Exercise
+from lessonkit.exercises.progress_table import show_progress
+from lessonkit.exercises.words import read_words
 
-globals().update(asked(words := read_words("16")))  # recall and the predictions
+words = read_words("16")
+progress = show_progress
+recall = words.recall()
+p100_share = words.prediction("p100_share")
+sixty_four = words.prediction("sixty_four")
+noisier = words.prediction("noisier")
 
 
 def my_intensity(tokens: int, width: int, number_bytes: int) -> float:

@@ -12,13 +12,19 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from lessonkit.exercises.asking import asked, read_words
-from lessonkit.exercises.check import Exercise
-from lessonkit.exercises.toys import Reader, Table, clear_tables, drawing, searched
+from lessonkit.exercises.exercise import Exercise
+from lessonkit.exercises.progress_table import show_progress
+from lessonkit.exercises.toy_models import Reader, Table, beam_search_in_levels, unambiguous_tables
+from lessonkit.exercises.toys import normal_sampler
+from lessonkit.exercises.words import read_words
 from transformer.config import BOS_ID, EOS_ID
 from transformer.masks import padding_mask
 
-globals().update(asked(words := read_words("06")))  # recall and the predictions
+words = read_words("06")
+progress = show_progress
+recall = words.recall()
+greedy_to_blame = words.prediction("greedy_to_blame")
+computed_again = words.prediction("computed_again")
 
 CLEAR = 0.05  # by which the best score is ahead in every case
 NEAR = 1e-3  # a case is left out where top_p or chance is as near as that to an edge
@@ -75,7 +81,7 @@ greedy_decode = Exercise(
     ],
     cases=_readers(),
     expected=_by_scores,
-    kept=True,
+    saved=True,
 )
 
 
@@ -126,7 +132,7 @@ beam_step = Exercise(
         *map(_large_step, (2, 3)),
     ],
     expected=_by_ranking,
-    kept=True,
+    saved=True,
 )
 
 
@@ -152,7 +158,7 @@ def _by_pytorch(
 
 
 def _cached(heads: int, kept: int, d_k: int, d_v: int) -> tuple[Tensor, ...]:
-    draw = drawing(heads + 7 * kept)
+    draw = normal_sampler(heads + 7 * kept)
     new = draw(heads, 1, d_k), draw(heads, 1, d_k), draw(heads, 1, d_v)
     return (*new, draw(heads, kept, d_k), draw(heads, kept, d_v))
 
@@ -204,8 +210,8 @@ beam = Exercise(
     my_beam,
     words,
     worked=[((_BY_HAND, 3, 2), [5])],  # 0.4 * 0.9 = 0.36, against 0.6 * 0.45 * 0.9 = 0.243
-    cases=clear_tables((2, 1, 2, 3)),
-    expected=searched,
+    cases=unambiguous_tables((2, 1, 2, 3)),
+    expected=beam_search_in_levels,
 )
 
 

@@ -15,20 +15,25 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, tensor
 
-from lessonkit.exercises.asking import asked, read_words
-from lessonkit.exercises.check import Exercise
-from lessonkit.exercises.outcome import Toy
+from lessonkit.exercises.exercise import Exercise
+from lessonkit.exercises.progress_table import show_progress
 from lessonkit.exercises.tickets import Tickets
-from lessonkit.exercises.toys import chance_of
+from lessonkit.exercises.toys import Toy, seeded_generator
+from lessonkit.exercises.words import read_words
 from transformer.config import PAD_ID
 
 Sentences = list[list[int]]
 
 LOSS_FAULTS = ("none", "padding counts", "sentences count alike", "softmax twice")
-MAX_PLACES = 16  # of a sentence
+MAX_LENGTH = 16  # of a sentence
 
-globals().update(asked(words := read_words("14")))  # recall and the predictions
-tickets = Tickets(words["tickets"])
+words = read_words("14")
+progress = show_progress
+recall = words.recall()
+sound_curve = words.prediction("sound_curve")
+too_good = words.prediction("too_good")
+crowded = words.prediction("crowded")
+tickets = Tickets(words.tables["tickets"])
 
 
 @dataclass(repr=False)
@@ -43,9 +48,9 @@ class Glimpse(Toy):
     seed: int
 
     def __post_init__(self) -> None:
-        chance = chance_of(self.seed)
+        chance = seeded_generator(self.seed)
         self._tokens = torch.randint(-50, 51, (9, 4), generator=chance) / 32
-        self._seen = torch.randint(4, 13, (MAX_PLACES, MAX_PLACES), generator=chance) / 8
+        self._seen = torch.randint(4, 13, (MAX_LENGTH, MAX_LENGTH), generator=chance) / 8
 
     def __call__(self, tgt_in: Tensor) -> Tensor:
         """Ids (tgt_len,), 1 to 8 -> logits (tgt_len, 9)."""

@@ -10,15 +10,20 @@ from typing import Any
 import torch
 from torch import Tensor, tensor
 
-from lessonkit.exercises.asking import asked, read_words
-from lessonkit.exercises.check import Exercise
-from lessonkit.exercises.outcome import Toy
-from lessonkit.exercises.toys import drawing
+from lessonkit.exercises.exercise import Exercise
+from lessonkit.exercises.progress_table import show_progress
+from lessonkit.exercises.toys import Toy, normal_sampler
+from lessonkit.exercises.words import read_words
 
 State = dict[str, Tensor]
 Sentences = list[dict[str, Any]]
 
-globals().update(asked(words := read_words("08")))  # recall and the predictions
+words = read_words("08")
+progress = show_progress
+recall = words.recall()
+beyond_chance = words.prediction("beyond_chance")
+whole_words = words.prediction("whole_words")
+kept_negations = words.prediction("kept_negations")
 
 
 def my_average(states: list[State]) -> State:
@@ -31,7 +36,7 @@ def my_average(states: list[State]) -> State:
 
 
 def _states() -> list[tuple[list[State]]]:
-    draw = drawing(0)
+    draw = normal_sampler(0)
     one, two, three = (tensor([number]) for number in (1.0, 3.0, 8.0))
     small = [[{"w": one}], [{"w": one}, {"w": two}], [{"w": one}, {"w": two}, {"w": three}]]
     wide = [{"w": tensor([1.0, 2.0])}, {"w": tensor([3.0, 6.0])}]
@@ -134,7 +139,7 @@ def _runs() -> list[tuple[list[State], Distance]]:
     lines += [(-1.0, 5.0, 1.0), (1.0, 2.0, 4.0, -2.0), (0.5, -3.0, 2.0, 1.0), (-2.0, 2.0, 5.0, 1.0)]
     lines += [(-1.0, 3.0, -2.0, 2.0, 1.0), (6.0, -3.0, 3.0, -1.0, 0.5)]
     cases = [(run(*line), Distance([best])) for line in lines for best in (0.0, 1.5)]
-    draw = drawing(5)
+    draw = normal_sampler(5)
     for _ in range(6):
         states = [{"b": draw(1), "w": draw(2)} for _ in range(5)]
         cases.append((states, Distance([0.0, 0.0])))

@@ -10,11 +10,17 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from lessonkit.exercises.asking import asked, read_words
-from lessonkit.exercises.check import Exercise
-from lessonkit.exercises.outcome import Toy
+from lessonkit.exercises.exercise import Exercise
+from lessonkit.exercises.progress_table import show_progress
+from lessonkit.exercises.toys import Toy
+from lessonkit.exercises.words import read_words
 
-globals().update(asked(words := read_words("15")))  # recall and the predictions
+words = read_words("15")
+progress = show_progress
+recall = words.recall()
+micro_memory = words.prediction("micro_memory")
+weights_moved = words.prediction("weights_moved")
+fused_memory = words.prediction("fused_memory")
 
 Gradients = list[Tensor]
 

@@ -6,13 +6,19 @@ import math
 import torch
 from torch import Tensor, tensor
 
-from lessonkit.exercises.asking import asked, read_words
-from lessonkit.exercises.check import Exercise
-from lessonkit.exercises.toys import drawing
+from lessonkit.exercises.exercise import Exercise
+from lessonkit.exercises.progress_table import show_progress
+from lessonkit.exercises.toys import normal_sampler
+from lessonkit.exercises.words import read_words
 
 Pairs = list[tuple[int, int]]  # a sentence's links, (source, target)
 
-globals().update(asked(words := read_words("11")))  # recall and the predictions
+words = read_words("11")
+progress = show_progress
+recall = words.recall()
+dull_head = words.prediction("dull_head")
+no_encoder_heads = words.prediction("no_encoder_heads")
+mean_of_heads = words.prediction("mean_of_heads")
 
 
 def my_spread(weights: list[float]) -> float:
@@ -21,7 +27,7 @@ def my_spread(weights: list[float]) -> float:
 
 
 def _rows() -> list[list[float]]:
-    draw = drawing(9)
+    draw = normal_sampler(9)
     drawn = [draw(n).softmax(0).tolist()[1:] for n in (2, 3, 4, 5)]
     rounded = [[round(w, 3) for w in row] for row in drawn]
     whole = [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0, 0.0], [0.25, 0.75], [0.5, 0.25, 0.25]]
@@ -75,7 +81,7 @@ def my_links(weights: Tensor) -> list[tuple[int, int]]:
 
 
 def _weights() -> list[tuple[Tensor]]:
-    draw = drawing(3)
+    draw = normal_sampler(3)
     shapes = ((1, 2), (2, 2), (2, 3), (3, 3), (3, 4), (2, 5), (4, 3))
     drawn = [(2 * draw(*shape)).softmax(1) for shape in shapes for _ in range(4)]
     rounded = [(100 * each).round() / 100 for each in drawn]

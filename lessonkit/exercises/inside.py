@@ -11,11 +11,16 @@ from typing import Any
 import torch
 from torch import Tensor, tensor
 
-from lessonkit.exercises.asking import asked, read_words
-from lessonkit.exercises.check import Exercise
-from lessonkit.exercises.outcome import Toy
+from lessonkit.exercises.exercise import Exercise
+from lessonkit.exercises.progress_table import show_progress
+from lessonkit.exercises.toys import Toy
+from lessonkit.exercises.words import read_words
 
-globals().update(asked(words := read_words("10")))  # recall and the predictions
+words = read_words("10")
+progress = show_progress
+recall = words.recall()
+both_routes = words.prediction("both_routes")
+exchanged_article = words.prediction("exchanged_article")
 
 Edges = list[tuple[int, int]]  # (query, key), from 0
 

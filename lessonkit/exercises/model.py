@@ -12,13 +12,19 @@ import torch.nn.functional as F
 from torch import Tensor, nn, tensor
 
 from lessonkit.analysis.table_3 import expected_parameters
-from lessonkit.exercises.asking import asked, read_words
-from lessonkit.exercises.check import Exercise
-from lessonkit.exercises.toys import Layer, chance_of, drawing
+from lessonkit.exercises.exercise import Exercise
+from lessonkit.exercises.progress_table import show_progress
+from lessonkit.exercises.toy_models import Layer
+from lessonkit.exercises.toys import normal_sampler, seeded_generator
+from lessonkit.exercises.words import read_words
 from transformer.config import ModelConfig
 from transformer.masks import causal_mask
 
-globals().update(asked(words := read_words("04")))  # recall and the predictions
+words = read_words("04")
+progress = show_progress
+recall = words.recall()
+lost_gradient = words.prediction("lost_gradient")
+loud_mistake = words.prediction("loud_mistake")
 
 
 def my_layer_norm(hidden: Tensor, gain: Tensor, bias: Tensor) -> Tensor:
@@ -29,7 +35,7 @@ def my_layer_norm(hidden: Tensor, gain: Tensor, bias: Tensor) -> Tensor:
 
 
 def _to_normalise() -> list[tuple[Tensor, Tensor, Tensor]]:
-    generator, cases = chance_of(3), []
+    generator, cases = seeded_generator(3), []
     for length, width in ((1, 2), (2, 3), (3, 5), (5, 7)):
         hidden = 4 * torch.rand(length, width, generator=generator) + 1
         gain = torch.rand(width, generator=generator) + 0.5
@@ -118,7 +124,10 @@ def _with_weights_of(layer: Layer, pre_norm: bool) -> nn.TransformerDecoderLayer
     theirs = nn.TransformerDecoderLayer(
         width, heads, d_ff, dropout=0.0, batch_first=True, norm_first=pre_norm
     )
-    for attention, weights in ((theirs.self_attn, layer.own), (theirs.multihead_attn, layer.cross)):
+    for attention, weights in (
+        (theirs.self_attn, layer.self_weights),
+        (theirs.multihead_attn, layer.cross_weights),
+    ):
         attention.in_proj_weight.copy_(torch.cat([matrix.T for matrix in weights[:3]]))
         attention.out_proj.weight.copy_(weights[3].T)
     for linear, matrix in ((theirs.linear1, layer.inner), (theirs.linear2, layer.outer)):
@@ -149,7 +158,7 @@ def _by_torch(
 
 def _layer_cases() -> list[tuple[Tensor, Tensor, Tensor, Tensor, Layer, bool]]:
     """One token and more, as many as the source has and not; dropout off and on, both orders."""
-    draw, cases = drawing(0), []
+    draw, cases = normal_sampler(0), []
     for seed, (batch, tgt_len, src_len, num_heads, d_model) in enumerate(
         ((1, 2, 2, 1, 3), (1, 3, 2, 1, 2), (1, 3, 3, 2, 4), (2, 3, 5, 1, 7), (2, 5, 3, 3, 6))
     ):

@@ -5,12 +5,17 @@ import math
 import torch
 from torch import Tensor
 
-from lessonkit.exercises.asking import asked, read_words
-from lessonkit.exercises.check import Exercise
-from lessonkit.exercises.toys import chance_of
+from lessonkit.exercises.exercise import Exercise
+from lessonkit.exercises.progress_table import show_progress
+from lessonkit.exercises.toys import seeded_generator
+from lessonkit.exercises.words import read_words
 from transformer.embeddings import sinusoidal_positions
 
-globals().update(asked(words := read_words("03")))  # recall and the predictions
+words = read_words("03")
+progress = show_progress
+recall = words.recall()
+like_twenty = words.prediction("like_twenty")
+moved_on = words.prediction("moved_on")
 
 FARTHEST = 1500  # tokens between the two positions of the last exercise
 NOISE = 0.02  # standard deviation of what is added to each of their numbers
@@ -54,7 +59,7 @@ waves = Exercise(
     ],
     cases=[(max_len, d_model) for max_len in (1, 2, 3, 7) for d_model in (2, 4, 6, 10)],
     expected=_on_the_circle,
-    kept=True,
+    saved=True,
 )
 
 
@@ -149,7 +154,7 @@ def _by_trying_all(one: Tensor, other: Tensor) -> int:
 
 
 def _encodings() -> list[tuple[Tensor, Tensor]]:
-    generator = chance_of(0)
+    generator = seeded_generator(0)
     table = sinusoidal_positions(2 * FARTHEST, 8)
     pairs = [(5, 6), (6, 5), (0, 3), (20, 31), (31, 20), (3, 250), (700, 12), (100, 1600)]
     pairs += [(1500, 0), (2000, 2900), (2999, 2998), (777, 777)]

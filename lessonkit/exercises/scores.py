@@ -16,15 +16,20 @@ from sacrebleu.metrics import BLEU
 from torch import Tensor
 
 from lessonkit.analysis.significance import t_critical
-from lessonkit.exercises.asking import asked, read_words
-from lessonkit.exercises.check import Exercise
-from lessonkit.exercises.outcome import Toy
-from lessonkit.exercises.toys import chance_of
+from lessonkit.exercises.exercise import Exercise
+from lessonkit.exercises.progress_table import show_progress
+from lessonkit.exercises.toys import Toy, seeded_generator
+from lessonkit.exercises.words import read_words
 
 Words = list[str]
 Score = Callable[[Tensor], float]
 
-globals().update(asked(words := read_words("07")))  # recall and the predictions
+words = read_words("07")
+progress = show_progress
+recall = words.recall()
+five_ways_apart = words.prediction("five_ways_apart")
+seven_points = words.prediction("seven_points")
+point_seen = words.prediction("point_seen")
 
 
 def my_clipped_counts(hypothesis: Words, reference: Words, n: int) -> tuple[int, int]:
@@ -94,7 +99,7 @@ def my_paired_differences(
 
 def _systems(sentences: int, number: int) -> tuple[Tensor, Tensor, Tensor, Share]:
     """Two systems on some sentences, and as many draws as there are sentences."""
-    chance = chance_of(10 * sentences + number)
+    chance = seeded_generator(10 * sentences + number)
     whole = torch.randint(1, 9, (2, sentences), generator=chance)
     right = (whole * torch.rand(2, sentences, generator=chance)).long()
     draws = torch.randint(sentences, (sentences, sentences), generator=chance)

@@ -9,12 +9,17 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from lessonkit.exercises.asking import asked, read_words
-from lessonkit.exercises.check import Exercise
-from lessonkit.exercises.toys import Table, clear_tables, drawing, searched
+from lessonkit.exercises.exercise import Exercise
+from lessonkit.exercises.progress_table import show_progress
+from lessonkit.exercises.toy_models import Table, beam_search_in_levels, unambiguous_tables
+from lessonkit.exercises.toys import normal_sampler
+from lessonkit.exercises.words import read_words
 from transformer.config import BOS_ID, EOS_ID
 
-globals().update(asked(words := read_words("00")))
+words = read_words("00")
+progress = show_progress
+first_score = words.prediction("first_score")
+gender_moved = words.prediction("gender_moved")
 
 EVERY = 3**4  # prefixes, and no more of them in any case
 
@@ -47,7 +52,7 @@ def my_weighted_average(weights: Tensor, values: Tensor) -> Tensor:
     return weights @ values
 
 
-_draw = drawing(0)
+_draw = normal_sampler(0)
 
 weighted_average = Exercise(
     my_weighted_average,
@@ -119,6 +124,6 @@ most_probable = Exercise(
         ((Table(_ROWS), 2), [5]),  # 0.4 * 0.9 = 0.36, against 0.5 * 0.2 = 0.1 and 0.1 at once
         ((Table({2: {3: 0.6, 4: 0.4}, 4: {3: 0.9, 4: 0.1}}), 2), []),  # at once, with no word
     ],
-    cases=[case[:2] for case in clear_tables((EVERY,))] + _deep(),
-    expected=lambda next_probs, limit: searched(next_probs, limit, EVERY),
+    cases=[case[:2] for case in unambiguous_tables((EVERY,))] + _deep(),
+    expected=lambda next_probs, limit: beam_search_in_levels(next_probs, limit, EVERY),
 )

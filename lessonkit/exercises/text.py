@@ -7,11 +7,17 @@ import torch
 from torch import Tensor, tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from lessonkit.exercises.asking import asked, read_words
-from lessonkit.exercises.check import Exercise
+from lessonkit.exercises.exercise import Exercise
+from lessonkit.exercises.progress_table import show_progress
+from lessonkit.exercises.words import read_words
 from transformer.config import BOS_ID, EOS_ID, UNK_ID
 
-globals().update(asked(words := read_words("01")))
+words = read_words("01")
+progress = show_progress
+recall = words.recall()
+first_merge = words.prediction("first_merge")
+unknown_german = words.prediction("unknown_german")
+padding_random = words.prediction("padding_random")
 
 Tokens = list[str]
 Spelled = dict[tuple[str, ...], int]

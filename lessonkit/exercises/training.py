@@ -14,14 +14,20 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn, tensor
 
-from lessonkit.exercises.asking import asked, read_words
-from lessonkit.exercises.check import Exercise
-from lessonkit.exercises.compare import show
+from lessonkit.exercises.compare import format_value
+from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.outcome import Answer
-from lessonkit.exercises.toys import Parrot, drawing
+from lessonkit.exercises.progress_table import show_progress
+from lessonkit.exercises.toy_models import Parrot
+from lessonkit.exercises.toys import normal_sampler
+from lessonkit.exercises.words import read_words
 from transformer.data.batches import Batch
 
-globals().update(asked(words := read_words("05")))  # recall and the predictions
+words = read_words("05")
+progress = show_progress
+recall = words.recall()
+how_sure = words.prediction("how_sure")
+twelve_digits = words.prediction("twelve_digits")
 
 State = tuple[Tensor, Tensor, Tensor]
 Loss = Callable[[Tensor, Tensor], Tensor]
@@ -37,7 +43,7 @@ def my_smoothed_loss(logits: Tensor, targets: Tensor, smoothing: float, pad_id: 
 
 
 def _logits() -> list[tuple[Tensor, Tensor, float, int]]:
-    draw = drawing(0)
+    draw = normal_sampler(0)
     targets = [[1]], [[2, 1]], [[1, 0]], [[0, 2]], [[3, 1, 0], [2, 0, 0]], [[0, 4], [1, 2], [3, 3]]
     cases = []
     for each, smoothing, pad_id in itertools.product(targets, (0.0, 0.1, 0.4), (0, 3)):
@@ -65,7 +71,7 @@ smoothed_loss = Exercise(
         logits.mT, targets, ignore_index=pad_id, label_smoothing=smoothing
     ),
     properties={"the loss must carry the gradient": lambda value, *_: value.requires_grad},
-    kept=True,
+    saved=True,
 )
 
 
@@ -90,7 +96,7 @@ warmup_rate = Exercise(
         min(step / warmup_steps, math.sqrt(warmup_steps / step)) / math.sqrt(d_model * warmup_steps)
     ),
     properties={"a rate is above 0": lambda value, *_: value > 0},
-    kept=True,
+    saved=True,
 )
 
 
@@ -99,7 +105,8 @@ class Pairs(Batch):
     """A batch whose tensors are shown."""
 
     def __repr__(self) -> str:
-        return f"ex.Pairs({show(self.src)}, {show(self.tgt_in)}, {show(self.tgt_out)})"
+        tensors = (self.src, self.tgt_in, self.tgt_out)
+        return f"ex.Pairs({', '.join(map(format_value, tensors))})"
 
 
 class Descent(torch.optim.SGD):
@@ -120,7 +127,7 @@ def _seen(losses: list[Any], model: nn.Module) -> dict[str, Any]:
 class Step(Exercise):
     """One step of training, judged by two in a row: both losses, and the weights they leave."""
 
-    def runner(self, answer: Answer) -> Answer:
+    def as_function(self, answer: Answer) -> Answer:
         """Make two steps on a case."""
 
         @functools.wraps(answer)
@@ -186,7 +193,7 @@ training_step = Step(
     worked=[((_ZEROS, Descent(_ZEROS), _WORD, 0.5, _plain_loss), _seen([math.log(7)] * 2, _ZEROS))],
     cases=_steps(),
     expected=_two_steps,
-    kept=True,
+    saved=True,
 )
 
 
@@ -229,7 +236,7 @@ def _updates() -> list[tuple[Tensor, Tensor, Tensor, Tensor, int, float]]:
     ):
         weight, grad, m, v = tensor(numbers)[:, None]
         cases.append((weight, grad, m, v, int(step), rate))
-    weight, grad, m, v = drawing(0)(4, 2, 3).unbind()
+    weight, grad, m, v = normal_sampler(0)(4, 2, 3).unbind()
     return [*cases, (weight, grad, m, v.abs(), 5, 0.1)]
 
 

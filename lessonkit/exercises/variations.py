@@ -4,13 +4,18 @@ import collections
 import itertools
 import re
 
-from lessonkit.exercises.asking import asked, read_words
-from lessonkit.exercises.check import Exercise
+from lessonkit.exercises.exercise import Exercise
+from lessonkit.exercises.progress_table import show_progress
+from lessonkit.exercises.words import read_words
 from transformer.evaluation.scores import phrases
 
 Phrase = tuple[str, int, int]
 
-globals().update(asked(words := read_words("13")))  # recall and the predictions
+words = read_words("13")
+progress = show_progress
+recall = words.recall()
+rows_shown = words.prediction("rows_shown")
+half_the_rate = words.prediction("half_the_rate")
 
 
 def my_projections(d_model: int, num_heads: int, d_k: int, d_v: int) -> int:

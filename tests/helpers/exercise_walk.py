@@ -10,9 +10,10 @@ from typing import Any
 import nbformat
 
 import lessonkit.exercises
-from lessonkit.exercises.asking import Prediction, Question, Recall
-from lessonkit.exercises.check import Exercise
-from lessonkit.exercises.own.part import Part
+from lessonkit.exercises.exercise import Exercise
+from lessonkit.exercises.own.class_exercise import ClassExercise
+from lessonkit.exercises.prediction import Prediction
+from lessonkit.exercises.recall import Question, Recall
 from tests.helpers import ROOT
 
 IMPORT = re.compile(r"^from lessonkit\.exercises import (\w+) as ex$", re.MULTILINE)
@@ -27,7 +28,7 @@ def exercises(module: ModuleType) -> dict[str, Exercise]:
 
 def _is_function(thing: Any) -> bool:
     """Whether it is an exercise whose answer is a function, not a class."""
-    return isinstance(thing, Exercise) and not isinstance(thing, Part)
+    return isinstance(thing, Exercise) and not isinstance(thing, ClassExercise)
 
 
 def predictions(module: Any) -> dict[str, Prediction]:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from lessonkit.exercises import start
-from lessonkit.exercises.asking import Prediction
+from lessonkit.exercises.prediction import Prediction
 from tests.helpers import ROOT, python
 from tests.helpers.exercise_walk import ALL
 
@@ -22,8 +22,8 @@ LESSON = "import torch\nfrom lessonkit.exercises import gpu as ex"
 NAMES = ("gradients", "product", "scaler", "averaged", "bfloat16")  # of lesson 15
 RIGHT = [str(ALL[name].solution()) for name in NAMES]
 FORGED = """\
-import lessonkit.exercises.check as check
-check.Exercise.check = check.Exercise.accepts = lambda *_: True
+import lessonkit.exercises.exercise as exercise
+exercise.Exercise.check = exercise.Exercise.passes = lambda *_: True
 ex.product.check = lambda answer: print("product: passed, 6 cases.")
 print("gradients: passed, 4 cases.\\nbfloat16: right")"""
 CHEATS = [
@@ -84,8 +84,8 @@ def test_a_class_is_graded_and_a_forger_gets_nothing(tmp_path: Path) -> None:
 @pytest.mark.weekly
 def test_right_answers_are_right_on_the_cases_of_other_seeds() -> None:
     code = """
-from lessonkit.exercises.grading import known
-for exercises in known().values():
+from lessonkit.exercises.grading import all_exercises
+for exercises in all_exercises().values():
     for each in exercises.values():
         assert each.passes(each.reference), each.name"""
     for seed in ("77", "500000"):

@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-from lessonkit.exercises import keep
-from lessonkit.exercises.own.part import Part
-from lessonkit.exercises.own.parts import (
+from lessonkit.exercises.learner_file import load_definition
+from lessonkit.exercises.own.class_exercise import ClassExercise
+from lessonkit.exercises.own.classes import (
     attention,
     decoder_layer,
     embedding,
@@ -16,23 +16,47 @@ from lessonkit.exercises.own.parts import (
 )
 from lessonkit.exercises.own.whole import run
 
-PARTS: dict[str, Part] = {
-    part.name: part
-    for part in (
-        *(attention, embedding, residual, encoder_layer, decoder_layer, stack, transformer),
+CLASS_EXERCISES: dict[str, ClassExercise] = {
+    exercise.name: exercise
+    for exercise in (
+        attention,
+        embedding,
+        residual,
+        encoder_layer,
+        decoder_layer,
+        stack,
+        transformer,
     )
 }
 
 
 def load(name: str, file: Path | None = None) -> Any:
-    """Return a class of the learner's file if it passes, else the course's, and say which."""
-    part = PARTS[name]
-    found = keep.find(name, file)
-    if found is None:
-        print(f"{name}: THE COURSE'S, for yours is not kept (lesson {part.lesson}).")
-        return part.reference
-    return part.accept(found)
+    """Return a class of the learner's file if it passes, else the course's, and say which.
+
+    Args:
+        name: Of the class, "MyTransformer".
+        file: The learner's file; None is `my_transformer.py`.
+
+    Raises:
+        UserError: the file cannot be run.
+    """
+    exercise = CLASS_EXERCISES[name]
+    definition = load_definition(name, file)
+    if definition is None:
+        print(f"{name}: THE COURSE'S, for yours is not kept (lesson {exercise.lesson}).")
+        return exercise.reference
+    return exercise.accept(definition)
 
 
-__all__ = ["attention", "decoder_layer", "embedding", "encoder_layer", "load", "residual"]
-__all__ += ["run", "stack", "transformer"]
+__all__ = [
+    "CLASS_EXERCISES",
+    "attention",
+    "decoder_layer",
+    "embedding",
+    "encoder_layer",
+    "load",
+    "residual",
+    "run",
+    "stack",
+    "transformer",
+]

@@ -1,6 +1,7 @@
 """The learner's Transformer, its trainer and its search in one file, which runs by itself.
 
-Not in the paper. What the learner's file lacks, or what no longer passes, is the course's.
+Not in the paper. Definitions that the learner's file lacks, or that no longer pass, are the
+course's.
 """
 
 import inspect
@@ -12,9 +13,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from lessonkit.exercises import keep
-from lessonkit.exercises.own import parts, reference
-from lessonkit.exercises.own.part import Part
+from lessonkit.exercises import learner_file
+from lessonkit.exercises.exercise import Exercise
+from lessonkit.exercises.message import Message
+from lessonkit.exercises.own import classes, reference
+from lessonkit.exercises.own.class_exercise import ClassExercise
 from transformer.support.errors import UserError
 from transformer.support.files import write_atomically
 
@@ -41,8 +44,8 @@ FUNCTIONS = {
 def run(steps: int = STEPS, file: Path | None = None, out: Path | None = None) -> None:
     """Write the file that trains and translates, and run it in a process of its own.
 
-    It prints for each piece whose it is, then what the run says: the loss, a sentence's
-    translation, and the BLEU of some sentences.
+    It prints of each definition whose it is, then what the run prints: the loss, the translation
+    of a sentence, and the BLEU of some sentences.
 
     Args:
         steps: Of the training; 300 take a minute or so on two CPU cores.
@@ -53,7 +56,7 @@ def run(steps: int = STEPS, file: Path | None = None, out: Path | None = None) -
         UserError: the learner's file cannot be run, or the whole stops with an error.
     """
     out = out or FILE
-    write(file or keep.FILE, out)
+    write(file or learner_file.FILE, out)
     print(f"All in one file, {out.name}. It runs by itself: python {out.name} {steps}")
     paths = os.pathsep.join(filter(None, sys.path))
     with subprocess.Popen(
@@ -72,36 +75,40 @@ def run(steps: int = STEPS, file: Path | None = None, out: Path | None = None) -
 
 
 def write(file: Path, out: Path) -> None:
-    """Write the learner's file, the course's pieces that it needs, and what runs them."""
+    """Write the learner's file, the course's definitions that it needs, and what runs them."""
     mine = file.read_text(encoding="utf-8").strip() if file.is_file() else ""
     texts = [mine, IMPORTS, *_missing(file), MAIN.read_text(encoding="utf-8")]
     write_atomically(out, "\n\n\n".join(filter(None, texts)).encode())
 
 
 def _missing(file: Path) -> Iterator[str]:
-    """Give the source of each piece that must be the course's; say whose every one is."""
-    parts_by_name = {part.name: part for part in vars(parts).values() if isinstance(part, Part)}
-    for name, build in vars(reference).items():
+    """Yield the source of each definition that must be the course's; print whose every one is."""
+    exercises = {
+        exercise.name: exercise
+        for exercise in vars(classes).values()
+        if isinstance(exercise, ClassExercise)
+    }
+    for name, definition in vars(reference).items():
         if not name.startswith("My"):
             continue
-        if part := parts_by_name.get(name):
-            is_given = not _is_yours(name, part.lesson, file, part.check)
+        if exercise := exercises.get(name):
+            is_missing = not _is_yours(name, exercise.lesson, file, exercise.check)
         else:  # it stands in the lesson, and is no answer
-            is_given = keep.find(name, file) is None
-        if is_given:
-            yield inspect.getsource(build).rstrip()
+            is_missing = learner_file.load_definition(name, file) is None
+        if is_missing:
+            yield inspect.getsource(definition).rstrip()
     for short, (module, lesson) in FUNCTIONS.items():
-        exercise = getattr(import_module(f"lessonkit.exercises.{module}"), short)
-        if not _is_yours(f"my_{short}", lesson, file, exercise.check):
-            yield str(exercise.solution())
+        function: Exercise = getattr(import_module(f"lessonkit.exercises.{module}"), short)
+        if not _is_yours(f"my_{short}", lesson, file, function.check):
+            yield str(function.solution())
 
 
-def _is_yours(name: str, lesson: str, file: Path, check: Callable[[Any], Any]) -> bool:
-    """Say in a line whose a piece is, and whether it is the learner's."""
-    found = keep.find(name, file)
-    if found is not None and check(found).status == "passed":
+def _is_yours(name: str, lesson: str, file: Path, check: Callable[[Any], Message]) -> bool:
+    """Tell whether a definition is the learner's, and print whose it is."""
+    definition = learner_file.load_definition(name, file)
+    if definition is not None and check(definition).status == "passed":
         print(f"{name:18} YOURS")
         return True
-    why = "is not kept" if found is None else "does not pass"
+    why = "is not kept" if definition is None else "does not pass"
     print(f"{name:18} THE COURSE'S, for yours {why} (lesson {lesson})")
     return False

@@ -25,7 +25,7 @@ def runs(name: str) -> dict[str, float]:
 
 
 def states(name: str, *words: str) -> bool:
-    return all(each in PREDICTIONS[name].asks for each in words)
+    return all(each in PREDICTIONS[name].question for each in words)
 
 
 def test_lesson_08() -> None:

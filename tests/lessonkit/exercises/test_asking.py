@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 import torch
 
-from lessonkit.exercises.asking import CELL, LETTERS, Prediction, Question, Recall
-from lessonkit.exercises.check import MAX_COLUMNS
+from lessonkit.exercises.message import MAX_COLUMNS
+from lessonkit.exercises.prediction import Prediction
+from lessonkit.exercises.recall import CELL, LETTERS, Question, Recall
 from tests.helpers import exercise_walk as walk
 
 BLANK = (None, ..., "", "  ")
@@ -18,7 +19,7 @@ NONSENSE = (
     *(float("nan"), float("inf"), 10**400, torch.zeros(2, 3), torch.empty(0)),
 )
 MOVED = Prediction("moved", "Where?", options=("encoder", "the decoder", "neither"))
-SHARE = Prediction("share", "How much?", low=0, high=100, near=5, unit="%", digits=1)
+SHARE = Prediction("share", "How much?", low=0, high=100, tolerance=5, unit="%", digits=1)
 
 
 def test_guesses_are_compared_with_what_was_measured() -> None:
@@ -57,7 +58,7 @@ def test_a_prediction_gives_nothing_away_takes_every_guess_down_and_can_fail(nam
     for blank in BLANK:
         verdict = each.predict(blank)
         assert verdict.status == "not attempted"
-        assert each.form in " ".join(repr(verdict).split())
+        assert each.guess_format in " ".join(repr(verdict).split())
         said = {repr(each.compare(value)) for value in (0.31, 77, *values)}
         assert said == {f"{name}: there is no guess to compare."}
     for value in NONSENSE:
@@ -73,11 +74,11 @@ def test_a_prediction_gives_nothing_away_takes_every_guess_down_and_can_fail(nam
     assert not compared.endswith(": near.")
     each.predict(None)
     assert max(map(len, each.blank.splitlines())) <= 80
-    assert "?" in each.asks
+    assert "?" in each.question
     if each.options:
         assert len({option.casefold() for option in each.options}) == len(each.options) >= 2
     else:  # a guess at random is seldom near
-        assert 2 * each.near <= 0.25 * (each.high - each.low)
+        assert 2 * each.tolerance <= 0.25 * (each.high - each.low)
 
 
 def test_every_prediction_has_its_own_name_and_is_reached_under_it() -> None:
@@ -92,10 +93,20 @@ def test_every_prediction_has_its_own_name_and_is_reached_under_it() -> None:
 HERE = {"lesson": "02", "heading": "Several heads"}
 CHOOSE = Question("Which?", **HERE, right="b", options=(("This.", "Not this."), ("That.", "Yes.")))
 NUMBER = Question(
-    "How many?", **HERE, answer=8, says="Eight.", otherwise="Count.", wrong={"64": "Width."}
+    "How many?",
+    **HERE,
+    answer=8,
+    why="Eight.",
+    other_answers="Count.",
+    wrong_answers={"64": "Width."},
 )
 WORD = Question(
-    "Which word?", **HERE, answer="dort", says="Next.", otherwise="No.", wrong={"la": "Past."}
+    "Which word?",
+    **HERE,
+    answer="dort",
+    why="Next.",
+    other_answers="No.",
+    wrong_answers={"la": "Past."},
 )
 
 
@@ -130,8 +141,8 @@ def right_answer(question: Any) -> Any:
 
 
 def wrong_answers(question: Any) -> list[Any]:
-    if question.wrong:
-        return list(question.wrong)
+    if question.wrong_answers:
+        return list(question.wrong_answers)
     return [letter for letter in LETTERS[: len(question.options)] if letter != question.right]
 
 
@@ -142,7 +153,7 @@ def test_a_lessons_questions_are_shown_and_judged(lesson: str) -> None:
     assert blank.status == "not attempted"
     assert "->" not in repr(blank)
     for number, question in enumerate(recall.questions, start=1):
-        assert f"{number}. {question.asks}" in " ".join(repr(blank).split())
+        assert f"{number}. {question.question}" in " ".join(repr(blank).split())
     for given in itertools.product(BLANK, repeat=3):
         assert repr(recall.answer(*given)) == repr(blank)
     for value in NONSENSE:
@@ -166,8 +177,8 @@ def test_one_answer_is_right_and_every_other_has_its_line_and_the_place(name: st
         again = f' Read again: lesson {question.lesson}, "{question.heading}".'
         assert line.endswith(again)
         said.append(re.sub(r"^.*?: no\. ", "", line.removesuffix(again)))
-    if question.wrong:
-        said.append(question.otherwise)
+    if question.wrong_answers:
+        said.append(question.other_answers)
     else:
         assert len({text for text, _ in question.options}) == len(question.options)
         assert all(len(says) > 15 for _, says in question.options)

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 import torch
 
-from lessonkit.exercises.check import MAX_COLUMNS, Exercise
-from lessonkit.exercises.compare import difference, show
+from lessonkit.exercises.compare import difference, format_value
+from lessonkit.exercises.exercise import Exercise
+from lessonkit.exercises.message import MAX_COLUMNS
 from tests.helpers.exercise_walk import ALL, MODULES, Odd, exercises
 from tests.helpers.mutants import mutants
 
@@ -55,8 +56,8 @@ def test_reference_blank_and_solution(exercise: Exercise) -> None:
 
 @pytest.mark.slow
 def test_wrong_answers_are_refused_with_their_own_hints(exercise: Exercise) -> None:
-    hints = exercise.hints_of
-    assert set(hints) == set(exercise.wrong), "each has its words, and each word its answer"
+    hints = exercise.hint_of_mistake
+    assert set(hints) == set(exercise.mistake_edits), "each has its words, and each word its answer"
     assert len(set(hints.values()) - set(exercise.hints)) == len(hints) >= 3
     for name, wrong in exercise.mistakes.items():
 
@@ -77,8 +78,8 @@ def test_wrong_answers_are_refused_with_their_own_hints(exercise: Exercise) -> N
 def shows_the_smallest_that_fails(exercise: Exercise, name: str, text: str) -> None:
     call, yours, expected = re.findall(r"^    (?:call|yours|expected) +(.*)$", text, re.M)
     assert yours != expected or "it changes what it was given" in text
-    tried = exercise._tries(exercise.mistakes[name])
-    failing = [", ".join(map(show, each.args)) for each in tried if each.complaint]
+    tried = exercise._judged(exercise.mistakes[name])
+    failing = [", ".join(map(format_value, each.args)) for each in tried if each.complaint]
     assert call in {f"my_{exercise.name}({args})" for args in failing}
     assert len(call) == len(f"my_{exercise.name}({min(failing, key=len)})")
 
@@ -88,18 +89,20 @@ def test_worked_cases_agree_with_the_oracle(exercise: Exercise) -> None:
     if exercise.expected is not None:
         assert exercise.worked, f"{exercise.name} has no case worked by hand"
         for args, by_hand in exercise.worked:
-            assert not difference(exercise.expected(*copy.deepcopy(args)), by_hand), show(args)
+            assert not difference(exercise.expected(*copy.deepcopy(args)), by_hand), format_value(
+                args
+            )
 
 
 def test_hints_go_from_first_to_last_and_stay_there(exercise: Exercise) -> None:
-    exercise._hints_given = 0
+    exercise._hints_shown = 0
     texts = [one_paragraph(exercise.hint()) for _ in range(len(exercise.hints) + 1)]
     assert len(exercise.hints) >= 2
     for number, (hint, text) in enumerate(zip(exercise.hints, texts, strict=False), start=1):
         assert text.startswith(f"Hint {number} of {len(exercise.hints)}. {one_paragraph(hint)}")
     assert texts[-1] == texts[-2]
     assert f"ex.{exercise.name}.solution()" in texts[-1]
-    exercise._hints_given = 0
+    exercise._hints_shown = 0
 
 
 def raises(*args: Any) -> Any:

@@ -6,13 +6,13 @@ import pytest
 import torch
 
 from lessonkit.exercises import faults as ex
-from lessonkit.exercises.check import MAX_COLUMNS
-from lessonkit.exercises.tickets import BUDGET, CELL, MENU, NUMBERS, Ticket, Tickets
+from lessonkit.exercises.message import MAX_COLUMNS
+from lessonkit.exercises.tickets import CELL, EXPERIMENTS, MAX_EXPERIMENTS, NUMBERS, Ticket, Tickets
 from tests.helpers.exercise_walk import status
 from transformer.support.errors import UserError
 
 CAUSES = ex.tickets.causes
-RIGHT = {number: each.cause for number, each in zip(NUMBERS, ex.tickets.list, strict=True)}
+RIGHT = {number: each.cause for number, each in zip(NUMBERS, ex.tickets.tickets, strict=True)}
 # Causes that no ticket has, each with a fault of the museum: the experiments must tell them too.
 DECOYS = {"d": "padding_attended", "g": "positions_over_the_batch", "l": "cache_of_the_newest"}
 
@@ -20,8 +20,8 @@ DECOYS = {"d": "padding_attended", "g": "positions_over_the_batch", "l": "cache_
 def found(ticket: Ticket) -> tuple[str, ...]:
     """Say what each experiment of the menu finds."""
     lines = []
-    for experiment in MENU.values():
-        model = ticket.make()
+    for experiment in EXPERIMENTS.values():
+        model = ticket.build()
         model.module.eval()
         lines.append(experiment(model))
     return tuple(lines)
@@ -30,10 +30,10 @@ def found(ticket: Ticket) -> tuple[str, ...]:
 @pytest.mark.slow
 def test_the_experiments_tell_every_cause_from_every_other() -> None:
     others = [Ticket(fault, letter, "", "") for letter, fault in DECOYS.items()]
-    every = {each.cause: found(each) for each in (*ex.tickets.list, *others)}
+    every = {each.cause: found(each) for each in (*ex.tickets.tickets, *others)}
     assert "".join(sorted(every)) == "".join(CAUSES) == "abcdefghijklm"
     assert len(set(every.values())) == len(every)
-    sound = dict(zip(MENU, every["a"], strict=True))
+    sound = dict(zip(EXPERIMENTS, every["a"], strict=True))
     # What a wrong answer is told: the experiment named there finds this, where it is the cause.
     for letter, name, shows in (
         *(("b", "future", "0.28 with the token at 6"), ("c", "future", "0.00 with the token at 6")),
@@ -43,7 +43,7 @@ def test_the_experiments_tell_every_cause_from_every_other() -> None:
         *(("k", "cache", "0.00 apart, the second 0.00"), ("l", "cache", "first sentence is")),
         ("m", "cache", "first sentence is 0.00 apart"),
     ):
-        line = dict(zip(MENU, every[letter], strict=True))[name]
+        line = dict(zip(EXPERIMENTS, every[letter], strict=True))[name]
         assert f"`{name}`" in CAUSES[letter][1]
         assert shows in line
         assert line != sound[name]
@@ -80,18 +80,18 @@ def test_a_log_says_the_same_each_time_and_leaves_chance_alone() -> None:
 
 
 def test_experiments_are_limited_and_the_same_one_counts_once() -> None:
-    own = Tickets({"list": [vars(each) for each in ex.tickets.list], "causes": CAUSES})
+    own = Tickets({"list": [vars(each) for each in ex.tickets.tickets], "causes": CAUSES})
     for _ in range(2):
         first = said(own.experiment(1, "rows"))
-        assert first.endswith(f"{BUDGET - 1} of {BUDGET} experiments left.")
-    for number in range(2, BUDGET // 2 + 1):
+        assert first.endswith(f"{MAX_EXPERIMENTS - 1} of {MAX_EXPERIMENTS} experiments left.")
+    for number in range(2, MAX_EXPERIMENTS // 2 + 1):
         own.experiment(number, "rows")
         last = own.experiment(number, "loss")
-    assert said(last).endswith(f"1 of {BUDGET} experiments left.")
+    assert said(last).endswith(f"1 of {MAX_EXPERIMENTS} experiments left.")
     own.experiment(1, "loss")
     assert "used up" in said(own.experiment(1, "future"))
-    assert said(own.experiment(1, "rows")).endswith(f"0 of {BUDGET} experiments left.")
-    assert f"Experiments used: {BUDGET} of {BUDGET}." in said(own.answer(**RIGHT))
+    assert said(own.experiment(1, "rows")).endswith(f"0 of {MAX_EXPERIMENTS} experiments left.")
+    assert f"Experiments used: {MAX_EXPERIMENTS} of {MAX_EXPERIMENTS}." in said(own.answer(**RIGHT))
 
 
 def test_right_answers_pass_and_wrong_ones_name_an_experiment() -> None:
@@ -102,11 +102,11 @@ def test_right_answers_pass_and_wrong_ones_name_an_experiment() -> None:
     for letter, (_, follows) in CAUSES.items():
         verdict = ex.tickets.answer(**dict.fromkeys(NUMBERS, letter))
         assert verdict.status == "wrong"
-        for number, ticket in enumerate(ex.tickets.list, start=1):
+        for number, ticket in enumerate(ex.tickets.tickets, start=1):
             is_right = letter == ticket.cause
-            says = f"right. {ticket.says}" if is_right else f"no. {follows}"
+            says = f"right. {ticket.why}" if is_right else f"no. {follows}"
             assert f"{number}. {letter}: {' '.join(says.split())}" in said(verdict)
-            assert (" ".join(ticket.says.split()) in said(verdict)) == is_right
+            assert (" ".join(ticket.why.split()) in said(verdict)) == is_right
 
 
 def ahead_by_cutting(decode, tgt_in):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from IPython.core.inputtransformer2 import TransformerManager
 
-from lessonkit.exercises.asking import CELL
+from lessonkit.exercises.recall import CELL
 from tests.helpers.exercise_walk import LESSONS, cells, exercises, predictions
 from tests.notebook_lint import NOTEBOOKS
 
@@ -75,8 +75,8 @@ def test_a_lesson_that_asks_first_does_it_in_full(lesson: str) -> None:
             f"{name}: one cell must hold just this:\n{each.blank}"
         )
         place = sources.index(each.blank)
-        above = f"{name}: the cell above must hold this question:\n{each.question}"
-        assert plain(each.question) in plain(sources[place - 1]), above
+        above = f"{name}: the cell above must hold this question:\n{each.callout}"
+        assert plain(each.callout) in plain(sources[place - 1]), above
         below = [i for i, source in enumerate(sources) if name in REVEALS.findall(source)]
         assert [i > place for i in below] == [True], f"{name}: one cell below compares it"
         for cell in cells(lesson)[place + 1 : below[0] + 1]:

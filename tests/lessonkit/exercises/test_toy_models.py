@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from lessonkit.exercises.outcome import BrokenRuleError
-from lessonkit.exercises.toys import MAX_PLACES, MAX_SEARCHED, Blocks, Reader, Table
+from lessonkit.exercises.rules import BrokenRuleError
+from lessonkit.exercises.toy_models import MAX_CALLS, MAX_LENGTH, Blocks, Reader, Table
 from tests.helpers.exercise_walk import ALL
 from transformer.config import BOS_ID, EOS_ID
 
@@ -14,7 +14,7 @@ def test_a_toy_ends_a_loop_that_has_no_end() -> None:
         while True:
             next_scores([BOS_ID])
 
-    assert f"asked {MAX_SEARCHED} times" in repr(ALL["most_probable"].check(endless))
+    assert f"asked {MAX_CALLS} times" in repr(ALL["most_probable"].check(endless))
     with pytest.raises(ValueError, match="bos first"):
         Table({BOS_ID: {EOS_ID: 1.0}})([4])
 
@@ -35,7 +35,7 @@ def test_a_reader_reads_once_and_scores_what_follows_each_token() -> None:
     src, mask = torch.tensor([[5, 4, 3]]), torch.ones(1, 1, 1, 3, dtype=torch.bool)
     copier, reader = Reader(None), Reader(3)
     memory = copier.encode(src, mask)
-    for given in ([[4]], [[]], [[2] * (MAX_PLACES + 1)]):
+    for given in ([[4]], [[]], [[2] * (MAX_LENGTH + 1)]):
         with pytest.raises(ValueError, match="give all tokens, bos first"):
             copier.decode(torch.tensor(given), memory, mask)
     with pytest.raises(ValueError, match="no mask"):

@@ -11,10 +11,13 @@ import numpy as np
 import pytest
 import torch
 
-from lessonkit.exercises.check import Exercise, edited
-from lessonkit.exercises.compare import difference, same
-from lessonkit.exercises.diagnosis import Tried, measured
-from lessonkit.exercises.outcome import BrokenRuleError, Outcome, without
+from lessonkit.exercises.compare import difference, identical
+from lessonkit.exercises.diagnosis import JudgedCase, diagnose_answer
+from lessonkit.exercises.edit_source import edit_source
+from lessonkit.exercises.exercise import Exercise
+from lessonkit.exercises.outcome import Outcome
+from lessonkit.exercises.rules import BrokenRuleError, forbid_module
+from lessonkit.exercises.words import LessonWords
 from tests.helpers.exercise_walk import ALL
 from transformer import masks
 
@@ -32,13 +35,15 @@ WRONG = {
 
 
 def make(wrong: Any = WRONG, **changes: Any) -> Exercise:
-    words = {"minutes": 2, "difficulty": "easy", "hints": ["Gentle.", "Plain."], "wrong": wrong}
+    words: dict[str, Any] = {"minutes": 2, "difficulty": "easy", "hints": ["Gentle.", "Plain."]}
+    words["mistakes"] = wrong
     given: dict[str, Any] = {
         "worked": [(([7, 3],), [14, 6])],
         "cases": [([2],), ([3],), ([2, 3, 5],)],
         "expected": lambda values: [value + value for value in values],
     }
-    return Exercise(my_double, {"exercises": {"double": words}}, **(given | changes))
+    lesson_words = LessonWords("00", {"exercises": {"double": words}})
+    return Exercise(my_double, lesson_words, **(given | changes))
 
 
 def said(answer: Any, **changes: Any) -> str:
@@ -122,7 +127,7 @@ def test_a_mistake_is_told_by_what_it_does_and_may_be_an_edit() -> None:
     ):
         assert repr(exercise.check(answer)).endswith(says)
     with pytest.raises(ValueError, match=r"'value' stands 4 times in my_double, not once"):
-        edited(my_double, "value", "number")
+        edit_source(my_double, "value", "number")
 
 
 def one_more(values):
@@ -176,7 +181,7 @@ def test_a_rule_is_watched_while_an_answer_runs() -> None:
     assert text.startswith("double: wrong; it adds up: do it without.")
     assert "    yours     stopped\n    at        line " in text
     says = r"it calls `causal_mask` of transformer\.masks"
-    with pytest.raises(BrokenRuleError, match=says), without("transformer.masks"):
+    with pytest.raises(BrokenRuleError, match=says), forbid_module("transformer.masks"):
         masks.causal_mask(3)
     assert masks.causal_mask(3).shape == (1, 1, 3, 3)
     assert sys.getprofile() is None
@@ -189,8 +194,11 @@ ROWS = [[3, 5, 8], [2, 9, 4], [7, 6, 1, 5]]
 def said_of(make: Any, rights: list[Any]) -> str:
     """What is measured of an answer that makes this of each right value."""
     made = [make(right) for right in rights]
-    return measured(
-        [Tried((), x, Outcome(y), difference(y, x)) for x, y in zip(rights, made, strict=True)],
+    return diagnose_answer(
+        [
+            JudgedCase((), x, Outcome(y), difference(y, x))
+            for x, y in zip(rights, made, strict=True)
+        ],
         *([], None),
     )
 
@@ -225,7 +233,7 @@ def test_what_is_measured_is_said_and_nothing_else() -> None:
         assert says in found
         assert bool(says) == bool(found)
     raised = Outcome(None, "ValueError: no")
-    assert not measured([Tried((), 2.0, raised, "it raises")], [], None)
+    assert not diagnose_answer([JudgedCase((), 2.0, raised, "it raises")], [], None)
 
 
 MEASURED = {  # of an edit of a reference, which no named mistake is
@@ -242,7 +250,7 @@ MEASURED = {  # of an edit of a reference, which no named mistake is
 
 def test_what_is_measured_of_the_cases_and_of_altered_ones() -> None:
     for says, (name, *edits) in MEASURED.items():
-        verdict = ALL[name].check(edited(ALL[name].reference, *edits))
+        verdict = ALL[name].check(edit_source(ALL[name].reference, *edits))
         assert says in " ".join(repr(verdict).split())
 
 
@@ -277,8 +285,8 @@ def test_difference() -> None:
         assert difference(yours, expected) == difference([yours], [expected]) == says
 
 
-def test_same_is_exact() -> None:
-    for one, other, is_same in (
+def test_identical_is_exact() -> None:
+    for one, other, is_identical in (
         (torch.tensor([1.0]), torch.tensor([1.0 + 1e-7]), False),  # the next float32
         (torch.tensor([1]), torch.tensor([1.0]), False),
         ([1.0], [1.0 + 1e-12], False),
@@ -286,4 +294,4 @@ def test_same_is_exact() -> None:
         ({"a": 1, "b": 2}, {"b": 2, "a": 1}, False),  # an answer may have moved a name
         ({"a": [1, (2,)]}, {"a": [1, (2,)]}, True),
     ):
-        assert same(one, other) is is_same, (one, other)
+        assert identical(one, other) is is_identical, (one, other)

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from lessonkit.exercises.own.part import Case, Part
+from lessonkit.exercises.own.class_exercise import Case, ClassExercise
 from lessonkit.exercises.own.reference import (
     MyAttention,
     MyDecoderLayer,
@@ -13,11 +13,11 @@ from lessonkit.exercises.own.reference import (
     MyStack,
     MyTransformer,
 )
-from lessonkit.exercises.toys import drawing
+from lessonkit.exercises.toys import normal_sampler
 from transformer.config import PAD_ID
 from transformer.masks import causal_mask, padding_mask
 
-_draw = drawing(2)
+_draw = normal_sampler(2)
 
 
 def _drawn(*size: int) -> Tensor:
@@ -50,9 +50,9 @@ def _attention_cases() -> list[Case]:
     return cases
 
 
-attention = Part(MyAttention, handle="own.attention", cases=_attention_cases())
+attention = ClassExercise(MyAttention, handle="own.attention", cases=_attention_cases())
 
-embedding = Part(
+embedding = ClassExercise(
     MyEmbedding,
     handle="own.embedding",
     cases=[
@@ -76,7 +76,7 @@ embedding = Part(
 )
 
 
-residual = Part(
+residual = ClassExercise(
     MyResidual,
     handle="own.residual",
     cases=[
@@ -108,13 +108,13 @@ def _layer_cases(call: str, names: tuple[str, ...]) -> list[Case]:
     return [*cases, (f"[{call}, {again}, {call}]", *cases[-1][1:])]
 
 
-encoder_layer = Part(
+encoder_layer = ClassExercise(
     MyEncoderLayer,
     handle="own.encoder_layer",
     cases=_layer_cases("mine(x, src_mask)", ("x", "src_mask")),
 )
 
-decoder_layer = Part(
+decoder_layer = ClassExercise(
     MyDecoderLayer,
     handle="own.decoder_layer",
     cases=_layer_cases(
@@ -131,7 +131,7 @@ class Shifted(nn.Linear):
         return super().forward(x) + sum(context)
 
 
-stack = Part(
+stack = ClassExercise(
     MyStack,
     handle="own.stack",
     cases=[
@@ -176,7 +176,7 @@ def _transformer_cases() -> list[Case]:
     return cases
 
 
-transformer = Part(
+transformer = ClassExercise(
     MyTransformer,
     handle="own.transformer",
     cases=_transformer_cases(),

@@ -12,30 +12,31 @@ import pytest
 import torch
 
 from lessonkit.exercises import own
-from lessonkit.exercises.check import edited
-from lessonkit.exercises.keep import find, keep
-from lessonkit.exercises.outcome import BrokenRuleError, cut, sealed, shown
+from lessonkit.exercises.edit_source import edit_source
+from lessonkit.exercises.learner_file import load_definition, save_definition
+from lessonkit.exercises.outcome import fixed_state, format_short, truncate
 from lessonkit.exercises.own import reference, whole
-from lessonkit.exercises.own.part import Part
+from lessonkit.exercises.own.class_exercise import ClassExercise
 from lessonkit.exercises.own.reference import MyAttention
+from lessonkit.exercises.rules import BrokenRuleError
 from transformer.support.errors import UserError
 
-PARTS = list(own.PARTS.values())
+CLASS_EXERCISES = list(own.CLASS_EXERCISES.values())
 
 
 def one_paragraph(text: object) -> str:
     return " ".join(str(text).split())
 
 
-def as_own(part: Part, *edits: str) -> Any:
+def as_own(part: ClassExercise, *edits: str) -> Any:
     """The reference with its text changed, as if a learner had written it."""
-    made = edited(part.reference, *edits)
+    made = edit_source(part.reference, *edits)
     made.__module__ = "elsewhere"
     return made
 
 
-@pytest.mark.parametrize("part", PARTS, ids=repr)
-def test_right_and_blank_and_the_courses_own(part: Part) -> None:
+@pytest.mark.parametrize("part", CLASS_EXERCISES, ids=repr)
+def test_right_and_blank_and_the_courses_own(part: ClassExercise) -> None:
     right = as_own(part)
     chance = torch.random.get_rng_state()
     assert part.check(right).text == f"{part.name}: passed, {len(part.cases)} cases."
@@ -49,22 +50,26 @@ def test_right_and_blank_and_the_courses_own(part: Part) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", PARTS, ids=repr)
-def test_every_mistake_is_refused_with_its_own_hint_and_code_that_shows_it(part: Part) -> None:
+@pytest.mark.parametrize("part", CLASS_EXERCISES, ids=repr)
+def test_every_mistake_is_refused_with_its_own_hint_and_code_that_shows_it(
+    part: ClassExercise,
+) -> None:
     small = part in (own.residual, own.stack)
-    assert set(part.hints_of) == set(part.wrong)
-    assert len(part.wrong) >= (5 if small else 8)
+    assert set(part.hint_of_mistake) == set(part.mistake_edits)
+    assert len(part.mistake_edits) >= (5 if small else 8)
     for name, made in part.mistakes.items():
-        with sealed():
-            verdict = part._refuse(made, part._first_fault(made))
+        with fixed_state():
+            verdict = part.refusal(made, part.first_failure(made))
         said = one_paragraph(verdict)
-        hints = {other for other, hint in part.hints_of.items() if one_paragraph(hint) in said}
+        hints = {
+            other for other, hint in part.hint_of_mistake.items() if one_paragraph(hint) in said
+        }
         assert hints == {name}
         yours = re.findall(r"^    yours +(.*)$", verdict.text, re.MULTILINE)
         assert what_the_code_gives(part, made, verdict.text) == "".join(yours)
 
 
-def what_the_code_gives(part: Part, made: Any, text: str) -> str:
+def what_the_code_gives(part: ClassExercise, made: Any, text: str) -> str:
     """Run the code of a verdict, and write what it prints as the verdict does."""
     after = text.split("as code:\n")[1].splitlines()
     lines = [
@@ -77,8 +82,8 @@ def what_the_code_gives(part: Part, made: Any, text: str) -> str:
     except BrokenRuleError:
         return ""
     except Exception as error:
-        return cut(f"{type(error).__name__}: {one_paragraph(error)}")
-    return shown(found[0])
+        return truncate(f"{type(error).__name__}: {one_paragraph(error)}")
+    return format_short(found[0])
 
 
 NO_GRAD = "    @torch.no_grad()\n    def forward("
@@ -94,14 +99,14 @@ CANNOT_LEARN = [
     (own.stack, "= layer(x", "= layer(x.detach()", "x.grad"),
     (own.transformer, "self.encode(src, src_mask)", "self.encode(src, src_mask).detach()", ""),
     (own.transformer, "(tgt_in)", "(tgt_in).detach()", ""),
-    *((part, "    def forward(", NO_GRAD, "no gradient") for part in PARTS),
+    *((part, "    def forward(", NO_GRAD, "no gradient") for part in CLASS_EXERCISES),
 ]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("part", "old", "new", "says"), CANNOT_LEARN)
 def test_what_computes_the_right_thing_and_cannot_learn_is_refused(
-    part: Part, old: str, new: str, says: str
+    part: ClassExercise, old: str, new: str, says: str
 ) -> None:
     verdict = part.check(as_own(part, old, new))
     assert verdict.status == "wrong"
@@ -237,12 +242,12 @@ def test_a_class_is_kept_with_what_it_uses_and_a_second_beside_it(tmp_path: Path
     file = tmp_path / "my_transformer.py"
     names = run_cell(CELL, {})
     assert own.embedding.check(names["MyEmbedding"]).status == "passed"
-    assert keep(names["MyEmbedding"], file) == file
+    assert save_definition(names["MyEmbedding"], file) == file
     assert own.load("MyEmbedding", file) is not own.reference.MyEmbedding
-    keep(run_cell(SECOND, names, 2)["MyFeedForward"], file)
-    keep(names["MyEmbedding"], file)
+    save_definition(run_cell(SECOND, names, 2)["MyFeedForward"], file)
+    save_definition(names["MyEmbedding"], file)
     assert own.embedding.check(own.load("MyEmbedding", file)).status == "passed"
-    forward = find("MyFeedForward", file)(2, 3)
+    forward = load_definition("MyFeedForward", file)(2, 3)
     assert forward(torch.zeros(1, 1, 2)).shape == (1, 1, 2)
     assert file.read_text().count("class MyEmbedding") == 1
 
@@ -260,11 +265,11 @@ class MyEncoderLayer(nn.Module):
 
 def test_a_class_made_of_a_kept_one_leaves_that_where_it_is(tmp_path: Path) -> None:
     file = tmp_path / "my_transformer.py"
-    keep(run_cell("from torch import nn\n" + SECOND, {})["MyFeedForward"], file)
-    later: dict = {"MyFeedForward": find("MyFeedForward", file)}
-    keep(run_cell("from torch import nn\n" + LAYER, later, 2)["MyEncoderLayer"], file)
+    save_definition(run_cell("from torch import nn\n" + SECOND, {})["MyFeedForward"], file)
+    later: dict = {"MyFeedForward": load_definition("MyFeedForward", file)}
+    save_definition(run_cell("from torch import nn\n" + LAYER, later, 2)["MyEncoderLayer"], file)
     assert "my_transformer import" not in file.read_text()
-    layer = find("MyEncoderLayer", file)(2, 3)
+    layer = load_definition("MyEncoderLayer", file)(2, 3)
     assert layer(torch.zeros(1, 1, 2)).shape == (1, 1, 2)
 
 
@@ -299,20 +304,22 @@ class MyHead:
 
 def test_a_function_settled_under_a_shorter_name_is_kept_under_both(tmp_path: Path) -> None:
     file = tmp_path / "my_transformer.py"
-    keep(run_cell(ATTENTION, {})["MyHead"], file)
-    keep(run_cell(CELL, {}, 2)["MyEmbedding"], file)  # which reads the file, and writes it again
-    assert find("MyHead", file)().forward(torch.ones(1, 2, 3)).shape == (1, 2, 3)
+    save_definition(run_cell(ATTENTION, {})["MyHead"], file)
+    save_definition(
+        run_cell(CELL, {}, 2)["MyEmbedding"], file
+    )  # which reads the file, and writes it again
+    assert load_definition("MyHead", file)().forward(torch.ones(1, 2, 3)).shape == (1, 2, 3)
 
 
 def test_what_was_not_kept_is_the_courses_own_and_errors(tmp_path: Path) -> None:
     file = tmp_path / "my_transformer.py"
     assert own.load("MyTransformer", file) is own.reference.MyTransformer
-    keep(run_cell(CELL, {})["MyEmbedding"], file)
+    save_definition(run_cell(CELL, {})["MyEmbedding"], file)
     assert own.load("MyTransformer", file) is own.reference.MyTransformer
     nowhere: dict = {"__name__": "__main__"}
     exec("class MyAttention:\n    def forward(self): return 1", nowhere)
     with pytest.raises(UserError, match="MyAttention was not written in a cell"):
-        keep(nowhere["MyAttention"], file)
+        save_definition(nowhere["MyAttention"], file)
     file.write_text("import nothing_of_that_name")
     with pytest.raises(UserError, match=r"cannot be run .*mend it, or remove it"):
         own.load("MyTransformer", file)
@@ -338,7 +345,7 @@ def test_all_pieces_of_ones_own_run_to_a_translation_and_a_bleu(
     own.run(3, mine, tmp_path / "run.py")
     lines = capfd.readouterr().out.splitlines()
     said = [line for line in lines if line.startswith(("My", "my_"))]
-    assert len(said) == len(own.PARTS) + len(whole.FUNCTIONS) == 12
+    assert len(said) == len(own.CLASS_EXERCISES) + len(whole.FUNCTIONS) == 12
     assert all(line.endswith(" YOURS") for line in said)
     assert [line.split()[1] for line in lines if line.startswith("step")] == ["1", "2", "3"]
     assert "The black cat is sleeping. -> " in "\n".join(lines)
@@ -366,5 +373,5 @@ def test_what_is_missing_or_does_not_pass_is_the_courses_and_it_is_said(
     assert counts == {"MyAttention": 1, "MyEmbedding": 2, "MyFeedForward": 1}
     names: dict[str, object] = {"__name__": "whole"}
     exec(compile(out.read_text(), "run.py", "exec"), names)
-    for part in own.PARTS.values():
+    for part in own.CLASS_EXERCISES.values():
         assert part.check(names[part.name]).status == "passed"

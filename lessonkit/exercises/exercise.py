@@ -1,0 +1,307 @@
+"""An exercise: judges an answer, shows the smallest case that fails, gives hints and a solution.
+
+Not in the paper. `check` never raises, whatever the answer does. It cannot end a loop that runs for
+ever without asking anything of the exercise (interrupt the kernel).
+"""
+
+import ast
+import contextlib
+import copy
+import inspect
+import itertools
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from types import ModuleType
+from typing import Any
+
+from lessonkit.exercises.answers import is_blank
+from lessonkit.exercises.compare import VALUES_DIFFER, format_value
+from lessonkit.exercises.diagnosis import JudgedCase, diagnose_answer
+from lessonkit.exercises.edit_source import edit_source
+from lessonkit.exercises.learner_file import save_definition
+from lessonkit.exercises.message import Message, wrap
+from lessonkit.exercises.outcome import (
+    Answer,
+    Args,
+    Outcome,
+    fixed_state,
+    format_short,
+    look_alike,
+    run_case,
+    try_difference,
+    type_clause,
+)
+from lessonkit.exercises.progress import record_progress
+from lessonkit.exercises.rules import Rule
+from lessonkit.exercises.words import LessonWords
+
+PREFIX = "my_"  # of the function that a learner fills in
+REPEATED_CASES = 3  # judged again once all have passed
+REMEMBERS = "a case that passed is wrong when it is asked again: what is kept between calls"
+
+
+class Exercise:
+    """A function to fill in, with all that is needed to judge answers and to help.
+
+    Args:
+        reference: A right answer, called `my_` and the exercise's name. It is shown as the
+            solution: it needs nothing but its arguments and imported modules.
+        words: The lesson's, with the exercise's `minutes`, `difficulty` and `hints`, and in
+            `mistakes` wrong answers by name: a hint, and the edits of the reference's text that
+            make the mistake (see `edit_source`).
+        worked: Cases worked by hand: (arguments, value).
+        cases: Further arguments, many of them small, so that the smallest one fails.
+        expected: Returns the right value by another way than `reference`.
+        properties: What every right answer has: a sentence without its full stop, and a function of
+            the answer's value and the arguments of the case.
+        rules: Each returns a context that watches an answer, and raises `BrokenRuleError`.
+        saved: Whether an answer that passes is saved in the learner's own file.
+    """
+
+    def __init__(
+        self,
+        reference: Answer,
+        words: LessonWords,
+        *,
+        cases: Sequence[Args],
+        expected: Answer,
+        worked: Sequence[tuple[Args, Any]] = (),
+        properties: Mapping[str, Callable[..., bool]] | None = None,
+        rules: Sequence[Rule] = (),
+        saved: bool = False,
+    ) -> None:
+        self.name = reference.__name__.removeprefix(PREFIX)
+        self.handle = f"ex.{self.name}"  # as a notebook calls it
+        entry = words.exercises[self.name]
+        self.minutes, self.difficulty = entry["minutes"], entry["difficulty"]
+        self.hints = entry["hints"]
+        self.hint_of_mistake = {name: hint for name, (hint, *_) in entry["mistakes"].items()}
+        self.mistake_edits = {name: edits for name, (_, *edits) in entry["mistakes"].items()}
+        self.reference = reference
+        self.worked, self.cases, self.expected = tuple(worked), tuple(cases), expected
+        self.properties = properties or {}
+        self.rules = rules
+        self.saved = saved
+        self.fallback = reference  # a lesson goes on with it if nothing passes
+        self._hints_shown = 0
+
+    def __repr__(self) -> str:
+        return (
+            f"{self.name} ({self.minutes} minutes, {self.difficulty}): "
+            f".check({PREFIX}{self.name}), .hint(), .solution()"
+        )
+
+    @cached_property
+    def judged_cases(self) -> list[tuple[Args, Any]]:
+        """Every case with its right value, smallest first."""
+        pairs = list(self.worked)
+        pairs += [(args, self.expected(*copy.deepcopy(args))) for args in self.cases]
+        return sorted(pairs, key=lambda pair: len(format_value(pair[0])))
+
+    @cached_property
+    def mistakes(self) -> dict[str, Answer]:
+        """The wrong answers, by name."""
+        return {
+            name: edit_source(self.reference, *edits) for name, edits in self.mistake_edits.items()
+        }
+
+    @property
+    def blank(self) -> str:
+        """The cell that a lesson offers to fill in."""
+        return f"{self._header}\n    # your answer\n    ...\n\n\n{self.call}"
+
+    @property
+    def gap(self) -> str:
+        """The same cell in the midst of a lesson, which goes on with the answer."""
+        accept = f"{self.name} = ex.{self.name}.accept({PREFIX}{self.name})"
+        return f"{self._header}\n    # your answer\n    ...\n\n\n{accept}"
+
+    @property
+    def call(self) -> str:
+        """The line of a lesson that has the answer judged."""
+        return f"ex.{self.name}.check({PREFIX}{self.name})"
+
+    @property
+    def _header(self) -> str:
+        names = ", ".join(inspect.signature(self.reference).parameters)
+        return f"def {PREFIX}{self.name}({names}):"
+
+    def check(self, answer: Any) -> Message:
+        """Judge an answer: passed, not attempted, or what is wrong, on the smallest case.
+
+        What the answer prints in that case is shown with the verdict.
+        """
+        with fixed_state():
+            verdict = self._judge(answer)
+        if verdict.status == "passed" and getattr(answer, "__module__", None) == "__main__":
+            record_progress("right", self.name)
+        return verdict
+
+    def accept(self, answer: Any) -> Any:
+        """Check an answer; return it if it passes, else the course's, and say which.
+
+        An answer that passes is written into the learner's file if this exercise is saved.
+        """
+        verdict = self.check(answer)
+        passed = verdict.status == "passed"
+        whose = "YOUR" if passed and answer is not self.fallback else "THE COURSE'S"
+        in_a_cell = getattr(answer, "__module__", None) == "__main__"
+        where = (
+            f", kept in {save_definition(answer)}" if passed and self.saved and in_a_cell else ""
+        )
+        print(f"{verdict}\nFrom here on: {whose} {self.name}{where}.")
+        return answer if passed else self.fallback
+
+    def passes(self, answer: Answer) -> bool:
+        """Tell whether an answer passes, and look for no advice."""
+        with fixed_state():
+            return self.first_failure(answer) is None
+
+    def hint(self) -> Message:
+        """Return the next hint, a plainer one each time; the last one again at the end."""
+        self._hints_shown = min(self._hints_shown + 1, len(self.hints))
+        number = self._hints_shown
+        lines = [f"Hint {number} of {len(self.hints)}. {self.hints[number - 1]}"]
+        if number == len(self.hints):
+            lines.append(f"After this one there is {self.handle}.solution().")
+        return Message("\n".join(map(wrap, lines)))
+
+    def solution(self) -> Message:
+        """Return a right answer; it can be pasted into the cell as it is."""
+        source = textwrap.dedent(inspect.getsource(self.reference)).rstrip()
+        first_line = ast.parse(source).body[0].body[0].lineno  # type: ignore[attr-defined]
+        body = "\n".join(source.splitlines()[first_line - 1 :])
+        lines = [self._header, body]
+        if imports := self._imports(body):
+            lines = [*imports, "", "", *lines]
+        return Message("\n".join(lines))
+
+    def _imports(self, body: str) -> list[str]:
+        """Return the lines of import that the body of a solution needs."""
+        nodes = ast.walk(ast.parse(f"if 1:\n{body}"))
+        names = sorted({node.id for node in nodes if isinstance(node, ast.Name)})
+        lines = []
+        for name in names:
+            module = self.reference.__globals__.get(name)
+            if isinstance(module, ModuleType):
+                alias = f" as {name}" if module.__name__ != name else ""
+                lines.append(f"import {module.__name__}{alias}")
+        return lines
+
+    def is_blank(self, answer: Any) -> bool:
+        """Tell whether nothing was filled in."""
+        return is_blank(answer)
+
+    def as_function(self, answer: Any) -> Answer:
+        """Return a function of a case's arguments that shows what an answer does: the answer."""
+        function: Answer = answer
+        return function
+
+    def run_cases(self, answer: Answer) -> Iterator[Outcome]:
+        """Run an answer on every case, from the smallest on."""
+        return (
+            run_case(self.as_function(answer), args, self.rules) for args, _ in self.judged_cases
+        )
+
+    def judge_outcomes(self, outcomes: Iterable[Outcome]) -> Iterator[JudgedCase]:
+        """Judge what an answer did with every case."""
+        for (args, right), outcome in zip(self.judged_cases, outcomes, strict=False):
+            yield JudgedCase(args, right, outcome, self._complaint(outcome, args, right))
+
+    def first_failure(self, answer: Answer) -> JudgedCase | None:
+        """Return the smallest case that an answer gets wrong; None if there is none."""
+        return next((case for case in self._judged(answer) if case.complaint), None)
+
+    def refusal(self, answer: Answer, failure: JudgedCase) -> Message:
+        """Say what is wrong with an answer, on a case that shows it, with advice."""
+        stop = "" if failure.complaint.endswith((".", "?", "!")) else "."
+        lines = [wrap(f"{self.name}: wrong; {failure.complaint}{stop}")]
+        lines += self._case_rows(failure)
+        if "no gradient" not in failure.outcome.broken_rule:  # which says all there is to say
+            lines += map(wrap, self._advice(answer))
+        return Message("\n".join(lines), "wrong")
+
+    def _judge(self, answer: Any) -> Message:
+        if self.is_blank(answer):
+            text = f"{self.name}: not attempted. Put your answer in place of the dots."
+            return Message(text, "not attempted")
+        if complaint := self._wrong_type(answer):
+            return Message(f"{self.name}: wrong. {complaint}", "wrong")
+        if failure := self.first_failure(answer):
+            return self.refusal(answer, failure)
+        again = list(itertools.islice(self._judged(answer), REPEATED_CASES))
+        if failure := next((case for case in again if case.complaint), None):
+            complaint = f"{REMEMBERS}: {failure.complaint}"
+            return self.refusal(answer, failure._replace(complaint=complaint))
+        passed = f"{self.name}: passed, {len(self.judged_cases)} cases."
+        return Message("\n".join([passed, *again[0].outcome.printed_rows()]), "passed")
+
+    def _wrong_type(self, answer: Any) -> str:
+        """Say why something is no answer at all; "" if it is one."""
+        return "" if callable(answer) else self._not_an_answer(answer, "a function")
+
+    def _not_an_answer(self, answer: Any, wanted: str) -> str:
+        how = f"Write .check({self.reference.__name__}), with no brackets after the name."
+        return f"It was given {type_clause(answer)}, not {wanted}.\n{how}"
+
+    def _judged(self, answer: Answer) -> Iterator[JudgedCase]:
+        return self.judge_outcomes(self.run_cases(answer))
+
+    def _complaint(self, outcome: Outcome, args: Args, right: Any) -> str:
+        """Say in a clause what is wrong with an outcome; "" if nothing is."""
+        if outcome.stopped:
+            return outcome.broken_rule or f"it raises {outcome.error}"
+        if outcome.changed:
+            return "it changes what it was given: work on a copy"
+        difference = try_difference(outcome.value, right)
+        if difference not in ("", VALUES_DIFFER):
+            return difference
+        for sentence, holds in self.properties.items():
+            is_so = False
+            with contextlib.suppress(Exception):  # the value is not even of the right type
+                is_so = bool(holds(outcome.value, *args))
+            if not is_so:
+                return sentence
+        return difference
+
+    def _case_rows(self, case: JudgedCase) -> list[str]:
+        """Return a case, what the answer did with it, and what is right, in rows."""
+        return [
+            "The smallest case that shows it:",
+            f"    call      {self.reference.__name__}({', '.join(map(format_value, case.args))})",
+            *case.outcome.rows(),
+            f"    expected  {format_short(case.right)}",
+        ]
+
+    def _advice(self, answer: Answer) -> list[str]:
+        """Name the mistake that does the same in every case; if none does, what can be measured."""
+        yours = list(self._judged(answer))
+        for name, theirs in self._judged_mistakes.items():
+            pairs = zip(yours, theirs, strict=False)
+            if all(look_alike(one.outcome, other.outcome) for one, other in pairs):
+                return [self.hint_of_mistake[name]]
+        lines = [f"{self.handle}.hint() gives a hint."]
+        with contextlib.suppress(Exception):  # the values may refuse whatever is asked of them
+            if diagnosis := self._diagnosis(answer, yours):
+                lines.insert(0, diagnosis)
+        return lines
+
+    def _diagnosis(self, answer: Any, cases: Sequence[JudgedCase]) -> str:
+        """Say what can be measured of an answer; "" if nothing is clear."""
+
+        def judge_other(*args: Any) -> JudgedCase:
+            right = self.expected(*copy.deepcopy(args))
+            reference = run_case(self.as_function(self.reference), args, self.rules)
+            if reference.stopped or try_difference(reference.value, right):
+                raise ValueError("no case: there is more than one right value")
+            outcome = run_case(self.as_function(answer), args, self.rules)
+            return JudgedCase(args, right, outcome, self._complaint(outcome, args, right))
+
+        names = list(inspect.signature(self.reference).parameters)
+        return diagnose_answer(cases, names, judge_other)
+
+    @cached_property
+    def _judged_mistakes(self) -> dict[str, list[JudgedCase]]:
+        """What every named mistake does in each case."""
+        return {name: list(self._judged(answer)) for name, answer in self.mistakes.items()}

@@ -1,0 +1,57 @@
+"""What an exercise says to a learner: lines that need no scrolling, and whether an answer is right.
+
+Not in the paper.
+"""
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+MAX_COLUMNS = 76
+
+Status = Literal["passed", "not attempted", "wrong", ""]
+
+
+@dataclass(frozen=True)
+class Message:
+    """What an exercise says; a notebook shows it as plain text."""
+
+    text: str  # the words, with line breaks
+    status: Status = ""  # of an answer; "" of a hint or solution
+
+    def __repr__(self) -> str:
+        return self.text  # this is what a notebook prints
+
+
+def wrap(text: str, head: str = "") -> str:
+    """Break a text into lines of at most `MAX_COLUMNS`, the first one after `head`."""
+    return textwrap.fill(
+        text,
+        MAX_COLUMNS,
+        initial_indent=head,
+        subsequent_indent=" " * len(head),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def score_message(lines: Sequence[str], statuses: Sequence[Status], answer_kind: str) -> Message:
+    """Return judged answers with how many are right below them, and what is still to be filled in.
+
+    Args:
+        lines: What is said of each answer.
+        statuses: Of the answers.
+        answer_kind: What replaces None: "a letter".
+    """
+    right = statuses.count("passed")
+    blank = statuses.count("not attempted")
+    score = f"{right} of {len(statuses)} right"
+    if blank:
+        score += f", {blank} not attempted. Put {answer_kind} in place of None"
+    status: Status = "passed"
+    if "wrong" in statuses:
+        status = "wrong"
+    elif blank:
+        status = "not attempted"
+    return Message("\n".join([*lines, f"{score}."]), status)

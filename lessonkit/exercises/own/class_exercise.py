@@ -1,0 +1,194 @@
+"""A class of one's own Transformer: judged by what it computes, and by what it can learn.
+
+Not in the paper. `check` never raises, whatever the class does, and leaves chance as it was.
+"""
+
+import copy
+import inspect
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from lessonkit.exercises.answers import is_blank
+from lessonkit.exercises.compare import format_value
+from lessonkit.exercises.diagnosis import JudgedCase
+from lessonkit.exercises.exercise import Exercise
+from lessonkit.exercises.message import Message
+from lessonkit.exercises.outcome import Answer, fixed_state, format_short, try_difference
+from lessonkit.exercises.own.gradients import compare_gradients, evaluate
+from lessonkit.exercises.own.weights import CheckWeights
+from lessonkit.exercises.rules import BrokenRuleError
+from lessonkit.exercises.words import read_words
+
+WORDS = read_words("own")
+COURSE_PACKAGES = ("lessonkit", "transformer")  # whose classes are no answers
+
+_SMALLEST = " in the smallest case, unlike in the course's class"
+
+Sizes = tuple[int, ...]
+Case = tuple[str, Sizes, dict[str, Any]]  # a call as code, sizes, what the code names
+
+
+class ClassExercise(Exercise):
+    """A class to write: it must compute what the reference computes with the same weights.
+
+    If a case's value is a tensor, the gradients of all weights and inputs are compared too, in
+    training mode: a class that cannot learn is refused.
+
+    Args:
+        reference: A right class, called My and its name.
+        handle: How a notebook calls this exercise: "own.attention".
+        cases: A call of `mine` as code, the sizes to build it with, and the inputs by name; many
+            of them small, so that the smallest one fails.
+        construct: Makes an instance of a class and sizes, if the sizes are not its arguments.
+    """
+
+    def __init__(
+        self,
+        reference: type[nn.Module],
+        *,
+        handle: str,
+        cases: Sequence[Case],
+        construct: Callable[..., nn.Module] | None = None,
+    ) -> None:
+        self.lesson = WORDS.exercises[reference.__name__]["lesson"]
+        self._weights: dict[Sizes, CheckWeights] = {}
+        self._construct = construct or (lambda build, *sizes: build(*sizes))
+        expected = self.as_function(reference)
+        super().__init__(reference, WORDS, cases=cases, expected=expected, saved=True)
+        self.handle = handle
+
+    def __repr__(self) -> str:
+        return f"{self.handle} (lesson {self.lesson}): .check({self.name}), .hint(), .solution()"
+
+    def is_blank(self, answer: Any) -> bool:
+        """Tell whether there is no class, or one that still has a method of dots alone."""
+        if answer is None or answer is ...:
+            return True
+        if not inspect.isclass(answer):
+            return False
+        return any(
+            is_blank(method) for method in vars(answer).values() if inspect.isfunction(method)
+        )
+
+    def built(self, build: Any, *sizes: int) -> nn.Module:
+        """Make an instance with the check's weights, which are the same for every right class.
+
+        Raises:
+            BrokenRuleError: its weights are not those of a trained model.
+        """
+        with fixed_state():
+            if sizes not in self._weights:
+                reference = self._construct(self.reference, *sizes)
+                self._weights[sizes] = CheckWeights.draw(reference)
+            module = self._construct(build, *sizes)
+            self._weights[sizes].load_into(module)
+        return module
+
+    def solution(self) -> Message:
+        """Return a class that passes."""
+        return Message(inspect.getsource(self.reference).rstrip())
+
+    def as_function(self, build: Any) -> Answer:
+        """Return a function of cases: build the class, load our weights, call it, and learn."""
+
+        def run(code: str, sizes: Sizes, inputs: dict[str, Any]) -> Any:
+            module = self.built(build, *sizes).eval()
+            before = copy.deepcopy(module.state_dict())
+            value = evaluate(code, module, inputs)
+            for name, weight in module.state_dict().items():
+                if not torch.equal(weight, before[name]):
+                    raise BrokenRuleError(f"it changes its weight {name} when it is called")
+            reference = self.built(self.reference, *sizes).eval()
+            if not try_difference(value, evaluate(code, reference, inputs)):
+                compare_gradients(code, module.train(), reference.train(), inputs)
+            return value
+
+        run.__wrapped__ = getattr(build, "forward", build)  # type: ignore[attr-defined]
+        return run
+
+    def case_as_code(self, case: JudgedCase) -> list[str]:
+        """Return a case as the lines of a cell: what it prints is wrong in a faulty class."""
+        call, sizes, inputs = case.args
+        broken_rule = case.outcome.broken_rule
+        learns = "gradient" in broken_rule
+        lines = []
+        for name, value in inputs.items():
+            text = format_value(value)
+            if learns and isinstance(value, Tensor) and value.is_floating_point():
+                text = f"{text[:-1]}, requires_grad=True)"
+            lines.append(f"{name} = {text}")
+        arguments = ", ".join([self.name, *map(str, sizes)])
+        lines.append(f"mine = {self.handle}.built({arguments})  # with the check's weights")
+        if "training mode" in broken_rule:
+            lines.append("mine.train()")
+        if not learns:
+            return [*lines, f"print({call})"]
+        lines.append(f"({call}).square().sum().backward()")
+        gradient = broken_rule.split()[-1]
+        return [*lines, f"print({gradient})"]
+
+    def _wrong_type(self, answer: Any) -> str:
+        if not inspect.isclass(answer):
+            return self._not_an_answer(answer, "a class")
+        packages = {base.__module__.split(".")[0] for base in answer.__mro__}
+        if packages.intersection(COURSE_PACKAGES):
+            return "This is the course's own class: write yours."
+        return ""
+
+    def _case_rows(self, case: JudgedCase) -> list[str]:
+        rows = ["The smallest case that shows it, as code:"]
+        rows += [f"    {line}" for line in self.case_as_code(case)]
+        if not case.outcome.broken_rule:
+            rows += [*case.outcome.rows(), f"    expected  {format_short(case.right)}"]
+        return rows
+
+    def _diagnosis(self, answer: Any, cases: Sequence[JudgedCase]) -> str:
+        """Say which part of the class is the first that is given, or gives, something else."""
+        failure = next(case for case in cases if case.complaint)
+        if failure.outcome.stopped:
+            return ""
+        code, sizes, inputs = failure.args
+        yours = _calls_of_parts(code, self.built(answer, *sizes).eval(), inputs)
+        theirs = _calls_of_parts(code, self.built(self.reference, *sizes).eval(), inputs)
+        for name, right in theirs.items():
+            if name not in yours:
+                return f"Measured: {name} is never called{_SMALLEST}."
+            inputs_of_yours = yours[name].inputs
+            for input_name, tensor in right.inputs.items():
+                if try_difference(inputs_of_yours.get(input_name), tensor):
+                    return f"Measured: {name} is given another `{input_name}`{_SMALLEST}."
+            if try_difference(yours[name].output, right.output):
+                return f"Measured: {name} is given the right tensors, and gives a wrong one."
+        for name in yours:
+            if name not in theirs:
+                return f"Measured: {name} is called, and is not{_SMALLEST}."
+        return "Measured: all its parts give what is right: what is made of that is wrong."
+
+
+class PartCall(NamedTuple):
+    """A call of a part of a module."""
+
+    inputs: dict[str, Tensor]  # by the names of its parameters
+    output: Any
+
+
+def _calls_of_parts(code: str, module: nn.Module, inputs: dict[str, Any]) -> dict[str, PartCall]:
+    """Return every call of a part of a module, by the part's name, in order."""
+    calls: dict[str, PartCall] = {}
+
+    def add_call(name: str, part: nn.Module, args: Any, options: Any, output: Any) -> None:
+        bound = inspect.signature(part.forward).bind(*args, **options).arguments
+        tensors = {key: value for key, value in bound.items() if isinstance(value, Tensor)}
+        number = sum(other.split(" (")[0] == name for other in calls) + 1
+        key = name if number == 1 else f"{name} (call {number})"
+        calls[key] = PartCall(tensors, output)
+
+    for name, part in module.named_modules():
+        if name:
+            part.register_forward_hook(partial(add_call, f"`{name}`"), with_kwargs=True)
+    evaluate(code, module, inputs)
+    return calls

@@ -1,0 +1,100 @@
+"""Predictions: a learner guesses a figure first, and then sees it measured (not in the paper).
+
+In a lesson `ex.gender_moved.predict(guess)` notes a guess, and the cell that measures ends in
+`ex.gender_moved.compare(lost)`: no answer is stored. Nothing here raises, whatever is typed or
+measured.
+"""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from lessonkit.exercises.answers import as_number, as_word, is_blank
+from lessonkit.exercises.message import Message, wrap
+from lessonkit.exercises.outcome import format_short
+from lessonkit.exercises.progress import record_progress
+
+
+@dataclass(repr=False)
+class Prediction:
+    """A number or an option that a learner guesses and then compares with the measured one."""
+
+    name: str  # what it is called in the lesson, after `ex.`
+    question: str  # as it stands in the text above the cell (Markdown)
+    options: Sequence[str] = ()  # what may be guessed; if there are none, a number is, and then:
+    low: float = 0  # the least that a guess may be
+    high: float = 0  # the most
+    tolerance: float = 0  # how far a guess may be from the measured value and still count as near
+    unit: str = ""  # written after a number, with its space; "%" if 70 stands for 70%
+    digits: int = 0  # decimal places
+    _guess: Any = field(default=None, init=False)  # as it was read; None if there is none
+
+    def __repr__(self) -> str:
+        return f"{self.name}: .predict(guess), then .compare(measured)"
+
+    @property
+    def callout(self) -> str:
+        """The question as a lesson's text ends in it, above the cell."""
+        return f"> **Predict.** {self.question}"
+
+    @property
+    def guess_format(self) -> str:
+        """What a guess may be, in a few words."""
+        if self.options:
+            *first, last = map(self._format, self.options)
+            return f"{', '.join(first)} or {last}"
+        unit = f" ({self.unit.strip()})" if self.unit else ""
+        return f"a number from {self.low:g} to {self.high:g}{unit}"
+
+    @property
+    def blank(self) -> str:
+        """The cell that a lesson offers to fill in."""
+        return f"guess = None  # {self.guess_format}\nex.{self.name}.predict(guess)"
+
+    def predict(self, guess: Any = None) -> Message:
+        """Note what a learner expects; a new guess replaces the one before."""
+        self._guess = None
+        if is_blank(guess):
+            text = f"{self.name}: no guess yet. Put one in place of None: {self.guess_format}."
+            return Message(wrap(text), "not attempted")
+        value = self._read(guess)
+        if value is None or not (self.options or self.low <= value <= self.high):
+            refusal = f"{format_short(guess)} is not {self.guess_format}"
+            return Message(wrap(f"{self.name}: {refusal}. Nothing was taken down."), "wrong")
+        self._guess = value
+        if hasattr(sys.modules["__main__"], "get_ipython"):
+            record_progress("predicted", self.name)
+        return Message(wrap(f"{self.name}: you expect {self._format(value)}. Now see."))
+
+    def compare(self, measured: Any) -> Message:
+        """Compare the guess with what was just measured; do nothing if there is no guess."""
+        if self._guess is None:
+            return Message(f"{self.name}: there is no guess to compare.", "not attempted")
+        return Message(wrap(f"{self.name}: {self._verdict(measured)}"))
+
+    def _verdict(self, measured: Any) -> str:
+        value = self._read(measured)
+        guess = self._guess
+        expected = f"you expected {self._format(guess)}"
+        if value is None:  # a cell that was changed measures something else
+            return f"{expected}; it measured {format_short(measured)}."
+        if self.options:
+            it_is = f"it is {self._format(value)}"
+            return f"{it_is}, as you expected." if guess == value else f"{expected}; {it_is}."
+        both = f"{expected}, measured {self._format(value)}"
+        error = abs(guess - value)
+        if error <= self.tolerance:
+            return f"{both}: near."
+        side = "high" if guess > value else "low"
+        return f"{both}: too {side} by {error:.{self.digits}f}."
+
+    def _read(self, typed: Any) -> Any:
+        """Read a guess or a measured value; None if it is neither."""
+        if not self.options:
+            return as_number(typed)
+        word = as_word(typed)
+        return next((option for option in self.options if as_word(option) == word), None)
+
+    def _format(self, value: Any) -> str:
+        return f'"{value}"' if self.options else f"{value:.{self.digits}f}{self.unit}"

@@ -1,0 +1,217 @@
+"""What an answer has made of the right value: its negative, a multiple, a shifted one, and so on.
+
+Not in the paper. A clause is given only if it holds of all cases.
+"""
+
+import contextlib
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from lessonkit.exercises.compare import (
+    ABSOLUTE_TOLERANCE,
+    RELATIVE_TOLERANCE,
+    format_value,
+    identical,
+)
+from lessonkit.exercises.outcome import format_short
+
+MIN_CASES = 2  # of which something is told: more of them for what may be chance
+MAX_SQUARE = 4096  # of which a factor is recognised as the root
+MAX_COMPARED = 99  # numbers of a tensor that are looked at, to see whether they differ
+
+Pairs = Sequence[tuple[Any, Any]]  # what an answer returned, and what is right
+TensorPairs = Sequence[tuple[Tensor, Tensor]]
+Facts = Mapping[str, Any]  # of a case, by what a learner calls them
+
+# What an answer may have made of every right value.
+TRANSFORMED: dict[str, Callable[[Tensor], Tensor]] = {
+    "every number is the negative of the right one": lambda x: -1.0 * x,
+    "True and False, or what is right and what is left of 1, are exchanged": lambda x: 1 - 1.0 * x,
+    "it is transposed: rows are columns": lambda x: x.transpose(-1, -2),
+    "each row is in reverse order": lambda x: x.flip(-1),
+}
+POWERS = {"{}": 1, "1/{}": -1, "sqrt({})": 0.5, "1/sqrt({})": -0.5}
+LIST_RELATIONS: dict[str, Callable[[list[Any], list[Any]], bool]] = {
+    "the order is reversed": lambda yours, right: identical(yours, right[::-1]),
+    "it begins right, and goes on too long": (
+        lambda yours, right: identical(yours[: len(right)], right)
+    ),
+    "it begins right, and ends too early": (
+        lambda yours, right: identical(right[: len(yours)], yours)
+    ),
+    "the right ones are there, in another order": lambda yours, right: (
+        sorted(map(format_value, yours)) == sorted(map(format_value, right))
+    ),
+}
+
+
+def relations(pairs: Pairs, facts: Sequence[Facts]) -> Iterator[str]:
+    """Yield clauses that hold of all pairs: what an answer has made of the right value.
+
+    Args:
+        pairs: What the answer returned, and what is right.
+        facts: Of each case.
+    """
+    yield from _constant(pairs)
+    yield from _list_relations(pairs)
+    numbers = [(as_tensor(yours), as_tensor(right)) for yours, right in pairs]
+    tensors = [
+        (yours, right) for yours, right in numbers if yours is not None and right is not None
+    ]
+    all_right = all(close(yours, right) for yours, right in tensors)  # something else is wrong
+    # Anything can be made of a single number.
+    if all_right or len(tensors) < len(pairs) or _count_different(tensors) < 2:
+        return
+    for clause, transform in TRANSFORMED.items():
+        with contextlib.suppress(RuntimeError, IndexError):  # there is no such axis
+            if all(close(yours, transform(right)) for yours, right in tensors):
+                yield clause
+    if all(yours.shape == right.shape for yours, right in tensors):
+        flat = [(yours.flatten(), right.flatten()) for yours, right in tensors]
+        yield from _factors(flat, facts)
+        yield from _places(tensors)
+        if all(close(yours.sort().values, right.sort().values) for yours, right in flat):
+            yield "the numbers are right, and stand in the wrong places"
+
+
+def tendency(pairs: Pairs) -> str:
+    """Say to which side all wrong numbers lie, if there are at least three."""
+    flat = [(flatten(yours), flatten(right)) for yours, right in pairs]
+    errors = []
+    for yours, right in flat:
+        if yours is None or right is None or yours.shape != right.shape:
+            return ""
+        errors += [
+            float(one - other)
+            for one, other in zip(yours, right, strict=True)
+            if not close(one, other)
+        ]
+    one_sided = all(error > 0 for error in errors) or all(error < 0 for error in errors)
+    if len(errors) <= MIN_CASES or not one_sided:
+        return ""
+    return f"whatever is wrong is too {'large' if errors[0] > 0 else 'small'}"
+
+
+def as_tensor(value: Any) -> Tensor | None:
+    """Return a tensor, a number or a list of numbers as a tensor; None for anything else."""
+    if isinstance(value, Tensor):
+        return value.long() if value.dtype == torch.bool else value.detach()
+    numbers = value if isinstance(value, list) else [value]
+    if not numbers or not all(isinstance(number, bool | int | float) for number in numbers):
+        return None
+    has_float = any(isinstance(number, float) for number in numbers)
+    return torch.tensor(value, dtype=torch.float64 if has_float else torch.int64)
+
+
+def flatten(value: Any) -> Tensor | None:
+    """Return all numbers of a value in one row; None if there is anything else in it."""
+    if isinstance(value, list | tuple | dict):
+        items = value.values() if isinstance(value, dict) else value
+        rows = [row for item in items if (row := flatten(item)) is not None]
+        return torch.cat(rows) if rows and len(rows) == len(value) else None
+    numbers = as_tensor(value)
+    return None if numbers is None else numbers.flatten()
+
+
+def close(yours: Tensor, right: Tensor) -> bool:
+    """Tell whether numbers are equal: integers exactly, others as far as a check asks."""
+    if yours.shape != right.shape:
+        return False
+    largest = float(right.double().abs().nan_to_num(0, 0, 0).max()) if right.numel() else 0.0
+    relative, absolute = RELATIVE_TOLERANCE, ABSOLUTE_TOLERANCE * min(1.0, largest)
+    if not (yours.is_floating_point() and right.is_floating_point()):
+        relative, absolute = 0.0, 1e-9
+    equal = torch.isclose(yours.double(), right.double(), relative, absolute, equal_nan=True)
+    return bool(equal.all())
+
+
+def _constant(pairs: Pairs) -> Iterator[str]:
+    values = [yours for yours, _ in pairs]
+    if len(values) > MIN_CASES and all(identical(value, values[0]) for value in values):
+        yield f"it gives {format_short(values[0])} each time"
+
+
+def _list_relations(pairs: Pairs) -> Iterator[str]:
+    if len(pairs) <= MIN_CASES:
+        return
+    if not all(isinstance(yours, list) and isinstance(right, list) for yours, right in pairs):
+        return
+    for clause, holds in LIST_RELATIONS.items():
+        if all(holds(*pair) and not identical(*pair) for pair in pairs):
+            yield clause
+
+
+def _count_different(pairs: TensorPairs) -> int:
+    numbers = [number for _, right in pairs for number in right.flatten()[:MAX_COMPARED]]
+    return len({round(float(number), 6) for number in numbers})
+
+
+def _factors(flat: TensorPairs, facts: Sequence[Facts]) -> Iterator[str]:
+    """Say by which factor all numbers are wrong, or by how much; and where there are none."""
+    lost = sum(bool((yours.isnan() & ~right.isnan()).any()) for yours, right in flat)
+    if lost:
+        yield f"in {lost} of {len(flat)} cases it has a nan where the right value has none"
+        return
+    all_yours = torch.cat([yours for yours, _ in flat]).double()
+    all_right = torch.cat([right for _, right in flat]).double()
+    largest = all_right.abs().nan_to_num(0, 0, 0).argmax()
+    factor = float(all_yours[largest] / all_right[largest])
+    has_factor = factor and math.isfinite(factor)
+    if has_factor and all(close(yours, factor * right) for yours, right in flat):
+        yield f"every number is {factor:.6g}{_as_root(factor)} times the right one"
+    for label in facts[0] if facts else ():
+        yield from _powers(label, [case.get(label) for case in facts], flat)
+    error = float((all_yours - all_right)[largest])
+    if math.isfinite(error) and all(close(yours, right + error) for yours, right in flat):
+        yield f"every number is {abs(error):.6g} too {'large' if error > 0 else 'small'}"
+
+
+def _powers(label: str, sizes: Sequence[Any], flat: TensorPairs) -> Iterator[str]:
+    """Say whether all numbers are wrong by a power of one fact, such as an argument."""
+    are_positive = all(isinstance(size, int | float) and size > 0 for size in sizes)
+    if not are_positive or len(set(sizes)) < 2:
+        return
+    cases = list(zip(flat, sizes, strict=True))
+    for text, power in POWERS.items():
+        if all(close(yours, right * size**power) for (yours, right), size in cases):
+            yield f"every number is {text.format(label)} times the right one"
+
+
+def _places(pairs: TensorPairs) -> Iterator[str]:
+    """Say along which axis only some places are wrong, or all are moved by one."""
+    fewest_axes = min(right.ndim for _, right in pairs)
+    for axis in range(-1, -1 - fewest_axes, -1):
+        long = [
+            (yours.movedim(axis, 0), right.movedim(axis, 0))
+            for yours, right in pairs
+            if right.shape[axis] > 1
+        ]
+        short = [(yours, right) for yours, right in pairs if right.shape[axis] < 2]
+        if not long or not all(close(yours, right) for yours, right in short):
+            continue
+        place = {-1: "number of each row", -2: "row"}.get(axis, f"of axis {axis}")
+        if all(close(yours[1:], right[:-1]) for yours, right in long):
+            yield f"all is shifted by one: the first {place} stands in the place of the second"
+        if all(close(yours[:-1], right[1:]) for yours, right in long):
+            yield f"all is shifted by one: the second {place} stands in the place of the first"
+        ends = {"last": (slice(-1, None), slice(-1)), "first": (slice(1), slice(1, None))}
+        for word, (end, others) in ends.items():
+            if all(close(yours[others], right[others]) for yours, right in long):
+                yield f"only the {word} {place} is ever wrong"
+            if all(close(yours[end], right[end]) for yours, right in long):
+                yield f"the {word} {place} is always right, and not all others are"
+
+
+def _as_root(factor: float) -> str:
+    """Write a factor as a root if it is one: " = sqrt(8)"."""
+    for text, square in (("sqrt({})", factor**2), ("1/sqrt({})", factor**-2)):
+        whole = round(min(square, MAX_SQUARE + 1))
+        is_root = 2 <= whole <= MAX_SQUARE and math.isclose(square, whole, rel_tol=1e-5)
+        if is_root and math.isqrt(whole) ** 2 != whole:
+            sign = "-" if factor < 0 else ""
+            return f" = {sign}{text.format(whole)}"
+    return ""

@@ -1,0 +1,270 @@
+"""Toy models that several lessons use, small enough that every right answer is known.
+
+Not in the paper. What is random in them comes from their own seed. Some count what they are asked,
+or refuse to be asked twice: so an exercise sees how an answer works.
+"""
+
+import heapq
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from lessonkit.exercises.rules import BrokenRuleError
+from lessonkit.exercises.toys import SEED_SHIFT, Toy, normal_sampler, seeded_generator
+from transformer.config import BOS_ID, EOS_ID, PAD_ID
+
+MAX_CALLS = 2_000  # of a table: more than any search through all sentences makes
+MAX_LENGTH = 32  # of a sentence: more than any right answer writes
+
+Rows = dict[int, dict[int, float]]  # the probability of each next token, by the last token
+
+
+@dataclass(repr=False)
+class Table(Toy):
+    """A toy model that reads the next token's probabilities off a table, by the last token."""
+
+    rows: Rows
+    calls: int = field(default=0, init=False)
+
+    def __call__(self, written: list[int]) -> dict[int, float]:
+        """Return each possible next token with its probability."""
+        self.calls += 1
+        if self.calls > MAX_CALLS:
+            raise RuntimeError(f"the model was asked {MAX_CALLS} times: does your search end?")
+        if not written or written[0] != BOS_ID:
+            raise ValueError(f"asked about {list(written)}: give all tokens so far, bos first")
+        return dict(self.rows[written[-1]])
+
+
+def beam_search_in_levels(next_probs: Any, limit: int, beam_size: int) -> list[int]:
+    """Search with a table of all prefixes of one length and their probabilities."""
+    level: dict[tuple[int, ...], float] = {(): 1.0}
+    finished: dict[tuple[int, ...], float] = {}
+    for _ in range(limit):
+        extended: dict[tuple[int, ...], float] = {}
+        for prefix, prob in level.items():
+            for token, next_prob in next_probs([BOS_ID, *prefix]).items():
+                extended[(*prefix, token)] = prob * next_prob
+        ended = {prefix for prefix in extended if prefix[-1] == EOS_ID}
+        for prefix in ended:
+            finished[prefix[:-1]] = extended[prefix]
+        open_prefixes = extended.keys() - ended
+        best = heapq.nlargest(beam_size, open_prefixes, key=extended.__getitem__)
+        level = {prefix: extended[prefix] for prefix in best}
+    best_prefix: tuple[int, ...] = max(finished, key=lambda prefix: finished[prefix])
+    return list(best_prefix)
+
+
+def unambiguous_tables(beam_sizes: Sequence[int]) -> list[tuple[Table, int, int]]:
+    """Draw tables, limits and beams whose best sentence stays if all probabilities change a bit."""
+    chance = random.Random(7 + SEED_SHIFT)
+    cases = []
+    for number in range(80):
+        beam_size = beam_sizes[number % len(beam_sizes)]
+        rows = _random_rows(chance)
+        for limit in (2, 3, 4):
+            perturbed = [Table(_perturbed(rows, chance)) for _ in range(49)]
+            best = {tuple(beam_search_in_levels(table, limit, beam_size)) for table in perturbed}
+            if len(best) == 1:
+                cases.append((Table(rows), limit, beam_size))
+    return cases
+
+
+def _random_rows(chance: random.Random) -> Rows:
+    rows: Rows = {}
+    for last in (BOS_ID, 4, 5, 6):
+        weights = [chance.choice((1, 2, 3, 5, 8, 13)) for _ in range(4)]
+        if last == BOS_ID:
+            weights[0] = 0  # a sentence without words is no sentence
+        probs = [round(weight / sum(weights), 2) for weight in weights]
+        rows[last] = dict(zip((EOS_ID, 4, 5, 6), probs, strict=True))
+    return rows
+
+
+def _perturbed(rows: Rows, chance: random.Random) -> Rows:
+    return {
+        last: {token: prob * chance.uniform(0.97, 1.03) for token, prob in row.items()}
+        for last, row in rows.items()
+    }
+
+
+@dataclass(repr=False)
+class Blocks(Toy, Sequence[Any]):
+    """Many blocks of keys and values, drawn by chance: pairs (length, 2) and (length, 1).
+
+    It is read like a list, except that there is one way through and not a second. The block just
+    read may be read again (its key, then its value); the first and the last, for their shape, at
+    any time.
+    """
+
+    number: int
+    length: int
+
+    def __post_init__(self) -> None:
+        generator = seeded_generator(0)
+        self._pairs = [self._draw(generator) for _ in range(self.number)]
+        self._read: set[int] = set()
+        self._newest: set[int] = set()
+
+    def __len__(self) -> int:
+        return self.number
+
+    def __getitem__(self, place: Any) -> Any:
+        """Return a block, or several; refuse to return all of them twice."""
+        places = range(self.number)[place]
+        wanted = set(places if isinstance(place, slice) else [places]) - {0, self.number - 1}
+        is_newest = not isinstance(place, slice) and wanted == self._newest
+        if wanted & self._read and not is_newest:
+            raise BrokenRuleError("it goes through the blocks a second time")
+        self._read |= wanted
+        self._newest = wanted
+        return self._pairs[place]
+
+    def _draw(self, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+        key = 3 * torch.randn(self.length, 2, generator=generator)
+        return key, torch.randn(self.length, 1, generator=generator)
+
+
+def drop(hidden: Tensor) -> Tensor:
+    """Drop every third number and enlarge the others, as dropout would by chance."""
+    survives = torch.arange(hidden.numel()).reshape(hidden.shape) % 3 > 0
+    return hidden * survives * 1.5
+
+
+@dataclass(repr=False)
+class Layer(Toy):
+    """The parts of a decoder layer, for the learner to put together.
+
+    Its weights are drawn by chance; with no seed every matrix is the identity, every gain 1 and
+    every bias 0. Its dropout drops the same numbers each time, or none.
+    """
+
+    d_model: int
+    num_heads: int
+    seed: int | None = None
+    drops: bool = False
+    visible = ("norms",)
+
+    def __post_init__(self) -> None:
+        generator = seeded_generator(self.seed or 0)
+        width = self.d_model
+
+        def draw(rows: int, columns: int) -> Tensor:
+            matrix = torch.randn(rows, columns, generator=generator) / rows**0.5  # sums near 1
+            return torch.eye(rows, columns) if self.seed is None else matrix
+
+        def draw_vector(mean: float) -> Tensor:
+            noise = torch.rand(width, generator=generator) - 0.5
+            return mean + (noise if self.seed is not None else torch.zeros(width))
+
+        self.self_weights = torch.stack([draw(width, width) for _ in range(4)])
+        self.cross_weights = torch.stack([draw(width, width) for _ in range(4)])
+        self.inner = draw(width, width + 1)
+        self.outer = draw(width + 1, width)
+        self.gains = [draw_vector(1.0) for _ in range(3)]
+        self.biases = [draw_vector(0.0) for _ in range(3)]
+        self.norms = [
+            partial(F.layer_norm, normalized_shape=(width,), weight=gain, bias=bias)
+            for gain, bias in zip(self.gains, self.biases, strict=True)
+        ]
+
+    def self_attention(self, query: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
+        """Attend from (batch, q_len, d_model) to (batch, k_len, d_model)."""
+        return self._attend(self.self_weights, query, memory, mask)
+
+    def cross_attention(self, query: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
+        """Do the same with other weights."""
+        return self._attend(self.cross_weights, query, memory, mask)
+
+    def feed_forward(self, hidden: Tensor) -> Tensor:
+        """Map each position for itself."""
+        return (hidden @ self.inner).relu() @ self.outer
+
+    def dropout(self, hidden: Tensor) -> Tensor:
+        """Drop some numbers, or none."""
+        return drop(hidden) if self.drops else hidden
+
+    def _attend(self, weights: Tensor, query: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
+        w_query, w_key, w_value, w_output = weights
+        queries = self._split_heads(query @ w_query)
+        keys = self._split_heads(memory @ w_key)
+        values = self._split_heads(memory @ w_value)
+        heads = F.scaled_dot_product_attention(queries, keys, values, mask)
+        return heads.transpose(1, 2).flatten(2) @ w_output
+
+    def _split_heads(self, hidden: Tensor) -> Tensor:
+        return hidden.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+
+
+class Parrot(Toy, nn.Module):
+    """A small network to train: its logits depend on the last token and the source's first.
+
+    It comes in evaluation mode, as after a validation; in training it drops the same numbers of a
+    batch each time. With no seed all its weights are 0.
+    """
+
+    def __init__(self, vocab_size: int, d_model: int, seed: int | None = None) -> None:
+        super().__init__()
+        self.vocab_size, self.d_model, self.seed = vocab_size, d_model, seed
+        generator = seeded_generator(seed or 0)
+        scale = 0.0 if seed is None else 1.0
+        embedding = torch.randn(vocab_size, d_model, generator=generator)
+        output = torch.randn(d_model, vocab_size, generator=generator)
+        self.embedding = nn.Parameter(scale * embedding)
+        self.output = nn.Parameter(scale * output)
+        self.eval()
+
+    def forward(self, src: Tensor, tgt_in: Tensor) -> Tensor:
+        """Ids (batch, src_len) and (batch, tgt_len) -> logits (batch, tgt_len, vocab_size)."""
+        hidden = self.embedding[tgt_in] + self.embedding[src[:, :1]]
+        return (drop(hidden) if self.training else hidden) @ self.output
+
+
+@dataclass(repr=False)
+class Reader(Toy):
+    """A toy Transformer with `encode` and `decode`, for a search; it reads its source once.
+
+    What it writes depends on all tokens so far. With no seed it copies its source.
+    """
+
+    seed: int | None
+    read: bool = field(default=False, init=False)
+
+    def encode(self, src: Tensor, src_mask: Tensor) -> Tensor:
+        """Return a memory (1, src_len, 7) of ids (1, src_len); refuse to do it again."""
+        _require_mask(src_mask)
+        if self.read:
+            raise BrokenRuleError("it reads the source a second time")
+        self.read = True
+        return F.one_hot(src, 7).float()
+
+    def decode(self, tgt_in: Tensor, memory: Tensor, src_mask: Tensor) -> Tensor:
+        """Return the logits of the token after each of (1, tgt_len), which begin with bos."""
+        _require_mask(src_mask)
+        ids = tgt_in[0].tolist()
+        if ids[:1] != [BOS_ID] or len(ids) > MAX_LENGTH:
+            raise ValueError("give all tokens, bos first")
+        src = memory[0].argmax(dim=-1).tolist()
+        return torch.tensor([[self.scores(src, ids[: n + 1]) for n in range(len(ids))]])
+
+    def scores(self, src: list[int], written: list[int]) -> list[float]:
+        """Return the scores of the seven types that may follow; pad and bos score lowest."""
+        if self.seed is None:
+            wanted = src[min(len(written), len(src)) - 1]
+            return [float(token == wanted) for token in range(7)]
+        weights = normal_sampler(self.seed)(MAX_LENGTH, 7, 7)
+        seen = sum(weights[place, token] for place, token in enumerate(written))
+        logits = seen + weights[-1, src].mean(dim=0)
+        logits[[PAD_ID, BOS_ID]] = -torch.inf
+        return logits.tolist()
+
+
+def _require_mask(src_mask: Any) -> None:
+    if getattr(src_mask, "dtype", None) != torch.bool:
+        raise ValueError("src_mask is no mask")

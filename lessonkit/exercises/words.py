@@ -1,0 +1,54 @@
+"""The words of a lesson's exercises, read from `words/NN.toml` (not in the paper).
+
+A lesson's module makes of them what a notebook calls after `ex.`:
+
+    words = read_words("02")
+    recall = words.recall()
+    cost_of_length = words.prediction("cost_of_length")
+"""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lessonkit.exercises.prediction import Prediction
+from lessonkit.exercises.recall import Question, Recall
+
+FOLDER = Path(__file__).parent / "words"
+
+
+@dataclass(frozen=True)
+class LessonWords:
+    """What a lesson says and asks."""
+
+    lesson: str  # its number, "02"
+    tables: Mapping[str, Any]  # as they stand in the file
+
+    @property
+    def exercises(self) -> Mapping[str, Any]:
+        """The words of each exercise, by its name: see `exercise.Exercise`."""
+        words: Mapping[str, Any] = self.tables["exercises"]
+        return words
+
+    @property
+    def predictions(self) -> Mapping[str, Any]:
+        """The fields of each prediction, by its name: see `prediction.Prediction`."""
+        words: Mapping[str, Any] = self.tables.get("predictions", {})
+        return words
+
+    def prediction(self, name: str) -> Prediction:
+        """Return the prediction of this name."""
+        return Prediction(name, **self.predictions[name])
+
+    def recall(self) -> Recall:
+        """Return the three questions on earlier lessons."""
+        questions = [Question(**fields) for fields in self.tables["questions"]]
+        return Recall(self.lesson, questions)
+
+
+def read_words(lesson: str) -> LessonWords:
+    """Read the words of a lesson, given by its number, "02"."""
+    text = (FOLDER / f"{lesson}.toml").read_text(encoding="utf-8")
+    return LessonWords(lesson, tomllib.loads(text))
