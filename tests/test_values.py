@@ -1,6 +1,6 @@
 """Any value at any door: a right answer or a line that names it, never torch's words or nonsense.
 
-First the calls that somebody outside found; then every public function with one argument replaced.
+First the calls that somebody outside reported; then every public function, one argument replaced.
 """
 
 import math
@@ -35,10 +35,12 @@ POST, PRE = t.Residual(WIDTH, 0.0, False), t.Residual(WIDTH, 0.0, True)
 IDS = torch.tensor([[5, 7, 3], [6, 3, 0]])
 HIDDEN, WEIGHTS = torch.randn(2, 3, WIDTH), torch.full((3, 3), 1 / 3)
 LOGITS, MASK = torch.randn(2, 3, VOCAB), torch.ones(3, 3, dtype=torch.bool).tril()
-SAID, RIGHT = ["a cat sits", "a dog"], [["a cat sat"], ["a dog", "the dog"]]
+HYPOTHESES, REFERENCES = ["a cat sits", "a dog"], [["a cat sat"], ["a dog", "the dog"]]
 WORDS = WordTokenizer("tree", ["a", "cat", "dog", "sits"])
 BPE = tokenizers.train(
-    DataConfig(corpus="none", src_lang="en", tgt_lang="tree", vocab_size=270), SAID, SAID
+    DataConfig(corpus="none", src_lang="en", tgt_lang="tree", vocab_size=270),
+    HYPOTHESES,
+    HYPOTHESES,
 )[0]
 EXAMPLES = [t.data.batches.Example([5, 6], [7]), t.data.batches.Example([4], [5, 5, 4])]
 BATCH = t.collate(EXAMPLES)
@@ -46,13 +48,13 @@ RUNS = {"a": [1.0, 2.0, 4.0], "b": [2.0, 5.0]}
 
 
 def axes() -> Any:
-    """Give axes that nobody sees."""
+    """Return axes that nobody sees."""
     return mpl.figure.Figure().subplots()
 
 
-# --- found from outside: issue 39, point 1 and 2; each ended in torch's words or in nonsense ------
+# --- calls that somebody reported: each ended in torch's words or in nonsense --------------------
 
-FOUND: list[tuple[Callable[[], Any], str]] = [
+REPORTED: list[tuple[Callable[[], Any], str]] = [
     (lambda: MODEL(IDS + 9, IDS), "ids go from 9 to 16, and the vocabulary from 0 to 12"),
     (lambda: MODEL(IDS, IDS - 1), "ids go from -1 to 6"),
     (lambda: ATTENTION(HIDDEN[..., :8]), r"query .* \(2, 3, 8\): give .* \(any, any, 14\)"),
@@ -85,8 +87,8 @@ FOUND: list[tuple[Callable[[], Any], str]] = [
 ]
 
 
-def test_what_was_found_from_outside_is_refused_in_a_line() -> None:
-    for call, message in FOUND:
+def test_what_was_reported_is_refused_in_a_line() -> None:
+    for call, message in REPORTED:
         with pytest.raises(UserError, match=message):
             call()
 
@@ -110,8 +112,8 @@ def test_with_ever_more_degrees_student_t_becomes_the_normal_distribution() -> N
     assert 0 <= significance.difference_p([0.0, 1e-3] * 40_000, [5.0, 5.001] * 40_000) < 1e-9
 
 
-# The least whole number that each takes; one less, and the same as a fraction, are refused.
-LEAST: list[tuple[Callable[[Any], Any], int]] = [
+# The smallest whole number that each call takes; one less, and the same as a fraction, are refused.
+MINIMA: list[tuple[Callable[[Any], Any], int]] = [
     (lambda size: t.MultiHeadAttention(size, 1, 1, 1), 1),
     (lambda size: t.FeedForward(1, size), 1),
     (lambda size: t.Residual(size, 0.0, True), 1),
@@ -126,10 +128,10 @@ LEAST: list[tuple[Callable[[Any], Any], int]] = [
 ]
 
 
-def test_the_least_is_taken_and_no_less_nor_a_fraction() -> None:
-    for call, least in LEAST:
-        call(least)
-        for wrong in (least - 1, float(least)):
+def test_the_minimum_is_taken_and_no_less_nor_a_fraction() -> None:
+    for call, minimum in MINIMA:
+        call(minimum)
+        for wrong in (minimum - 1, float(minimum)):
             with pytest.raises(UserError, match=r"is -?\d.*: give a whole number"):
                 call(wrong)
 
@@ -161,12 +163,13 @@ CALLS: list[Call] = [
     (greedy_search, {"model": MODEL, "src": IDS, "extra_length": 2, "max_len": 4}),
     (beam_search, {"model": MODEL, "src": IDS, "beam_size": 2, "alpha": 0.5, "max_len": 3}),
     (t.label_smoothing_loss, {"logits": LOGITS, "targets": IDS, "smoothing": 0.1, "pad_id": 0}),
-    (t.chrf, {"hypotheses": SAID, "references": RIGHT}),
-    (scores.count_run_on, {"hypotheses": SAID, "references": RIGHT}),
-    (scores.bleu_tokenised_lowercased, {"hypotheses": SAID, "references": RIGHT, "lang": "tree"}),
+    (t.chrf, {"hypotheses": HYPOTHESES, "references": REFERENCES}),
+    (scores.count_run_on, {"hypotheses": HYPOTHESES, "references": REFERENCES}),
+    (scores.bleu_tokenised_lowercased,
+     {"hypotheses": HYPOTHESES, "references": REFERENCES, "lang": "tree"}),
     (t.parse_f1, {"trees": ["(S a )S"], "gold": ["(S a )S"]}),
     (t.phrases, {"tree": "(S a )S"}),
-    (bootstrap.sentence_counts, {"hypotheses": SAID, "references": RIGHT}),
+    (bootstrap.sentence_counts, {"hypotheses": HYPOTHESES, "references": REFERENCES}),
     (significance.t_critical, {"degrees": 3, "level": 0.9}),
     (significance.verdict, {"interval": significance.Interval(-1.0, 1.0), "worth": 0.5}),
     (significance.mean_interval, {"runs": RUNS["a"]}),
@@ -179,13 +182,13 @@ CALLS: list[Call] = [
     (t.shard, {"batch": BATCH, "rank": 0, "world_size": 1}),
     (t.micro_batches, {"batch": BATCH, "max_tokens": 9}),
     (t.TokenBudgetBatches, {"examples": EXAMPLES, "batch_tokens": 9, "batch_sentences": 2}),
-    (ParallelText, {"src_lang": "en", "tgt_lang": "fr", "src": SAID, "tgt": SAID}),
+    (ParallelText, {"src_lang": "en", "tgt_lang": "fr", "src": HYPOTHESES, "tgt": HYPOTHESES}),
     (t.group_pairs, {"pairs": [("a", "b"), ("c", "b")]}),
     (t.aligned_tokens, {"text": "a, b"}),
     (split_words, {"lang": "tree", "text": "a b"}),
     *((each.encode, {"text": "a cat"}) for each in (WORDS, BPE)),
     *((each.tokens, {"text": "a cat"}) for each in (WORDS, BPE)),
-    *((each.encode_all, {"texts": SAID}) for each in (WORDS, BPE)),
+    *((each.encode_all, {"texts": HYPOTHESES}) for each in (WORDS, BPE)),
     *((each.decode, {"ids": [4, 5]}) for each in (WORDS, BPE)),
     *((each.pieces, {"ids": [4, 5]}) for each in (WORDS, BPE)),
     (lambda **given: draw_attention(ax=axes(), **given),
@@ -204,61 +207,68 @@ TENSORS = [
     HIDDEN, HIDDEN.double(), HIDDEN[:1], HIDDEN[..., :5], HIDDEN[0], LOGITS, MASK, MASK[:2],
     MASK.float(), WEIGHTS * 9, WEIGHTS * math.nan, torch.zeros(2, 3, dtype=torch.complex64),
 ]  # fmt: skip
-PLAIN = st.sampled_from([*NUMBERS, -math.inf, True, None, "", "a", b"a", object(), "\ud800", "(S"])
-ANY = st.one_of(
-    PLAIN,
+PLAIN_VALUES = st.sampled_from(
+    [*NUMBERS, -math.inf, True, None, "", "a", b"a", object(), "\ud800", "(S"]
+)
+ANY_VALUE = st.one_of(
+    PLAIN_VALUES,
     st.sampled_from(TENSORS),
-    st.lists(PLAIN, max_size=3),
-    st.lists(st.lists(PLAIN, max_size=2), max_size=2),
-    st.dictionaries(st.sampled_from(["a", "b"]), PLAIN, max_size=2),
-    st.tuples(PLAIN, PLAIN),
+    st.lists(PLAIN_VALUES, max_size=3),
+    st.lists(st.lists(PLAIN_VALUES, max_size=2), max_size=2),
+    st.dictionaries(st.sampled_from(["a", "b"]), PLAIN_VALUES, max_size=2),
+    st.tuples(PLAIN_VALUES, PLAIN_VALUES),
 )
 
-FIXED = {"model", "batch", "return_weights"}  # no plain values, or any truth
+NOT_REPLACED = {"model", "batch", "return_weights"}  # no plain values, or any truth value
 
 
-def sane(found: Any) -> bool:
-    """Tell whether every number of what came out is one."""
-    if isinstance(found, Tensor):
-        return not found.is_floating_point() or bool(found.isfinite().all())
-    if isinstance(found, float | complex):
-        return isinstance(found, float) and math.isfinite(found)
-    if isinstance(found, Mapping):
-        return all(map(sane, found.values()))
-    return not isinstance(found, list | tuple) or all(map(sane, found))
+def is_finite(result: Any) -> bool:
+    """Return whether every number in a result is a real and finite one."""
+    if isinstance(result, Tensor):
+        return not result.is_floating_point() or bool(result.isfinite().all())
+    if isinstance(result, float | complex):
+        return isinstance(result, float) and math.isfinite(result)
+    if isinstance(result, Mapping):
+        return all(is_finite(value) for value in result.values())
+    return not isinstance(result, list | tuple) or all(is_finite(value) for value in result)
 
 
-def replace(call: Callable[..., Any], good: Mapping[str, Any], name: str, odd: Any) -> None:
-    """Replace one argument; what comes is a UserError of a line, or made of numbers."""
+MAX_MESSAGE_LENGTH = 700  # the names of all recipes are 500
+
+
+def call_with(call: Callable[..., Any], good: Mapping[str, Any], name: str, odd: Any) -> None:
+    """Replace one argument: the result is made of numbers, or a UserError of one line."""
+    message, result = "", None
     try:
-        found = call(**{**good, name: odd})
+        result = call(**{**good, name: odd})
     except UserError as error:
-        found = 0.0 if len(str(error)) < 700 else math.nan  # all recipes' names are 500
-    assert sane(found), (call, name, odd, found)
+        message = str(error)
+    assert len(message) < MAX_MESSAGE_LENGTH, (call, name, odd, message)
+    assert is_finite(result), (call, name, odd, result)
 
 
 def test_any_number_in_every_place_is_refused_or_answered() -> None:
     for call, good in CALLS:
-        for name in good.keys() - FIXED:
+        for name in good.keys() - NOT_REPLACED:
             for odd in NUMBERS:
-                replace(call, good, name, odd)
+                call_with(call, good, name, odd)
 
 
 @pytest.mark.slow
 @settings(max_examples=1500, derandomize=True, deadline=None, database=None)
 @given(st.data())
 def test_any_value_in_any_place_is_refused_or_answered(data: st.DataObject) -> None:
-    replace_any(data)
+    call_with_any(data)
 
 
-def replace_any(data: st.DataObject) -> None:
+def call_with_any(data: st.DataObject) -> None:
     call, good = data.draw(st.sampled_from(CALLS))
-    name = data.draw(st.sampled_from([key for key in good if key not in FIXED]))
-    replace(call, good, name, data.draw(ANY))
+    name = data.draw(st.sampled_from([key for key in good if key not in NOT_REPLACED]))
+    call_with(call, good, name, data.draw(ANY_VALUE))
 
 
 @pytest.mark.weekly
 @settings(max_examples=40_000, derandomize=True, deadline=None, database=None)
 @given(st.data())
 def test_many_more_values(data: st.DataObject) -> None:
-    replace_any(data)
+    call_with_any(data)

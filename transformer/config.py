@@ -12,7 +12,7 @@ PAD_ID, UNK_ID, BOS_ID, EOS_ID = range(4)
 NUM_SPECIAL_TOKENS = len(SPECIAL_TOKENS)  # the first id of a type that stands for text
 BEAM_SIZE = 4  # §6.1
 LENGTH_PENALTY = 0.6  # §6.1: alpha
-MAX_DIMENSION = 2**16  # of a network; more is a slip of the finger, refused before training
+MAX_DIMENSION = 2**16  # a larger network is a slip of the finger, refused before training
 
 
 class Positions(StrEnum):
@@ -112,7 +112,7 @@ class RecurrentConfig:
         return self.hidden_size
 
 
-SECTIONS = ("data", "model", "training")  # of a recipe
+SECTIONS = ("data", "model", "training")  # the parts of a recipe
 NETWORKS = {"transformer": ModelConfig, "lstm": RecurrentConfig}  # as recipe.json calls them
 
 

@@ -39,7 +39,7 @@ class Sides(NamedTuple):
 
 
 def normalized_words(lang: str, text: str) -> list[str]:
-    """Give torchtext the text as our tokenizers see it."""
+    """Cut normalized text into words, so that torchtext sees what our tokenizers see."""
     return split_words(lang, NORMALIZERS[normalizer_name(lang)](text))
 
 

@@ -24,15 +24,15 @@ def require(engine: str) -> None:
 
 @pytest.fixture(scope="session")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Path]:
-    """Give the folder of a shipped model for an engine."""
-    made: dict[tuple[str, str], Path] = {}
+    """Return a function that exports a shipped model for an engine, once."""
+    folders: dict[tuple[str, str], Path] = {}
 
     def export(model: str, engine: str) -> Path:
         require(engine)
-        if (model, engine) not in made:
+        if (model, engine) not in folders:
             out = tmp_path_factory.mktemp(engine) / model
-            made[model, engine] = export_model(model, engine, out)
-        return made[model, engine]
+            folders[model, engine] = export_model(model, engine, out)
+        return folders[model, engine]
 
     return export
 

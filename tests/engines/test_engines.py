@@ -22,7 +22,7 @@ from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 
 Export = Callable[[str, str], Path]
-TYPES = 4 + 256 + 7  # of the target side; the source side has two fewer
+TYPES = 4 + 256 + 7  # the target vocabulary's size; the source's is smaller by two
 SOURCES = [[11, 5, 260], [4, 7, 9, 13, 8, 6, 5], [12]]
 TARGET = [17, 4, 266, 5, 30]
 # The paper's base is post-norm, sinusoidal, tied and without biases.

@@ -77,10 +77,9 @@ def test_a_run_that_has_not_ended_has_no_final_weights(folder: Path) -> None:
 
 
 def test_a_tokenizer_of_another_model(folder: Path) -> None:
-    """Refused where the sizes tell; tied embeddings need one size on both sides."""
-    (
-        folder / model_folder.MANIFEST
-    ).unlink()  # as of a run that has not ended: no sums are looked at
+    """It is refused if the sizes differ; tied embeddings need one size on both sides."""
+    # Without a manifest, as in a run that has not ended, no check sum is compared.
+    (folder / model_folder.MANIFEST).unlink()
     recipe = find_recipe("demo").override({"vocab_size": "271"})
     small, _ = tokenizers.train(recipe.data, [SENTENCE], [SENTENCE])
     write_json(folder / model_folder.SRC_TOKENIZER, small.to_dict())

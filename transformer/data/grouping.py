@@ -15,7 +15,8 @@ from transformer.support.errors import UserError, short_repr
 
 Pair = tuple[str, str]  # a sentence and its translation, in any two languages
 
-HELD_OUT_PER_MILLE = 12  # of the groups, in validation and in test each; train has the others
+# Of 1,000 groups so many are in validation, and as many in test; train has the others.
+HELD_OUT_PER_MILLE = 12
 
 
 def grouping_key(sentence: str) -> str:

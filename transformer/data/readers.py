@@ -16,7 +16,7 @@ from transformer.data.normalizers import NORMALIZERS, normalizer_name
 from transformer.data.parallel import ParallelText, parallel_text_from_lines, split_lines
 from transformer.support.errors import require
 
-SHUFFLE_SEED = 2017  # of the pairs within a split; Tatoeba's file is sorted by length
+SHUFFLE_SEED = 2017  # a split's pairs are shuffled: Tatoeba's file is sorted by length
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +31,7 @@ class Corpus:
     citation: str
     format: str  # the name of its reader
     options: Mapping[str, str] = field(default_factory=dict)  # what this reader wants to know
-    url: str = ""  # of the publisher's folder
+    url: str = ""  # the publisher's folder, with a slash at its end
     files: Mapping[str, str] = field(default_factory=dict)  # what is downloaded, with sha256
 
     def paths(self) -> dict[str, Path]:

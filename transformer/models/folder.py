@@ -34,7 +34,7 @@ RECIPE, DATA, RUN, LOG = "recipe.json", "data.json", "run.json", "log.jsonl"
 SRC_TOKENIZER, TGT_TOKENIZER = "src_tokenizer.json", "tgt_tokenizer.json"
 LAST, BEST = "checkpoints/last.safetensors", "checkpoints/best.safetensors"
 WEIGHTS, MANIFEST = "model.safetensors", "manifest.json"
-IN_MANIFEST = (RECIPE, SRC_TOKENIZER, TGT_TOKENIZER, WEIGHTS)  # all that translation reads
+IN_MANIFEST = (RECIPE, SRC_TOKENIZER, TGT_TOKENIZER, WEIGHTS)  # what translation reads
 
 Network = Transformer | Recurrent
 

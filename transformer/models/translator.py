@@ -28,8 +28,8 @@ class Attention(NamedTuple):
 
     translation: str
     src_tokens: list[str]  # "<eos>" last
-    tgt_tokens: list[str]  # of the translation; "<eos>" last unless it was cut off
-    maps: AttentionMaps  # of a batch of one sentence
+    tgt_tokens: list[str]  # the translation's; "<eos>" last unless it was cut off
+    maps: AttentionMaps  # for a batch of one sentence
 
 
 def usable_device(device: torch.device | str) -> torch.device:

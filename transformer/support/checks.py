@@ -13,7 +13,7 @@ from typing import Any
 
 from transformer.support.errors import UserError, require, short_repr, unknown_name
 
-MAX_COUNT = 10**9  # of whatever is counted
+MAX_COUNT = 10**9  # the largest number of anything that is counted
 MAX_VOCAB_SIZE = 10**7
 MAX_NUMBER = 1e50  # the square and the cube of a number must be finite too
 MIN_POSITIVE = 1e-50  # as a lower limit it means "above 0"

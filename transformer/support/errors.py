@@ -3,7 +3,7 @@
 import signal
 from collections.abc import Iterable
 from difflib import get_close_matches
-from reprlib import repr as short_repr  # of any value, at most a few dozen characters
+from reprlib import repr as short_repr  # any value in a few dozen characters at most
 from typing import Any
 
 EXIT_USER_ERROR = 2  # the user gave something wrong
