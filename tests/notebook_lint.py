@@ -189,7 +189,7 @@ def compared(cells: list[Cell]) -> Iterator[Finding]:
 
 
 def findings(notebook: Any, size: int) -> Iterator[Finding]:
-    """Give what is wrong with a notebook."""
+    """Return what is wrong with a notebook."""
     cells = notebook["cells"]
     if size > MAX_BYTES:
         yield 0, f"{size:,} bytes, over {MAX_BYTES:,}: show fewer or smaller pictures"
@@ -210,7 +210,7 @@ def findings(notebook: Any, size: int) -> Iterator[Finding]:
 
 
 def lint(path: Path) -> list[str]:
-    """Give one line for each thing wrong with a notebook."""
+    """Return one line for each thing wrong with a notebook."""
     text = path.read_text(encoding="utf-8")
     found = findings(json.loads(text), len(text.encode()))
     return [f"{path.name}: cell {cell}: {what}" for cell, what in found]

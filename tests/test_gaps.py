@@ -26,7 +26,7 @@ PATHS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 
 def text_of(exercise: Exercise, right: bool) -> str:
-    """Give the text of an answer: the solution, or the first mistake that has a name."""
+    """Return the text of an answer: the solution, or the first mistake that has a name."""
     if right:
         return str(exercise.solution())
     if not isinstance(exercise, ClassExercise):
@@ -40,7 +40,7 @@ def text_of(exercise: Exercise, right: bool) -> str:
 
 
 def written(lesson: str, right: bool) -> tuple[Any, list[str]]:
-    """Give a lesson with every gap filled, and the names of what was written."""
+    """Return a lesson with every gap filled, and the names of what was written."""
     book = nbformat.v4.new_notebook(cells=[nbformat.from_dict(cell) for cell in cells(lesson)])
     names = []
     for cell in book.cells:

@@ -21,7 +21,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(site: Path, cwd: Path, *arguments: str, stdin: str = "") -> str:
-    """Run the installed package in a folder of its own; give what it prints."""
+    """Run the installed package in a folder of its own; return what it prints."""
     env = {**os.environ, "PYTHONPATH": str(site)}
     return python(*arguments, cwd=cwd, env=env, input=stdin).stdout
 

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def texts(root: Path, repo: str | None, revision: str | None = None) -> dict[Path, str]:
-    """Give every stamped file's text for an address; nothing is written.
+    """Return every stamped file's text for an address; nothing is written.
 
     Raises:
         ValueError: a file has no place for what belongs into it.

@@ -57,7 +57,7 @@ def launch(playwright: Playwright) -> Browser:
 
 @contextmanager
 def opened(browser: Browser, *schemes: str, **options: Any) -> Iterator[tuple[Page, list[str]]]:
-    """Give a page that reaches this computer only, and the list of what goes wrong there.
+    """Return a page that reaches this computer only, and the list of what goes wrong there.
 
     Args:
         browser: Where it is opened; it is closed in the end.

@@ -83,7 +83,7 @@ def _command(port: int, token: str, course: Path) -> list[str]:
 
 
 def _environment(folder: Path, dark: bool) -> dict[str, str]:
-    """Give Jupyter empty folders for settings and signatures, and kernels the package."""
+    """Return Jupyter empty folders for settings and signatures, and kernels the package."""
     settings = folder / "settings"
     for plugin, values in (QUIET | (DARK if dark else {})).items():
         extension, name = plugin.split(":")

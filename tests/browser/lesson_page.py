@@ -182,7 +182,7 @@ class LessonPage:
         return node
 
     def _expected(self, kind: str) -> Iterator[tuple[int, int, int]]:
-        """Give every cell that shows something: its place, its pictures, its charts.
+        """Return every cell that shows something: its place, its pictures, its charts.
 
         What stands behind a prediction is folded until it is run.
         """

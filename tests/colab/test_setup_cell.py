@@ -19,7 +19,7 @@ WHERE = "\nimport transformer; print(transformer.__file__)"
 
 
 def run(folder: Path, code: str, refused: str = "") -> list[str]:
-    """Run code in a folder, where GitHub is another folder beside it; give what it prints.
+    """Run code in a folder, where GitHub is another folder beside it; return what it prints.
 
     What it ends with is `refused`, the last line; "" where it ends well.
     """

@@ -13,7 +13,7 @@ SHIFTS = {"itself": 0, "before": -1, "next": 1, "second": 2}
 
 
 def of_habits(*kinds: str) -> Callable[[Tensor, Tensor], AttentionMaps]:
-    """Give what stands for `attention_maps`: a head of each kind in every stack."""
+    """Return a function in the place of `attention_maps`: a head of each kind in every stack."""
 
     def looking(kind: str, q_len: int, k_len: int) -> Tensor:
         if kind == "even":
@@ -33,7 +33,7 @@ def of_habits(*kinds: str) -> Callable[[Tensor, Tensor], AttentionMaps]:
 
 
 def one_piece_each(translator: Translator, most: int) -> Sequence[Sentence]:
-    """Give the first sentences of the test set whose English words have one piece each."""
+    """Return the first sentences of the test set whose English words have one piece each."""
     encode = translator.src_tokenizer.encode
     return [
         each

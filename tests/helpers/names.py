@@ -14,7 +14,7 @@ COMMAND = re.compile(rf"python -m ({ROOM}\.[\w.]+)")
 
 
 def missing(text: str) -> Iterator[str]:
-    """Give every file and every `transformer...` that a text names and that is not there."""
+    """Return every file and every `transformer...` that a text names and that is not there."""
     for found in FILE.findall(text):
         if not (ROOT / found.rstrip(".")).exists():
             yield found
@@ -28,7 +28,7 @@ def missing(text: str) -> Iterator[str]:
 
 
 def is_there(name: str) -> bool:
-    """Tell whether `transformer.x.y` is a module, or a name in one."""
+    """Return whether `transformer.x.y` is a module, or a name in one."""
     try:
         pkgutil.resolve_name(name)
     except (ImportError, AttributeError):

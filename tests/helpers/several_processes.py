@@ -55,7 +55,7 @@ def go(out: Path, model: nn.Module, **options: Any) -> None:
 
 
 def apart(one: Path, two: Path) -> dict[str, float]:
-    """Give the largest differences of two runs: of losses, at every report, and of weights."""
+    """Return the largest differences of two runs: of losses, at every report, and of weights."""
     logs = zip(*(read_log(out / "log.jsonl") for out in (one, two)), strict=True)
     files = [load_tensors(out / "model.safetensors")[0] for out in (one, two)]
     losses = [abs(a["loss"] - b["loss"]) for a, b in logs if a["step"] == b["step"]]

@@ -84,7 +84,7 @@ class Visit:
             self.problems.append(f"{what}: {found!r}, not {wanted!r}")
 
     def text(self, selector: str) -> str:
-        """Give the words of an element."""
+        """Return the words of an element."""
         return self.page.inner_text(selector).strip()
 
     def says(self, selector: str, what: str, wanted: str) -> None:
@@ -307,7 +307,7 @@ def without_models(visit: Visit, address: str) -> None:
 
 
 def looks(visit: Visit, address: str, name: str, shots: Path | None) -> None:
-    """Let axe-core look for what shuts readers out; nothing is wider than the window."""
+    """Check with axe-core that nobody is shut out, and that nothing is wider than the window."""
     page = visit.page
     visit.settle(lambda: page.goto(address))
     visit.settle(page.locator("#stops button").nth(5).click)

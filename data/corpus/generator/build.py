@@ -98,7 +98,7 @@ def _links(src: list[Word], tgt: list[Word]) -> str:
 
 
 def sentence_of(tree: Tree) -> Sentence:
-    """Say a sentence in its three languages, with the links between them."""
+    """Render a sentence in its three languages, with the links between them."""
     en, fr, de = english(tree), french(tree), german(tree)
     return Sentence(
         en=_text(en),

@@ -118,7 +118,7 @@ class ClauseSampler(PhraseSampler):
         return True
 
     def _give_place_and_time(self, clause: Clause, bare: bool) -> None:
-        """Give a clause its time and place, at its end or in front."""
+        """Add time and place to a clause, at its end or in front."""
         verb = clause.verb
         placed = verb.needs_place or verb.direction
         likely = 0.1 if bare else 0.35
@@ -176,7 +176,7 @@ class ClauseSampler(PhraseSampler):
         return clause
 
     def _give_state(self, clause: Clause) -> bool:
-        """Give a clause a place or an adjective that fits its subject."""
+        """Add a place or an adjective that fits its subject to a clause."""
         subject = clause.subject
         head = subject.parts[0]
         kinds = {"adult"} if head.pronoun else head.noun.classes

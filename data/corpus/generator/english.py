@@ -8,7 +8,7 @@ EN, THE = FORMS["en"], {"m": "the"}
 
 
 def english(tree: Tree) -> list[Word]:
-    """Say a sentence in English; the first letter is as inside a sentence."""
+    """Render a sentence in English; the first letter is as inside a sentence."""
     words = realization.clauses(tree, "en", clause)
     following = [*words[1:], words[-1]]
     return [
@@ -18,7 +18,7 @@ def english(tree: Tree) -> list[Word]:
 
 
 def noun_phrase(phrase: Phrase, subject: bool = False) -> list[Word]:
-    """Say a noun phrase; a pronoun takes the form that its role asks for."""
+    """Render a noun phrase; a pronoun takes the form that its role asks for."""
     key = phrase.key
     if phrase.joined:
         first, last = phrase.joined
@@ -97,7 +97,7 @@ def _content(each: Clause, form: str, *more: int) -> list[Word]:
 
 
 def clause(each: Clause) -> list[Word]:
-    """Say a clause: subject, verb, object, recipient, place, time."""
+    """Render a clause: subject, verb, object, recipient, place, time."""
     auxiliary, verbs = _verb_words(each)
     said = each.gap != "subject" and each.ask != "who"
     subject = noun_phrase(each.subject, subject=True) if said else []

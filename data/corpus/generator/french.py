@@ -10,7 +10,7 @@ VOWELS = "aàâeéèêëhiîoôuœ"
 
 
 def french(tree: Tree) -> list[Word]:
-    """Say a sentence in French, elided and contracted; words in one token share its meanings."""
+    """Render a sentence in French, elided and contracted; words in one token share its meanings."""
     return _merge(realization.clauses(tree, "fr", clause))
 
 
@@ -35,7 +35,7 @@ def _merge(words: list[Word]) -> list[Word]:
 
 
 def inflect(adjective: Adjective, gender: str, plural: bool, before: str = "") -> str:
-    """Give the form of an adjective, or the one before a vowel when `before` opens with one."""
+    """Return the form of an adjective, or the one before a vowel when `before` opens with one."""
     if gender == "f":
         return adjective.fr_feminine + "s" * plural
     if plural:
@@ -45,7 +45,7 @@ def inflect(adjective: Adjective, gender: str, plural: bool, before: str = "") -
 
 
 def noun_phrase(phrase: Phrase, negated: bool = False) -> list[Word]:
-    """Say a noun phrase; `negated` makes an indefinite object "de" after "ne ... pas"."""
+    """Render a noun phrase; `negated` makes an indefinite object "de" after "ne ... pas"."""
     key, noun = phrase.key, phrase.noun
     if phrase.joined:
         first, last = phrase.joined
@@ -93,7 +93,7 @@ def _possessive(phrase: Phrase, feminine: bool) -> str:
 
 
 def _relative(phrase: Phrase) -> list[Word]:
-    """Say the relative clause of a phrase, if it has one."""
+    """Render the relative clause of a phrase, if it has one."""
     relative = phrase.relative
     if relative is None:
         return []
@@ -154,7 +154,7 @@ def _verb_words(each: Clause) -> list[Word]:
 
 
 def clause(each: Clause) -> list[Word]:
-    """Say a clause: subject, ne, clitics, verb, pas, object, recipient, place, time."""
+    """Render a clause: subject, ne, clitics, verb, pas, object, recipient, place, time."""
     words = realization.time(each, "fr", front=True) + realization.place(
         each, "fr", FR["articles"], front=True
     )

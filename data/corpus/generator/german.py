@@ -11,7 +11,7 @@ DE = FORMS["de"]
 
 
 def german(tree: Tree) -> list[Word]:
-    """Say a sentence in German, subordinate clauses between commas."""
+    """Render a sentence in German, subordinate clauses between commas."""
     words: list[Word] = []
     if tree.leading is not None:
         lead = tree.leading
@@ -47,7 +47,7 @@ def _ending(kind: str, case: str, phrase: Phrase) -> str:
 
 
 def noun_phrase(phrase: Phrase, case: str, negated: bool = False, *extra: int) -> list[Word]:
-    """Say a noun phrase in a case; `negated` makes an indefinite one "kein".
+    """Render a noun phrase in a case; `negated` makes an indefinite one "kein".
 
     The first word carries `extra` meanings: of a preposition that German has not.
     """
@@ -103,7 +103,7 @@ def _possessive(phrase: Phrase) -> str:
 
 
 def _relative(phrase: Phrase | None) -> list[Word]:
-    """Say the relative clause of a phrase between commas, if it has one."""
+    """Render the relative clause of a phrase between commas, if it has one."""
     relative = phrase.relative if phrase is not None else None
     if phrase is None or relative is None:
         return []
@@ -136,7 +136,7 @@ def _verb_words(each: Clause) -> tuple[Word, list[Word]]:
 
 
 def clause(each: Clause, order: str) -> list[Word]:
-    """Say a clause, its finite verb "second", "first" (the first place is taken) or "final"."""
+    """Render a clause, its finite verb "second", "first" (the first place is taken) or "final"."""
     finite, rest = _verb_words(each)
     subject: list[Word] = []
     if each.gap != "subject" and each.ask != "who":
@@ -208,7 +208,7 @@ def _placed(each: Clause) -> tuple[list[Word], list[Word], list[Word]]:
 
 
 def _places(each: Clause, front: bool = False) -> list[Word]:
-    """Say where, in the dative, or where to, mostly in the accusative."""
+    """Render where, in the dative, or where to, mostly in the accusative."""
     case = each.place.de_to_case if each.place and each.verb.direction else "dative"
     words = realization.place(each, "de", _endings()["definite", case], front)
     merged = DE["merged"].get(" ".join(each.text for each in words[:2]))

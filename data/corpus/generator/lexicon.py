@@ -37,7 +37,7 @@ class Noun:
 
     @property
     def sex(self) -> str | None:
-        """Give "male" or "female" for people of whom it is known, else None."""
+        """Return "male" or "female" for people of whom it is known, else None."""
         return next((sex for sex in ("male", "female") if sex in self.classes), None)
 
 
@@ -152,7 +152,7 @@ class Lexicon:
 
 
 def _fields(kind: type, row: Mapping[str, Any]) -> dict[str, Any]:
-    """Give a row's values for the fields of a class: texts into sets and forms."""
+    """Return a row's values for the fields of a class: texts into sets and forms."""
     values = dict(row)
     for name, hint in get_type_hints(kind).items():
         if name in row and hint == Names:

@@ -79,7 +79,7 @@ def parse(tree: Tree, words: list[Word]) -> str:
 
 
 def _spans(tree: Tree, words: list[Word]) -> list[Span]:
-    """Give the phrases of an English sentence; of two that share their words, the outer first."""
+    """Return the phrases of an English sentence; of two that share their words, the outer first."""
     places = _Places(words)
     complement = [
         index
@@ -153,7 +153,7 @@ def _phrase_spans(phrase: Phrase, places: _Places) -> Iterator[Span]:
 
 
 def _tags(tree: Tree, words: list[Word]) -> list[str]:
-    """Give each word its part of speech."""
+    """Return the part of speech of each word."""
     phrases = {phrase.key // BLOCK: phrase for phrase in tree.phrases()}
     clauses = {clause.key // BLOCK: clause for clause in tree.clauses()}
     relative = {phrase.relative.key // BLOCK for phrase in tree.phrases() if phrase.relative}

@@ -50,7 +50,7 @@ class PhraseSampler:
         return self.rng.choice([noun for noun in nouns if noun is not taken])
 
     def describe(self, phrase: Phrase, probability: float = 0.35) -> Phrase:
-        """Give a phrase an adjective, at times a second one of the kind that French puts after."""
+        """Add an adjective to a phrase, at times a second that French puts after the noun."""
         fitting = [a for a in self.lexicon.adjectives if phrase.of(*a.attributes)]
         if fitting and self.chance(probability):
             first = self.rng.choice(fitting)

@@ -43,7 +43,7 @@ def mark(tree: Tree) -> Word:
 
 
 def function_words(name: str, lang: str, *keys: int) -> list[Word]:
-    """Say conjunctions ("and that"), a question word or a number ("2")."""
+    """Render conjunctions ("and that"), a question word or a number ("2")."""
     table = _function_words(lang)
     parts = [name] if name in table else name.split()
     return split_words(" ".join(table[part] for part in parts), *keys)
@@ -55,7 +55,7 @@ def _function_words(lang: str) -> dict[str, str]:
 
 
 def clauses(tree: Tree, lang: str, clause: Callable[[Clause], list[Word]]) -> list[Word]:
-    """Say the clauses of a sentence one after another, as English and French do, and its mark."""
+    """Render the clauses of a sentence in order, as English and French do, and its mark."""
     words: list[Word] = []
     if (lead := tree.leading) is not None:
         words += function_words("while", lang, lead.key + Key.RELATIVE)
@@ -69,7 +69,7 @@ def clauses(tree: Tree, lang: str, clause: Callable[[Clause], list[Word]]) -> li
 
 
 def asking(each: Clause, lang: str) -> list[Word]:
-    """Say the words that open a question, of "how many" with the noun that is counted."""
+    """Render the words that open a question, of "how many" with the noun that is counted."""
     if each.ask in ("", "yes_no"):
         return []
     words = function_words(each.ask, lang, each.key + Key.FRONT)
@@ -80,7 +80,7 @@ def asking(each: Clause, lang: str) -> list[Word]:
 
 
 def place(each: Clause, lang: str, articles: Mapping[str, str], front: bool = False) -> list[Word]:
-    """Say where, or where to when the verb means going, as `time` says when.
+    """Render where, or where to when the verb means going, as `time` says when.
 
     The definite articles are by gender; English has one, of "m".
     """
@@ -94,7 +94,7 @@ def place(each: Clause, lang: str, articles: Mapping[str, str], front: bool = Fa
 
 
 def time(each: Clause, lang: str, front: bool = False) -> list[Word]:
-    """Say when; nothing where it is not said, or in the other place than is asked for."""
+    """Render when; nothing where it is not said, or in the other place than is asked for."""
     if each.time is None or (each.fronted == "time") != front:
         return []
     start = each.key + Key.TIME

@@ -50,7 +50,7 @@ class SentenceSampler(ClauseSampler):
         return Tree(clause) if clause and self.relate(clause) else None
 
     def relate(self, clause: Clause) -> bool:
-        """Give the object or the subject of a clause a relative clause, if one fits."""
+        """Add a relative clause to the object or the subject of a clause, if one fits."""
         for phrase in (clause.object, clause.subject):
             if phrase is None or phrase.noun is NO_NOUN or phrase.count or phrase.of("mass"):
                 continue

@@ -18,7 +18,7 @@ _NEXT = "[project.optional-dependencies]\n"
 
 
 def check(repo: str) -> str:
-    """Give back an address of the form owner/name.
+    """Return an address of the form owner/name.
 
     Raises:
         ValueError: it has another form.
@@ -32,14 +32,14 @@ def check(repo: str) -> str:
 
 
 def read(pyproject: Path) -> str | None:
-    """Give owner/name; None where the repository has no address yet."""
+    """Return owner/name; None where the repository has no address yet."""
     project = tomllib.loads(pyproject.read_text(encoding="utf-8"))["project"]
     url = project.get("urls", {}).get("Repository")
     return check(url.removeprefix(GITHUB)) if url else None
 
 
 def written(text: str, repo: str | None) -> str:
-    """Give the text of pyproject.toml with this address in it, or with none."""
+    """Return the text of pyproject.toml with this address in it, or with none."""
     bare = _LINES.sub("", text)
     if repo is None:
         return bare

@@ -30,7 +30,7 @@ def read(path: Path) -> Notebook:
 
 
 def text(notebook: Notebook) -> str:
-    """Give a notebook as Jupyter writes it."""
+    """Return a notebook as Jupyter writes it."""
     return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
 
 
@@ -42,7 +42,7 @@ def stamped(
     old: str | None,
     revision: str | None = None,
 ) -> Notebook:
-    """Give a lesson as it must be for an address.
+    """Return a lesson as it must be for an address.
 
     Args:
         notebook: The lesson; not changed.
@@ -66,18 +66,18 @@ def stamped(
 
 
 def title(notebook: Notebook) -> str:
-    """Give a lesson's title, "00 Start here"."""
+    """Return a lesson's title, "00 Start here"."""
     first = source(notebook["cells"][0]).splitlines()[0]
     return first.removeprefix("# ").replace(" · ", " ", 1)
 
 
 def source(cell: Cell) -> str:
-    """Give the text of a cell."""
+    """Return the text of a cell."""
     return "".join(cell["source"])
 
 
 def tags(cell: Cell) -> Sequence[str]:
-    """Give the tags of a cell."""
+    """Return the tags of a cell."""
     found: Sequence[str] = cell["metadata"].get("tags", [])
     return found
 
@@ -88,7 +88,7 @@ def _write(cell: Cell, said: str) -> None:
 
 
 def _titled(said: str, name: str, repo: str | None) -> str:
-    """Give the first cell's text with the badge below its title, or without."""
+    """Return the first cell's text with the badge below its title, or without."""
     paragraphs = [part for part in said.split("\n\n") if not part.startswith(_BADGE)]
     if repo:
         paragraphs.insert(1, badge(repo, f"{FOLDER}/{name}"))
@@ -96,7 +96,7 @@ def _titled(said: str, name: str, repo: str | None) -> str:
 
 
 def _revision(notebook: Notebook) -> str:
-    """Give what a lesson fetches; the branch where it has no cell for that yet."""
+    """Return what a lesson fetches; the branch where it has no cell for that yet."""
     cells = [source(cell) for cell in notebook["cells"] if SETUP in tags(cell)]
     found = re.search(r'^REVISION = "(.+?)"', "".join(cells), re.MULTILINE)
     return found[1] if found else BRANCH
@@ -145,7 +145,7 @@ def _count(cells: Sequence[Cell]) -> None:
 
 
 def _ask_for_gpu(notebook: Notebook) -> None:
-    """Tell Colab to give a lesson that trains for real a GPU, and no other lesson."""
+    """Ask Colab for a GPU if a lesson trains a full model, and for no other lesson."""
     code = (source(cell) for cell in notebook["cells"] if cell["cell_type"] == "code")
     notebook["metadata"].pop("accelerator", None)
     if any(TRAINS in said for said in code):

@@ -20,12 +20,12 @@ _CODE = re.compile(r"(```.*?```|`[^`\n]*`)", re.DOTALL)
 
 
 def badge(repo: str, path: str) -> str:
-    """Give the picture that opens a notebook of the repository on Colab, as Markdown."""
+    """Return the picture that opens a notebook of the repository on Colab, as Markdown."""
     return f"[![Open in Colab]({BADGE})]({COLAB.format(repo)}{path})"
 
 
 def relinked(text: str, repo: str | None, old: str | None, folder: str) -> str:
-    """Give a text of Markdown with its links as they must be for an address.
+    """Return a text of Markdown with its links as they must be for an address.
 
     Args:
         text: Its links are relative to `folder`, or absolute below the address `old`.
@@ -43,7 +43,7 @@ def relinked(text: str, repo: str | None, old: str | None, folder: str) -> str:
 
 
 def _target(target: str, picture: bool, repo: str | None, old: str | None, folder: str) -> str:
-    """Give where one link leads; what is none of the repository's files stays."""
+    """Return where one link leads; what is none of the repository's files stays."""
     place, number, anchor = target.partition("#")
     for form in (PAGES, PICTURES):
         if old and place.startswith(start := form.format(old)):

@@ -12,7 +12,7 @@ _ROW = re.compile(r"\[read\]\([^)]*?(notebooks/\w+)\.(?:ipynb|html)\)(?: · \[Co
 
 
 def stamped(text: str, repo: str | None) -> str:
-    """Give README with its badges and links for an address.
+    """Return README with its badges and links for an address.
 
     Raises:
         ValueError: it has no place for them.
@@ -26,7 +26,7 @@ def stamped(text: str, repo: str | None) -> str:
 
 
 def badges(repo: str | None) -> list[str]:
-    """Give the pictures that say how an address fares, and that lead there."""
+    """Return the pictures that say how an address fares, and that lead there."""
     if repo is None:
         return []
     actions = f"https://github.com/{repo}/actions/workflows"
@@ -37,13 +37,13 @@ def badges(repo: str | None) -> list[str]:
 
 
 def site(repo: str) -> str:
-    """Give where GitHub Pages shows the site of a repository."""
+    """Return where GitHub Pages shows the site of a repository."""
     owner, name = repo.split("/")
     return f"https://{owner.lower()}.github.io/{name}/"
 
 
 def _links(page: str, repo: str | None) -> str:
-    """Give where a lesson is read, and where it runs."""
+    """Return where a lesson is read, and where it runs."""
     if repo is None:
         return f"[read]({page}.ipynb)"
     return f"[read]({site(repo)}{page}.html) · [Colab]({COLAB.format(repo)}{page}.ipynb)"

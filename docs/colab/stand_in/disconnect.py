@@ -105,7 +105,7 @@ class Kernel:
 
 
 def _cells(runtimes: Runtimes) -> list[str]:
-    """Give the lesson's code up to the training, with Drive asked for."""
+    """Return the lesson's code up to the training, with Drive asked for."""
     book = runtimes.lesson(LESSON)
     code = [lessons.source(cell) for cell in book["cells"] if cell["cell_type"] == "code"]
     end = next(i for i, text in enumerate(code) if TRAINING in text)

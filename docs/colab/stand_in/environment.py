@@ -54,11 +54,11 @@ class Environment:
             raise ValueError(f"{self.folder} has changed ({', '.join(sorted(changed))}): delete it")
 
     def packages(self) -> list[str]:
-        """Give each package with its version, as pip freezes them."""
+        """Return each package with its version, as pip freezes them."""
         return self.pip("freeze").splitlines()
 
     def versions(self) -> dict[str, str]:
-        """Give the versions of what must stay as it is."""
+        """Return the versions of what must stay as it is."""
         pairs = (line.partition("==") for line in self.packages())
         return {name: version for name, _, version in pairs if name.lower() in UNTOUCHED}
 
@@ -81,7 +81,7 @@ class Environment:
 
 
 def _answer(python: str, *arguments: str) -> str:
-    """Give what a Python prints; nothing where it is not there."""
+    """Return what a Python prints; nothing where it is not there."""
     try:
         return subprocess.run([python, *arguments], capture_output=True, text=True).stdout.strip()
     except OSError:

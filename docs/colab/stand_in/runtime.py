@@ -61,7 +61,7 @@ class Runtimes:
         return folder
 
     def lesson(self, name: str) -> NotebookNode:
-        """Give a committed lesson as Colab would open it: stamped, its charts in Colab's form."""
+        """Return a committed lesson as Colab would open it: stamped, its charts in Colab's form."""
         books = {each: self._committed(each) for each in self.names}
         titles = {each: lessons.title(book) for each, book in books.items()}
         stamped = lessons.stamped(books[name], name, titles, REPO, old=None)
@@ -74,7 +74,7 @@ class Runtimes:
         return book
 
     def outside(self) -> dict[str, str]:
-        """Give the variables for a program that starts these kernels."""
+        """Return the variables for a program that starts these kernels."""
         own = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}
         return own | {"JUPYTER_PATH": str(self.folder / "jupyter")}
 
@@ -83,7 +83,7 @@ class Runtimes:
         return book
 
     def _variables(self) -> dict[str, str]:
-        """Give a kernel's variables: what `make lessons` has, git's way to the remote, Drive."""
+        """Return a kernel's variables: what `make lessons` has, git's way to the remote, Drive."""
         return {
             "COURSE_PROFILE": "quick",
             "OMP_NUM_THREADS": "1",

@@ -32,7 +32,7 @@ def shown_branch(
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Tell Sphinx what there is."""
+    """Register the extension with Sphinx."""
     app.add_config_value("course_root", None, "env")
     app.add_config_value("course_package", None, "")
     app.add_directive("beside", Beside)

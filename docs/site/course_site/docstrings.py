@@ -18,7 +18,7 @@ CODE = re.compile(r"`([^`]+)`")
 
 
 def to_nodes(docstring: str) -> list[nodes.Node]:
-    """Give a docstring, its margin taken away, as nodes of a page."""
+    """Return a docstring, its margin taken away, as nodes of a page."""
     found: list[nodes.Node] = []
     for block in re.split(r"\n\s*\n", docstring.strip("\n")):
         title, _, body = block.partition("\n")
@@ -34,7 +34,7 @@ def to_nodes(docstring: str) -> list[nodes.Node]:
 
 
 def inline(text: str) -> Iterator[nodes.Node]:
-    """Give a text on one line, with what stands in backticks as code."""
+    """Return a text on one line, with what stands in backticks as code."""
     for place, piece in enumerate(CODE.split(" ".join(text.split()))):
         if piece:
             yield nodes.literal(text=piece) if place % 2 else nodes.Text(piece)

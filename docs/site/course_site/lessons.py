@@ -82,7 +82,7 @@ def source(cell: dict[str, Any]) -> str:
 
 
 def read_lessons(root: Path) -> list[Lesson]:
-    """Give the lessons of a course in their order."""
+    """Return the lessons of a course in their order."""
     return [Lesson(path) for path in sorted((root / "notebooks").glob("[0-9][0-9]_*.ipynb"))]
 
 
@@ -121,7 +121,7 @@ class Lessons(SphinxDirective):
     """The lessons, each with its number, its title and how it opens."""
 
     def run(self) -> list[nodes.Node]:
-        """Give them as a list that the style sheet draws as cards."""
+        """Return them as a list that the style sheet draws as cards."""
         cards = nodes.bullet_list(classes=["cards"])
         for lesson in read_lessons(self.config.course_root):
             self.env.note_dependency(str(lesson.path))

@@ -49,7 +49,7 @@ def chart(output: Output) -> nodes.raw | None:
 
 
 def describe_pictures(app: Sphinx, doctree: nodes.document) -> None:
-    """Give the pictures of a lesson's page their alt text, and the charts their drawing."""
+    """Add alt text to the pictures of a lesson's page, and their drawing to its charts."""
     for image in list(doctree.findall(nodes.image)):
         if "://" in image["uri"]:
             image.replace_self(nodes.Text(image.get("alt", "")))
@@ -73,7 +73,7 @@ class LessonChart(SphinxDirective):
     required_arguments = 2
 
     def run(self) -> list[nodes.Node]:
-        """Give the chart alone: on the page that has it, JavaScript draws it."""
+        """Return the chart alone: on the page that has it, JavaScript draws it."""
         lesson = Lesson(self.config.course_root / "notebooks" / f"{self.arguments[0]}.ipynb")
         self.env.note_dependency(str(lesson.path))
         charts = [output for output in stored_pictures(lesson) if chart(output)]

@@ -93,7 +93,7 @@ class Package:
                 self.modules.setdefault(folder, [])
 
     def find(self, name: str) -> Place | None:
-        """Give the place of a name, or of the nearest around it that has a page.
+        """Return the place of a name, or of the nearest around it that has a page.
 
         Args:
             name: `transformer.data.tokenizers.BPETokenizer`, `transformer/data/`.

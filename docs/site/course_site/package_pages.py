@@ -105,7 +105,7 @@ class Beside(SphinxDirective):
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """Give the part before the definitions, then a section for each function and class."""
+        """Return the part before the definitions, then a section for each function and class."""
         path = self.config.course_root / self.arguments[0]
         self.env.note_dependency(str(path))
         found: list[nodes.Node] = []

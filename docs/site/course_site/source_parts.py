@@ -79,7 +79,7 @@ def _first_line(node: Definition) -> int:
 
 
 def _pulled_up(lines: list[str], ends: list[int]) -> list[int]:
-    """Give each definition the comments that stand right above it."""
+    """Attach to each definition the comments that stand right above it."""
     pulled = []
     for end in ends:
         while end < len(lines) and end and lines[end - 1].lstrip().startswith("#"):
