@@ -336,6 +336,6 @@ def diagnose_target(options: argparse.Namespace) -> int:
       python -m transformer diagnose code/my_model.py:make --length-first --pad 1
       python -m transformer diagnose demo-en-fr --json > report.json
     """
-    from lessonkit.subjects import diagnose_target
+    from lessonkit.diagnose import diagnose_target
 
     return diagnose_target(options)

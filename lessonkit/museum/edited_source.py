@@ -20,7 +20,7 @@ ROOT = Path(transformer.__file__).parents[1]
 # What may be edited: the paper's files, and those that make of them what the laws are tried on.
 EDITABLE = (
     "transformer/[!_]*.py",
-    "lessonkit/subjects.py",
+    "lessonkit/adapters.py",
     "lessonkit/museum/sound.py",
     "lessonkit/museum/pipeline.py",
 )

@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.optim import Adam
 
 from attention_laws.adapter import Adapter, Candidate
-from lessonkit.subjects import from_transformer
+from lessonkit.adapters import adapt_transformer
 from transformer.config import PAD_ID, ModelConfig
 from transformer.data.batches import Example, collate
 from transformer.decoding import Hypothesis, beam_search, greedy_search, length_penalty
@@ -111,7 +111,7 @@ class Setup:
 
     def adapter(self) -> Adapter:
         """Show all of it to the laws."""
-        return from_transformer(self.model).replace(
+        return adapt_transformer(self.model).replace(
             greedy=self.greedy,
             beam=self.candidates,
             rank=self.rank,

@@ -13,7 +13,7 @@ from attention_laws.errors import UserError
 from attention_laws.law import Law, Subject
 from attention_laws.laws import LAWS
 from attention_laws.report import CORE, NO_PADDING, kept
-from lessonkit.subjects import from_transformer
+from lessonkit.adapters import adapt_transformer
 from tests.attention_laws.trying import small
 from transformer.config import BOS_ID, EOS_ID, PAD_ID
 from transformer.models.translator import Translator
@@ -72,7 +72,7 @@ def test_each_law_finds_the_model_in_evaluation_and_the_same_chance() -> None:
 def test_the_shipped_model_is_sound_and_it_does_not_take_long() -> None:
     model = Translator.load("demo-en-fr").model
     began = time.thread_time()
-    report = diagnose(from_transformer(model))
+    report = diagnose(adapt_transformer(model))
     assert report.broken == []
     assert time.thread_time() - began < 20
 

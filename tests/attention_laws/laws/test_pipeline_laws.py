@@ -7,7 +7,7 @@ import pytest
 
 from attention_laws import Pipeline, Verdict, diagnose_pipeline
 from attention_laws.laws import PIPELINE_LAWS
-from lessonkit.subjects import corpus_bleu
+from lessonkit.adapters import corpus_bleu
 from transformer.config import BOS_ID, EOS_ID, UNK_ID, DataConfig
 from transformer.data import corpora, tokenizers
 

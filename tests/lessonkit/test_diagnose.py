@@ -10,7 +10,7 @@ from attention_course.__main__ import main
 
 CODE = """
 from attention_laws import Pipeline
-from lessonkit.subjects import corpus_bleu
+from lessonkit.adapters import corpus_bleu
 from lessonkit.museum.sound import sound_model
 from torch import nn
 print("imported")
