@@ -1,14 +1,15 @@
-"""What BLEU hardly sees: is the one word kept that turns the sense round? Not in the paper.
+"""Contrastive evaluation, of what BLEU hardly sees: one word that turns the meaning round.
 
-A model translates the pairs of `data/corpus/contrasts.tsv`, which differ in one thing.
+Not in the paper. A model translates the pairs of `data/corpus/contrasts.tsv`, which differ in one
+thing, and each translation must keep it.
 """
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from statistics import NormalDist
 from typing import Any, NamedTuple
+
+from scipy.stats import binomtest
 
 from experiments.model_records import record_model
 from lessonkit.analysis.articles import corpus_table
@@ -49,14 +50,15 @@ def load_contrasts() -> list[Contrast]:
         for row in corpus_table("contrast_cues.tsv")
         for word in row["words"].split()
     }
-    found = []
+    contrasts = []
     for row in corpus_table("contrasts.tsv"):
         sides = {}
         for lang in LANGUAGES:
-            first, second = (read_side(lang, row[lang], option, alike) for option in (0, 1))
+            first = read_side(lang, row[lang], 0, alike)
+            second = read_side(lang, row[lang], 1, alike)
             sides[lang] = first, second
-        found.append(Contrast(row["corpus"], row["phenomenon"], sides))
-    return found
+        contrasts.append(Contrast(row["corpus"], row["phenomenon"], sides))
+    return contrasts
 
 
 def read_side(lang: str, text: str, option: int, alike: Mapping[tuple[str, str], Cue]) -> Side:
@@ -66,7 +68,7 @@ def read_side(lang: str, text: str, option: int, alike: Mapping[tuple[str, str],
     the first of these, 1 the second; * stands before a cue. `alike` has for a language and a word
     the words that count as one with it.
     """
-    chosen = re.sub(r"\{([^}/]*)/([^}/]*)\}", lambda found: found[option + 1], text)
+    chosen = re.sub(r"\{([^}/]*)/([^}/]*)\}", lambda match: match[option + 1], text)
     ways = chosen.split("|")
     marked = [[split_words(lang, part)[0] for part in way.split("*")[1:]] for way in ways]
     cues = [tuple(alike.get((lang, word), frozenset((word,))) for word in row) for row in marked]
@@ -79,20 +81,20 @@ def split_words(lang: str, text: str) -> list[str]:
     return re.findall(pattern, text.lower().replace("\u2019", "'"))
 
 
-def keeps(lang: str, said: str, own: Side, other: Side) -> bool:
-    """Say whether a translation has the cues of its own side, and not those of the other.
+def keeps(lang: str, translation: str, own: Side, other: Side) -> bool:
+    """Return whether a translation has the cues of its own side, and not those of the other.
 
-    Where a side has none, the other's must be absent. Cues see words and their order; a
-    sentence that is wrong in all else passes.
+    If a side has none, the other's must be absent. Only the words of cues and their order are
+    checked: a sentence that is wrong in all else passes.
     """
-    words = split_words(lang, said)
+    words = split_words(lang, translation)
     if not any(own.cues):
         return not _has_cues(words, other)
     return _has_cues(words, own) and not (any(other.cues) and _has_cues(words, other))
 
 
 def _has_cues(words: Sequence[str], side: Side) -> bool:
-    """Say whether the cues of one accepted translation stand among words, in their order."""
+    """Return whether the cues of one accepted translation stand among words, in their order."""
 
     def in_order(row: Sequence[Cue]) -> bool:
         rest = iter(words)
@@ -102,28 +104,33 @@ def _has_cues(words: Sequence[str], side: Side) -> bool:
 
 
 def measure_contrasts(translator: Translator, contrasts: Sequence[Contrast]) -> dict[str, Any]:
-    """Ask a model about both sentences of each pair; no pairs are a UserError.
+    """Translate both sentences of each pair; no pairs are a UserError.
 
     Returns:
         phenomena: for each its pairs, and under "says" in how many of them the first sentence,
         the second and both came out right, with the share of "both" and its interval; a model
-        deaf to the difference has 0 of "both". sentences: each with what was said, and kept.
+        that ignores the difference has 0 of "both". sentences: each with its translation, and
+        whether it keeps its side.
     """
     if not contrasts:
         raise UserError("no pairs in the words of this model's corpus: add some to contrasts.tsv")
     src_lang, tgt_lang = translator.recipe.data.src_lang, translator.recipe.data.tgt_lang
-    asked = [
-        (contrast.phenomenon, source.accepted[0], own, other)
-        for contrast in contrasts
-        for sides in [contrast.sides[tgt_lang]]
-        for source, own, other in zip(contrast.sides[src_lang], sides, sides[::-1], strict=True)
-    ]
-    said = translator.translate([source for _, source, _, _ in asked])
-    sentences = [
-        {"phenomenon": phenomenon, "source": source, "said": text}
-        | {"kept": keeps(tgt_lang, text, own, other)}
-        for text, (phenomenon, source, own, other) in zip(said, asked, strict=True)
-    ]
+    sources = [side.accepted[0] for contrast in contrasts for side in contrast.sides[src_lang]]
+    translations = iter(translator.translate(sources))
+    sentences = []
+    for contrast in contrasts:
+        first, second = contrast.sides[tgt_lang]
+        source_sides = contrast.sides[src_lang]
+        for source, own, other in zip(source_sides, (first, second), (second, first), strict=True):
+            translation = next(translations)
+            sentences.append(
+                {
+                    "phenomenon": contrast.phenomenon,
+                    "source": source.accepted[0],
+                    "said": translation,
+                    "kept": keeps(tgt_lang, translation, own, other),
+                }
+            )
     return {"phenomena": _tally(sentences), "sentences": sentences}
 
 
@@ -131,29 +138,36 @@ def _tally(sentences: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Count each phenomenon's pairs; the first and the second sentence take turns."""
     figures: dict[str, Any] = {}
     for name in PHENOMENA:
-        right = [sentence["kept"] for sentence in sentences if sentence["phenomenon"] == name]
-        if not right:
+        kept = [sentence["kept"] for sentence in sentences if sentence["phenomenon"] == name]
+        if not kept:
             continue
-        first, second = right[::2], right[1::2]
-        both = sum(a and b for a, b in zip(first, second, strict=True))
-        interval = [round(end, 3) for end in share_interval(both, len(first))]
-        says = {"first": sum(first), "second": sum(second), "both": both}
-        says |= {"share": round(both / len(first), 3), "interval": interval}
-        figures[name] = {"pairs": len(first), "says": says}
+        first, second = kept[::2], kept[1::2]
+        both = sum(one and other for one, other in zip(first, second, strict=True))
+        figures[name] = {
+            "pairs": len(first),
+            "says": {
+                "first": sum(first),
+                "second": sum(second),
+                "both": both,
+                "share": round(both / len(first), 3),
+                "interval": [round(end, 3) for end in share_interval(both, len(first))],
+            },
+        }
     return figures
 
 
 def record_contrasts(model: str, file: Path) -> str:
-    """Measure a model on the pairs in its corpus's words, and write that; give a line for each."""
+    """Measure a model on the pairs in its corpus's words; write that, return a line for each."""
 
     def measure(translator: Translator) -> dict[str, Any]:
         data = translator.recipe.data
-        if others := {data.src_lang, data.tgt_lang} - {*LANGUAGES}:
-            known = ", ".join(LANGUAGES)
-            raise UserError(f"this model has {min(others)}, and the pairs are in {known}")
-        some = [contrast for contrast in load_contrasts() if contrast.corpus == data.corpus]
+        for lang in (data.src_lang, data.tgt_lang):
+            if lang not in LANGUAGES:
+                known = ", ".join(LANGUAGES)
+                raise UserError(f"this model has {lang}, and the pairs are in {known}")
+        contrasts = [contrast for contrast in load_contrasts() if contrast.corpus == data.corpus]
         search = {"beam_size": BEAM_SIZE, "alpha": LENGTH_PENALTY}
-        return search | measure_contrasts(translator, some)
+        return search | measure_contrasts(translator, contrasts)
 
     record = record_model(model, file, measure)
     return "\n".join(
@@ -163,13 +177,10 @@ def record_contrasts(model: str, file: Path) -> str:
 
 
 def share_interval(hits: int, trials: int) -> Interval:
-    """Give the interval of a share that was counted (Wilson 1927): 3 of 4 is 0.30 to 0.95.
+    """Return the interval of a share that was counted (Wilson 1927): 3 of 4 is 0.30 to 0.95.
 
-    Unlike the share plus and minus so many standard errors it never leaves 0 to 1, and has
-    a width where all or none were hits. The trials are independent of each other.
+    Unlike the share plus and minus so many standard errors it never leaves 0 to 1, and has a width
+    if all or none were hits. The trials are independent of each other.
     """
-    square = NormalDist().inv_cdf((1 + LEVEL) / 2) ** 2
-    middle = (hits + square / 2) / (trials + square)
-    spread = hits * (trials - hits) / trials + square / 4
-    half = math.sqrt(square * spread) / (trials + square)
-    return Interval(max(middle - half, 0.0), min(middle + half, 1.0))
+    interval = binomtest(hits, trials).proportion_ci(confidence_level=LEVEL, method="wilson")
+    return Interval(float(interval.low), float(interval.high))

@@ -33,15 +33,15 @@ class Attention(nn.Module):
         return hidden.view(hidden.shape[0], hidden.shape[1], HEADS, -1).transpose(1, 2)
 
     def scores(self, query, key):
-        """Give scaled scores (§3.2.1)."""
+        """Return scaled scores (§3.2.1)."""
         return query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
 
     def keys(self, hidden):
-        """Give keys and values of what is read."""
+        """Return keys and values of a sentence."""
         return self.split(self.key(hidden)), self.split(self.value(hidden))
 
     def forward(self, hidden, keys, mask):
-        """Attend; the mask is True where that may be."""
+        """Attend; the mask is True where a query may attend."""
         query, (key, value) = self.split(self.query(hidden)), keys
         scores = self.scores(query, key).masked_fill(~mask, -torch.inf)
         weights = torch.softmax(scores, dim=-1)
@@ -58,7 +58,7 @@ class FeedForward(nn.Module):
         self.second = nn.Linear(D_FF, D_MODEL)
 
     def forward(self, hidden):
-        """Give the sub-layer's output."""
+        """Return the sub-layer's output."""
         return self.second(torch.relu(self.first(hidden)))
 
 
@@ -71,7 +71,7 @@ class Residual(nn.Module):
         self.dropout = nn.Dropout(DROPOUT)
 
     def forward(self, hidden, sublayer):
-        """Give the layer's output."""
+        """Return the layer's output."""
         return self.norm(hidden + self.dropout(sublayer(hidden)))
 
 
@@ -135,7 +135,7 @@ class Embedding(nn.Module):
         self.register_buffer("waves", waves)
 
     def forward(self, ids, start=0):
-        """Give (batch, length, d_model) of ids whose first stands at `start`."""
+        """Return (batch, length, d_model) of ids, the first of which is at position `start`."""
         words = self.words(ids) * math.sqrt(D_MODEL)
         return self.dropout(words + self.waves[start : start + ids.shape[1]])
 
@@ -152,7 +152,7 @@ class Model(nn.Module):
         self.output = nn.Linear(D_MODEL, TGT_TYPES)
 
     def encode(self, src):
-        """Give the memory."""
+        """Return the memory."""
         mask = (src != PAD)[:, None, None, :]
         hidden = self.src(src)
         for layer in self.encoder:
@@ -160,7 +160,7 @@ class Model(nn.Module):
         return hidden
 
     def decode(self, tgt_in, memory, src, pasts=None):
-        """Give logits; `pasts` holds each layer's keys and values of earlier tokens."""
+        """Return logits; `pasts` holds each layer's keys and values of earlier tokens."""
         length = tgt_in.shape[1]
         start = pasts[0][0].shape[2] if pasts and pasts[0] else 0
         mask = torch.ones(length, start + length).tril(start).bool()
@@ -171,7 +171,7 @@ class Model(nn.Module):
         return self.output(hidden)
 
     def forward(self, src, tgt_in):
-        """Give logits (batch, tgt_len, types)."""
+        """Return logits (batch, tgt_len, types)."""
         return self.decode(tgt_in, self.encode(src), src)
 
 
@@ -183,7 +183,7 @@ class Setup:
         self.optimizer = torch.optim.Adam(model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9)
 
     def make_batch(self, sources, targets):
-        """Give src, tgt_in and tgt_out, padded."""
+        """Return src, tgt_in and tgt_out, padded."""
 
         def padded(rows):
             longest = max(len(row) for row in rows)
@@ -194,7 +194,7 @@ class Setup:
         return src, tgt[:, :-1], tgt[:, 1:]
 
     def loss(self, logits, tgt_out):
-        """Give the smoothed loss, nats per real token (§5.4)."""
+        """Return the smoothed loss, nats per real token (§5.4)."""
         log_probs = logits.log_softmax(dim=-1)
         true = log_probs.gather(-1, tgt_out[..., None])[..., 0]
         others = log_probs.mean(dim=-1)
@@ -203,11 +203,11 @@ class Setup:
         return losses[real].sum() / real.sum()
 
     def rate(self, step):
-        """Give the learning rate (§5.3, Eq. 3)."""
+        """Return the learning rate (§5.3, Eq. 3)."""
         return D_MODEL**-0.5 * min(step**-0.5, step * WARMUP**-1.5)
 
     def train_step(self, src, tgt_in, tgt_out):
-        """Make one update, and give its loss."""
+        """Make one update, and return its loss."""
         self.model.train()
         self.optimizer.zero_grad()
         loss = self.loss(self.model(src, tgt_in), tgt_out)
@@ -228,7 +228,7 @@ class Setup:
         return self.model.decode(tokens, memory, src, pasts)[:, -1], cache
 
     def reorder(self, cache, rows):
-        """Give the cache of other rows."""
+        """Return the cache of other rows."""
         memory, src, pasts = cache
         return [memory[rows], src[rows], [[each[rows] for each in past] for past in pasts]]
 
@@ -276,13 +276,13 @@ class Setup:
 
 
 def bare():
-    """Give the model alone."""
+    """Return the model alone."""
     torch.manual_seed(0)
     return Model()
 
 
 def whole(model=None):
-    """Give the model with all that trains it and searches."""
+    """Return the model with all that trains it and searches."""
     setup = Setup(model or bare())
     model = setup.model
     return Adapter(
