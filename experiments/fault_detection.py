@@ -1,4 +1,4 @@
-"""The table of faults and laws: what catches what, and what is sound and still called broken.
+"""Which law detects which fault, and what is sound and still called broken.
 
 Not in the paper. `python -m experiments museum` makes the record, `tables` the page of it.
 """
@@ -27,7 +27,7 @@ CLEAN = 10  # configurations of the sound model that are diagnosed
 
 
 def drawn_config(seed: int) -> dict[str, Any]:
-    """Draw a configuration that is as sound as any, as `sound_model` takes it."""
+    """Draw the settings of a sound model, as `sound_model` takes them."""
     draw = random.Random(seed)
     heads = draw.choice([1, 2, 4])
     positions = draw.choice(["sinusoidal", "learned", "concatenated"])
@@ -54,56 +54,57 @@ def drawn_config(seed: int) -> dict[str, Any]:
     return config
 
 
-def found(report: Report) -> dict[str, list[str]]:
-    """Give the names of the laws that a report calls broken, and of those that it warns of."""
+def verdicts(report: Report) -> dict[str, list[str]]:
+    """Return the names of the laws that a report calls broken, and of those that it warns of."""
     return {"broken": report.broken, "warned": [line.law for line in report.of(Verdict.WARNED)]}
 
 
 def record(file: Path) -> None:
-    """Diagnose faults, and ten sound configurations: each with what `found` gives."""
+    """Diagnose faults, and ten sound configurations: the `verdicts` on each."""
     origin = provenance(torch.device("cpu"))
     clean: list[dict[str, Any]] = []
     for seed in range(CLEAN):
-        seen = found(diagnose(sound_adapter(seed, **drawn_config(seed))))
-        print(f"sound {seed}: {', '.join(seen['broken']) or 'no law broken'}")
-        clean.append({"config": drawn_config(seed)} | seen)
-    clean.append({"config": "pipeline"} | found(diagnose_pipeline(sound_pipeline())))
+        laws = verdicts(diagnose(sound_adapter(seed, **drawn_config(seed))))
+        print(f"sound {seed}: {', '.join(laws['broken']) or 'no law broken'}")
+        clean.append({"config": drawn_config(seed)} | laws)
+    clean.append({"config": "pipeline"} | verdicts(diagnose_pipeline(sound_pipeline())))
     figures = {}
     for fault in FAULTS:
-        figures[fault.name] = seen = found(fault.diagnose())
-        print(f"{fault.name}: {', '.join(seen['broken']) or 'no law sees this'}")
+        laws = verdicts(fault.diagnose())
+        print(f"{fault.name}: {', '.join(laws['broken']) or 'no law sees this'}")
+        figures[fault.name] = laws
     names = [law.name for law in LAWS if not law.minute] + [law.name for law in PIPELINE_LAWS]
     about = {"provenance": origin, "laws": names, "faults": figures, "clean": clean}
     write_json(file, about)
 
 
 def tables() -> dict[str, str]:
-    """Give what of the records stands on the page, each by its mark there."""
+    """Return the tables and lists of the page, each by its mark there."""
     record = read_json(results_folder() / LAWS_RECORD)
-    seen, clean = record["faults"], record["clean"]
-    missed = [name for name, found in seen.items() if not found["broken"]]
-    alarms = sum(bool(found["broken"]) for found in clean)
+    faults, clean = record["faults"], record["clean"]
+    missed = [name for name, laws in faults.items() if not laws["broken"]]
+    alarms = sum(bool(laws["broken"]) for laws in clean)
     counts = [
-        f"- **Caught**: {len(seen) - len(missed)} of {len(seen)} faults break a law.",
+        f"- **Caught**: {len(faults) - len(missed)} of {len(faults)} faults break a law.",
         f"- **False alarms**: {alarms} of {len(clean)} sound ones break one "
         f"({CLEAN} configurations drawn at random, and the sound pipeline).",
         f"- **Laws tried**: {len(record['laws'])}.",
     ]
-    groups = dict.fromkeys(each.group for each in FAULTS)
+    groups = dict.fromkeys(fault.group for fault in FAULTS)
     return {
         "counts": "\n".join(counts),
-        **{group: _group(group, seen) for group in groups},
-        "missed": _missed(missed, seen),
+        **{group: _group(group, faults) for group in groups},
+        "missed": _missed(missed, faults),
         "laws": _by_law(record),
     }
 
 
-def _group(group: str, seen: Mapping[str, Any]) -> str:
-    """Write the faults of one group."""
+def _group(group: str, verdicts_of: Mapping[str, Any]) -> str:
+    """Return the table of the faults of one group."""
     rows = [
-        [f"`{each.name}`", each.about, _laws(seen[each.name]), _linked(each.source)]
-        for each in FAULTS
-        if each.group == group and each.name in seen
+        [f"`{fault.name}`", fault.about, _laws(verdicts_of[fault.name]), _linked(fault.source)]
+        for fault in FAULTS
+        if fault.group == group and fault.name in verdicts_of
     ]
     return markdown(["fault", "what the code does", "breaks", "reported"], rows, words=range(4))
 
@@ -111,25 +112,28 @@ def _group(group: str, seen: Mapping[str, Any]) -> str:
 def _linked(source: str) -> str:
     """Make links of addresses: "keras-team/keras-io 1046"."""
     address = re.compile(r"https://github\.com/([\w.-]+/[\w.-]+)/(?:issues|pull)/(\d+)")
-    return address.sub(lambda found: f"[{found[1]} {found[2]}]({found[0]})", source)
+    return address.sub(lambda match: f"[{match[1]} {match[2]}]({match[0]})", source)
 
 
-def _laws(seen: Mapping[str, list[str]]) -> str:
-    """Name the first laws, the cheapest, and count the others."""
-    text = ", ".join(f"`{name}`" for name in seen["broken"][:SHOWN]) or "no law sees this"
-    if len(seen["broken"]) > SHOWN:
-        text += f" and {len(seen['broken']) - SHOWN} more"
-    warned = ", ".join(f"`{name}`" for name in seen["warned"])
-    return text + (f"; warned: {warned}" if warned else "")
+def _laws(laws: Mapping[str, list[str]]) -> str:
+    """Name the first laws that are broken, the cheapest, and count the others."""
+    text = ", ".join(f"`{name}`" for name in laws["broken"][:SHOWN]) or "no law sees this"
+    if len(laws["broken"]) > SHOWN:
+        text += f" and {len(laws['broken']) - SHOWN} more"
+    if laws["warned"]:
+        text += "; warned: " + ", ".join(f"`{name}`" for name in laws["warned"])
+    return text
 
 
-def _missed(names: Iterable[str], seen: Mapping[str, Any]) -> str:
+def _missed(names: Iterable[str], verdicts_of: Mapping[str, Any]) -> str:
     """List the faults that break no law, those with a warning first."""
-    known = {each.name: each for each in FAULTS}
+    fault_of = {fault.name: fault for fault in FAULTS}
     lines = []
-    for name in sorted(names, key=lambda name: not seen[name]["warned"]):
-        warned = ", ".join(f"`{law}`" for law in seen[name]["warned"])
-        lines.append(f"- `{name}`: {known[name].about}" + f"; a warning: {warned}" * bool(warned))
+    for name in sorted(names, key=lambda name: not verdicts_of[name]["warned"]):
+        line = f"- `{name}`: {fault_of[name].about}"
+        if warned := verdicts_of[name]["warned"]:
+            line += "; a warning: " + ", ".join(f"`{law}`" for law in warned)
+        lines.append(line)
     return "\n".join(lines)
 
 
@@ -137,8 +141,11 @@ def _by_law(record: Mapping[str, Any]) -> str:
     """Count for each law how many faults break it, and how many no other law sees."""
     rows = []
     for law in record["laws"]:
-        seen = [each["broken"] for each in record["faults"].values() if law in each["broken"]]
-        warned = sum(law in each["warned"] for each in record["faults"].values())
-        count = f"{len(seen)}" + f" (warns of {warned})" * bool(warned)
-        rows.append([f"`{law}`", count, f"{sum(len(each) == 1 for each in seen)}"])
+        faults = record["faults"].values()
+        broken_together = [laws["broken"] for laws in faults if law in laws["broken"]]
+        alone = sum(len(broken) == 1 for broken in broken_together)
+        count = str(len(broken_together))
+        if warned := sum(law in laws["warned"] for laws in faults):
+            count += f" (warns of {warned})"
+        rows.append([f"`{law}`", count, str(alone)])
     return markdown(["law", "faults", "alone"], rows, words=range(3))

@@ -1,4 +1,4 @@
-"""What heads are worth, and what attention tells: records of lesson 11.
+"""What heads contribute, and whether attention shows alignments: records of lesson 11.
 
 Not in the paper. Heads are removed as by Michel et al. (2019, https://arxiv.org/abs/1905.10650).
 """
@@ -39,7 +39,7 @@ def removal_scores(
     references: Sequence[str],
     others: Sequence[str],
 ) -> dict[str, Any]:
-    """Score a Transformer without each of its heads, whose mean outputs are over `others`.
+    """Score a Transformer without each of its heads; their mean outputs are over `others`.
 
     Returns:
         "whole", the figures with all heads; "zero" and "mean", by what stands in the removed
@@ -48,20 +48,23 @@ def removal_scores(
     """
     model = require_transformer(translator)
     gold = [[reference] for reference in references]
-    said = translator.translate(sentences)
-    scores: dict[str, Any] = {"whole": {"beam": float(bleu(said, gold)["score"])}}
+    translations = translator.translate(sentences)
+    scores: dict[str, Any] = {"whole": {"beam": float(bleu(translations, gold)["score"])}}
     means = mean_head_outputs(translator, others)
     zeros = {head: torch.zeros_like(mean) for head, mean in means.items()}
-    for way, outputs in (("zero", zeros), ("mean", means)):
+    for replacement, outputs in (("zero", zeros), ("mean", means)):
         figures = {}
-        for head in tqdm(all_heads(model), desc=way, unit="head"):
+        for head in tqdm(all_heads(model), desc=replacement, unit="head"):
             with patch_heads(model, {head: outputs[head]}):
-                left = translator.translate(sentences)
-            compared = paired_bootstrap(said, left, gold)
-            found = {"low": round(compared.low, 2), "high": round(compared.high, 2)}
-            beam = float(bleu(left, gold)["score"])
-            figures[str(head)] = {"beam": beam} | found | {"p": round(compared.p_value, 4)}
-        scores[way] = {"heads": figures}
+                ablated = translator.translate(sentences)
+            comparison = paired_bootstrap(translations, ablated, gold)
+            figures[str(head)] = {
+                "beam": float(bleu(ablated, gold)["score"]),
+                "low": round(comparison.low, 2),
+                "high": round(comparison.high, 2),
+                "p": round(comparison.p_value, 4),
+            }
+        scores[replacement] = {"heads": figures}
     return scores
 
 
@@ -78,7 +81,7 @@ def record_removals(model: str, file: Path) -> None:
 
 
 def record_attributions(model: str, file: Path) -> str:
-    """Judge what a model's words take from their source, on the test sentences; write that."""
+    """Record how well attributions of a model's words find their source words (test sentences)."""
     translator = Translator.load(model, pick_device())
     data = translator.recipe.data
     text = corpora.load("embedded", "test", data.src_lang, data.tgt_lang)
@@ -98,15 +101,15 @@ def _write(
 
 
 def attribution_scores(translator: Translator, text: ParallelText) -> dict[str, Any]:
-    """Give for each witness its "error", the alignment error rate on a text's gold links."""
+    """Return the "error" of each attribution: the alignment error rate on a text's gold links."""
     gold = text.alignments
     if gold is None:
         raise UserError("a text without gold alignments cannot judge any: give the embedded corpus")
     scores = {}
-    for name, witness in (("attention weights", word_attention), ("hiding", word_occlusion)):
-        found = [
-            strongest_links(witness(translator, src, tgt).weights.mean(dim=(0, 1)))
+    for name, attribution in (("attention weights", word_attention), ("hiding", word_occlusion)):
+        links = [
+            strongest_links(attribution(translator, src, tgt).weights.mean(dim=(0, 1)))
             for src, tgt in zip(text.src, text.tgt, strict=True)
         ]
-        scores[name] = {"error": round(alignment_error_rate(found, gold), 4)}
+        scores[name] = {"error": round(alignment_error_rate(links, gold), 4)}
     return scores

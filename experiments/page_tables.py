@@ -1,6 +1,6 @@
-"""The tables that stand on pages, README.md and those of docs: each is made anew in its place.
+"""The tables of README.md and docs that are made of records and lessons.
 
-Not in the paper. They are made of records and lessons: `python -m experiments tables`.
+Not in the paper. `python -m experiments tables` makes each anew in its place.
 """
 
 from pathlib import Path
@@ -11,11 +11,19 @@ from experiments.tables import SEED_COLUMNS, runs_table, seeds_table, systems_ta
 from transformer.support.files import read_json, write_atomically
 from transformer.support.folders import results_folder
 
-SHORT = ("recipe", "test_set", "seeds", "precision", "beam", "mean_bleu", "interval")  # README's
+SHORT = (
+    "recipe",
+    "test_set",
+    "seeds",
+    "precision",
+    "beam",
+    "mean_bleu",
+    "interval",
+)  # the columns of README
 
 
 def write_tables(root: Path) -> str:
-    """Put every table in its place; say which."""
+    """Put every table in its place; return which, a line each."""
     pages = page_tables(root)
     for (page, mark), table in pages.items():
         put_table(root / page, mark, table)
@@ -23,8 +31,9 @@ def write_tables(root: Path) -> str:
 
 
 def page_tables(root: Path) -> dict[tuple[str, str], str]:
-    """Give every table by the page that it stands on and the name of its place there."""
-    steps, gpu = (read_json(results_folder() / "bench" / f"{n}.json") for n in ("training", "gpu"))
+    """Return every table by the page that it stands on and the name of its place there."""
+    steps = read_json(results_folder() / "bench" / "training.json")
+    gpu = read_json(results_folder() / "bench" / "gpu.json")
     return {
         ("README.md", "lessons"): lesson_counts.page_table(lesson_counts.lessons(root)),
         ("README.md", "scores"): seeds_table({name: SEED_COLUMNS[name] for name in SHORT}),

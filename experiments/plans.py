@@ -1,7 +1,7 @@
-"""What the experiments are: a recipe, what all runs share, and what each run changes (§6.2).
+"""The experiments: a recipe, what all runs share, and what each run changes (§6.2).
 
-They stand in plans.toml; `run.py` trains and measures them. No torch in here: the command line's
-help lists them.
+They stand in plans.toml; `run.py` trains and measures them. This module imports no torch, because
+the help of the command line lists them.
 """
 
 import tomllib
@@ -30,21 +30,22 @@ class Experiment:
     faults: Mapping[str, Sequence[str]] = field(default_factory=dict)  # of a variant's network
 
     def changed(self, variant: str, seed: int) -> tuple[Recipe, Parts]:
-        """Give the recipe of one run, and the parts of its training that no recipe says."""
+        """Return the recipe of one run, and what of its training no recipe says."""
         settings = {**self.budget, **self.variants[variant], "seed": str(seed)}
         settings.pop("precision", None)
         return changed(find_recipe(self.recipe), settings)
 
     def precision(self, variant: str) -> str:
-        """Name the precision of a variant's runs."""
-        return {"precision": "float32", **self.budget, **self.variants[variant]}["precision"]
+        """Return the name of the precision of a variant's runs."""
+        settings = {**self.budget, **self.variants[variant]}
+        return settings.get("precision", "float32")
 
     def about(self) -> dict[str, Any]:
-        """Give what all runs of a record have in common."""
+        """Return what all runs of a record have in common."""
         return {"experiment": self.name, "recipe": self.recipe, "budget": dict(self.budget)}
 
     def switched_on(self, variant: str) -> list[str]:
-        """Give the faults in a variant's network."""
+        """Return the faults in a variant's network."""
         return list(self.faults.get(variant, ()))
 
 
@@ -63,7 +64,7 @@ EXPERIMENTS = {name: _experiment(name, table) for name, table in TABLE["experime
 
 
 def find(name: str) -> Experiment:
-    """Give the experiment of this name."""
+    """Return the experiment of this name."""
     if name not in EXPERIMENTS:
         raise unknown_name("experiment", name, EXPERIMENTS)
     return EXPERIMENTS[name]
