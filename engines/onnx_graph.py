@@ -19,7 +19,8 @@ from engines.tables import embedding_tables, to_float32
 from transformer import __version__
 from transformer.attention import MultiHeadAttention
 from transformer.embeddings import Embedding
-from transformer.layers import FeedForward, Residual
+from transformer.feed_forward import FeedForward
+from transformer.layers import Residual
 from transformer.model import Transformer
 from transformer.support.files import write_atomically
 

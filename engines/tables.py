@@ -3,6 +3,7 @@
 Not in the paper.
 """
 
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,10 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from transformer.embeddings import Embedding
+from transformer.model import Transformer
+from transformer.parts import PAPER, Parts
+from transformer.positions import ConcatenatedPositions
+from transformer.support.errors import UserError
 
 
 def to_float32(tensor: Tensor) -> NDArray[np.float32]:
@@ -25,8 +30,19 @@ def embedding_tables(embedding: Embedding) -> tuple[Tensor, Tensor]:
     Their rows need only be added: concatenated positions are a sum as well, of the word's vector
     with zeros behind it and the position's with zeros before it.
     """
-    words, positions = embedding.token.weight, embedding.position_table()
-    if not embedding.concatenated:
+    words, positions = embedding.token.weight, embedding.positions.table
+    if not isinstance(embedding.positions, ConcatenatedPositions):
         return words, positions
     word_width, position_width = words.shape[1], positions.shape[1]
     return pad(words, (0, position_width)), pad(positions, (word_width, 0))
+
+
+def check_paper_parts(model: Transformer) -> None:
+    """Raise a UserError unless a network has the paper's parts: other engines know no others."""
+    names = [field.name for field in fields(Parts)]
+    others = [name for name in names if getattr(model.parts, name) != getattr(PAPER, name)]
+    if others:
+        raise UserError(
+            f"this model has parts of its own ({', '.join(others)}), and only the paper's are "
+            "exported: train one with the paper's parts"
+        )

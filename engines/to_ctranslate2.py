@@ -15,12 +15,13 @@ from ctranslate2.specs.transformer_spec import (
 )
 from torch import nn
 
-from engines.tables import embedding_tables, to_float32
+from engines.tables import check_paper_parts, embedding_tables, to_float32
 from transformer.attention import MultiHeadAttention
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, SPECIAL_TOKENS, UNK_ID
 from transformer.embeddings import Embedding
 from transformer.layers import DecoderLayer, EncoderLayer
 from transformer.model import Decoder, Encoder, Transformer
+from transformer.positions import ConcatenatedPositions
 from transformer.support.errors import UserError
 
 LOWEST = np.finfo(np.float32).min  # the bias of padding and bos, which no sentence holds
@@ -33,6 +34,7 @@ def write_ctranslate2(
 
     The model is in evaluation mode, on the CPU. Unequal widths of keys and values are a UserError.
     """
+    check_paper_parts(model)
     config = model.config
     if config.key_size != config.value_size:
         raise UserError(
@@ -91,8 +93,9 @@ def _set_embedding(
     words, positions = embedding_tables(embedding)
     embedding_spec.weight = to_float32(words)
     spec.position_encodings.encodings = to_float32(positions)
-    spec.scale_embeddings = not embedding.concatenated
-    if embedding.concatenated:
+    concatenated = isinstance(embedding.positions, ConcatenatedPositions)
+    spec.scale_embeddings = not concatenated
+    if concatenated:
         embedding_spec.weight = embedding_spec.weight * np.float32(embedding.scale)
 
 

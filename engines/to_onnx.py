@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from engines.onnx_graph import BOOL, FLOAT, INT64, Graph, ValueType
+from engines.tables import check_paper_parts
 from transformer.attention import MultiHeadAttention
 from transformer.config import BOS_ID, PAD_ID
 from transformer.layers import DecoderLayer, EncoderLayer
@@ -25,6 +26,7 @@ from transformer.model import Transformer
 
 def write_onnx(model: Transformer, folder: Path) -> None:
     """Write encoder.onnx and decoder.onnx of a model in evaluation mode, on the CPU."""
+    check_paper_parts(model)
     mask: ValueType = (BOOL, ("batch", 1, 1, "src_len"))
     source = {"src_mask": mask} | _cache_types(model, "memory_", "src_len")
     _write_encoder(model, folder / "encoder.onnx", source)

@@ -17,6 +17,7 @@ import torch
 from safetensors.torch import save
 from torch import Tensor, nn
 
+from engines.tables import check_paper_parts
 from engines.tokenizer_json import write_tokenizer
 from transformer.attention import MultiHeadAttention
 from transformer.config import (
@@ -59,6 +60,7 @@ def write_transformers(
     The model is in evaluation mode, on the CPU; the tokenizers have one vocabulary. What the
     library has no form for is a UserError.
     """
+    check_paper_parts(model)
     config = model.config
     check_config(config, joint=source.vocabulary == target.vocabulary)
     weights = {name: tensor.detach().float().clone() for name, tensor in _weights(model)}
@@ -106,7 +108,7 @@ def _weights(model: Transformer) -> NamedTensors:
         ("encoder", model.src_embedding, model.encoder),
         ("decoder", model.tgt_embedding, model.decoder),
     ):
-        yield f"model.{side}.embed_positions.weight", embedding.position_table()
+        yield f"model.{side}.embed_positions.weight", embedding.positions.table
         yield from _stack(f"model.{side}", stack)
 
 

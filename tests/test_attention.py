@@ -109,4 +109,4 @@ def test_selecting_rows_of_a_cache() -> None:
     key, value = torch.randn(2, 3, 5, 7), torch.randn(2, 3, 5, 11)
     cache.append(key, value)
     cache.select(torch.tensor([1, 1, 0]))
-    torch.testing.assert_close(cache.kept, (key[[1, 1, 0]], value[[1, 1, 0]]))
+    torch.testing.assert_close(cache.tensors, (key[[1, 1, 0]], value[[1, 1, 0]]))

@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from transformer.config import ModelConfig, Positions
-from transformer.embeddings import Embedding, sinusoidal_positions
+from transformer.embeddings import Embedding
+from transformer.positions import sinusoidal_positions
 from transformer.support.errors import UserError
 
 VOCAB = 13
@@ -41,8 +42,9 @@ def test_words_are_scaled_and_positions_added(kind: Positions) -> None:
     ids = torch.tensor([[4, 9, 4], [1, 2, 3]])
     output = embedding(ids, start=2)
     words = embedding.token.weight[ids] * math.sqrt(22)
-    torch.testing.assert_close(output, words + embedding.position_table()[2:5])
-    assert (embedding.learned_position is None) == (kind == Positions.SINUSOIDAL)
+    torch.testing.assert_close(output, words + embedding.positions.table[2:5])
+    learned = {"learned_position.weight"} if kind == Positions.LEARNED else set()
+    assert set(embedding.state_dict()) == {"token.weight"} | learned
 
 
 def test_concatenated_positions_stand_beside_the_word() -> None:
@@ -50,7 +52,7 @@ def test_concatenated_positions_stand_beside_the_word() -> None:
     output = embedding(torch.tensor([[4, 9, 4]]))
     assert output.shape == (1, 3, 22)
     torch.testing.assert_close(output[0, 0, :17], output[0, 2, :17])  # the same word
-    torch.testing.assert_close(output[0, :, 17:], embedding.position_table()[:3])
+    torch.testing.assert_close(output[0, :, 17:], embedding.positions.table[:3])
 
 
 def test_errors() -> None:
@@ -68,4 +70,3 @@ def test_dropout_is_applied_in_training_only_and_no_sinusoid_is_a_weight() -> No
         embedding = make(dropout=0.5, positions=positions)
         assert (embedding(ids) == 0).any()
         torch.testing.assert_close(embedding.eval()(ids), make(positions=positions)(ids))
-    assert list(make().state_dict()) == ["token.weight"]

@@ -5,7 +5,8 @@ import torch
 from torch import nn
 
 from transformer.config import ModelConfig
-from transformer.layers import DecoderLayer, EncoderLayer, FeedForward, Residual
+from transformer.feed_forward import FeedForward
+from transformer.layers import DecoderLayer, EncoderLayer, Residual
 
 D_MODEL = 15
 SHAPE = (2, 7, D_MODEL)

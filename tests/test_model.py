@@ -8,9 +8,9 @@ from torch import Tensor, nn
 
 from transformer.attention import MultiHeadAttention
 from transformer.config import BOS_ID, PAD_ID, ModelConfig, Positions
-from transformer.embeddings import sinusoidal_positions
 from transformer.masks import padding_mask
 from transformer.model import Transformer
+from transformer.positions import sinusoidal_positions
 from transformer.support.errors import UserError
 
 VOCAB, BATCH, SRC_LEN, TGT_LEN = 37, 3, 11, 7
@@ -144,14 +144,14 @@ def test_initial_weights_have_the_stated_sizes() -> None:
     model = make(positions=Positions.LEARNED, d_model=182, num_heads=13, max_len=251)
     computed = sinusoidal_positions(251, 182).square().mean().sqrt().item()
     for embedding in (model.src_embedding, model.tgt_embedding):  # as large as sinusoids
-        learned = embedding.position_table().square().mean().sqrt().item()
+        learned = embedding.positions.table.square().mean().sqrt().item()
         assert learned == pytest.approx(computed, rel=0.02)
 
 
 def test_xavier_embeddings_are_drawn_as_matrices() -> None:
     free = {"tie_softmax": False, "xavier_embeddings": True, "positions": Positions.LEARNED}
     embedding = make(401, 401, d_model=128, num_heads=2, max_len=307, **free).src_embedding
-    for table in (embedding.token, embedding.learned_position):
-        bound = math.sqrt(6 / (table.num_embeddings + table.embedding_dim))
-        assert table.weight.abs().max().item() == pytest.approx(bound, rel=0.01)
-        assert table.weight.std().item() == pytest.approx(bound / math.sqrt(3), rel=0.02)
+    for table in (embedding.token.weight, embedding.positions.weight):
+        bound = math.sqrt(6 / sum(table.shape))
+        assert table.abs().max().item() == pytest.approx(bound, rel=0.01)
+        assert table.std().item() == pytest.approx(bound / math.sqrt(3), rel=0.02)

@@ -15,8 +15,11 @@ EXPORTS = {
     "config": ("BOS_ID", "EOS_ID", "PAD_ID", "UNK_ID", "ModelConfig", "TrainingConfig"),
     "masks": ("causal_mask", "padding_mask"),
     "attention": ("MultiHeadAttention", "scaled_dot_product_attention"),
-    "embeddings": ("Embedding", "sinusoidal_positions"),
-    "layers": ("DecoderLayer", "EncoderLayer", "FeedForward", "Residual"),
+    "feed_forward": ("FeedForward",),
+    "positions": ("rotate", "sinusoidal_positions"),
+    "parts": ("PAPER", "Parts"),
+    "embeddings": ("Embedding",),
+    "layers": ("DecoderLayer", "EncoderLayer", "Residual"),
     "model": ("Decoder", "Encoder", "Transformer", "count_parameters"),
     "decoding": ("beam_search", "greedy_search", "length_penalty"),
     "lstm": ("Recurrent",),
@@ -68,16 +71,19 @@ if TYPE_CHECKING:
     from transformer.data.grouping import group_pairs
     from transformer.data.parallel import ParallelText, aligned_tokens
     from transformer.decoding import beam_search, greedy_search, length_penalty
-    from transformer.embeddings import Embedding, sinusoidal_positions
+    from transformer.embeddings import Embedding
     from transformer.evaluation.evaluate import evaluate_translator, text_loss
     from transformer.evaluation.scores import bleu, chrf, parse_f1, phrases
-    from transformer.layers import DecoderLayer, EncoderLayer, FeedForward, Residual
+    from transformer.feed_forward import FeedForward
+    from transformer.layers import DecoderLayer, EncoderLayer, Residual
     from transformer.lstm import Recurrent
     from transformer.masks import causal_mask, padding_mask
     from transformer.model import Decoder, Encoder, Transformer, count_parameters
     from transformer.models.folder import holds_run, read_description
     from transformer.models.translator import Translator
     from transformer.models.weights import load_tensors
+    from transformer.parts import PAPER, Parts
+    from transformer.positions import rotate, sinusoidal_positions
     from transformer.recipes import find_recipe
     from transformer.support.folders import find_model, results_folder
     from transformer.training.devices import Precision, pick_device_and_precision

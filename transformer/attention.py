@@ -11,12 +11,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from transformer.config import MAX_DIMENSION
-from transformer.dropout import Dropout
+from transformer.config import MAX_DIMENSION, ModelConfig
 from transformer.support.checks import (
     check_float_tensor,
     check_hidden,
     check_mask,
+    check_number,
     check_same_batch_size,
     check_sizes,
 )
@@ -63,11 +63,11 @@ def scaled_dot_product_attention(
 class Cache:
     """What a part of a model remembers from step to step while decoding (not in the paper)."""
 
-    kept: tuple[Tensor, ...] = ()  # the first axis of each is the batch
+    tensors: tuple[Tensor, ...] = ()  # the first axis of each is the batch
 
     def select(self, rows: Tensor) -> None:
         """Keep, repeat or reorder rows of the batch, (new_batch,), as beams live, split and die."""
-        self.kept = tuple(each[rows] for each in self.kept)
+        self.tensors = tuple(tensor[rows] for tensor in self.tensors)
 
 
 class KeyValueCache(Cache):
@@ -76,14 +76,19 @@ class KeyValueCache(Cache):
     Self-attention grows its cache by a position a step; cross-attention fills it once.
     """
 
+    @property
+    def length(self) -> int:
+        """Number of positions so far, k_len."""
+        return self.tensors[0].shape[2] if self.tensors else 0
+
     def append(self, keys: Tensor, values: Tensor) -> tuple[Tensor, ...]:
         """Add positions, and return all keys and values so far."""
-        if self.kept:
-            check_same_batch_size("cache", self.kept[0], "query", keys)
-            pairs = zip(self.kept, (keys, values), strict=True)
+        if self.tensors:
+            check_same_batch_size("cache", self.tensors[0], "query", keys)
+            pairs = zip(self.tensors, (keys, values), strict=True)
             keys, values = (torch.cat(pair, dim=2) for pair in pairs)
-        self.kept = keys, values
-        return self.kept
+        self.tensors = keys, values
+        return self.tensors
 
 
 class MultiHeadAttention(nn.Module):
@@ -107,12 +112,13 @@ class MultiHeadAttention(nn.Module):
     ) -> None:
         super().__init__()
         check_sizes(MAX_DIMENSION, d_model=d_model, num_heads=num_heads, d_k=d_k, d_v=d_v)
+        check_number("dropout", dropout, 0, 1)
         self.d_model, self.num_heads = d_model, num_heads
         self.query_projection = nn.Linear(d_model, num_heads * d_k, bias)
         self.key_projection = nn.Linear(d_model, num_heads * d_k, bias)
         self.value_projection = nn.Linear(d_model, num_heads * d_v, bias)
         self.output_projection = nn.Linear(num_heads * d_v, d_model, bias)
-        self.dropout = Dropout(dropout)
+        self.dropout = nn.Dropout(dropout)
 
     def forward(
         self,
@@ -138,8 +144,7 @@ class MultiHeadAttention(nn.Module):
             None where not asked for.
         """
         check_hidden("query", query, self, axes=3)
-        queries = self._split_heads(self.query_projection(query))  # (batch, num_heads, q_len, d_k)
-        keys, values = self._keys_and_values(query, memory, cache)  # (batch, num_heads, k_len, ...)
+        queries, keys, values = self.project(query, memory, cache)
         check_same_batch_size("query", query, "memory", keys)
         if mask is not None:
             check_mask(mask, (*queries.shape[:3], keys.shape[2]))
@@ -152,19 +157,39 @@ class MultiHeadAttention(nn.Module):
         output = self.output_projection(joined)  # (batch, q_len, d_model)
         return output, weights if return_weights else None
 
-    def _keys_and_values(
-        self, query: Tensor, memory: Tensor | None, cache: KeyValueCache | None
-    ) -> tuple[Tensor, ...]:
-        """Project memory to keys and values, or take from the cache what is there."""
-        if memory is not None and cache is not None and cache.kept:
-            return cache.kept
+    def project(
+        self, query: Tensor, memory: Tensor | None = None, cache: KeyValueCache | None = None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Project to queries, keys and values; the arguments are those of `forward`.
+
+        They are (batch, num_heads, q_len or k_len, d_k or d_v). Keys and values of earlier steps
+        come from the cache, and the new ones are added to it.
+        """
+        queries = self._split_heads(self.query_projection(query))  # (batch, num_heads, q_len, d_k)
+        if memory is not None and cache is not None and cache.tensors:
+            keys, values = cache.tensors
+            return queries, keys, values
         if memory is not None:
             check_hidden("memory", memory, self, axes=3)
-        origin = query if memory is None else memory  # (batch, k_len, d_model)
-        keys = self._split_heads(self.key_projection(origin))  # (batch, num_heads, k_len, d_k)
-        values = self._split_heads(self.value_projection(origin))  # (batch, num_heads, k_len, d_v)
-        return (keys, values) if cache is None else cache.append(keys, values)
+        source = query if memory is None else memory  # (batch, k_len, d_model)
+        keys = self._split_heads(self.key_projection(source))  # (batch, num_heads, k_len, d_k)
+        values = self._split_heads(self.value_projection(source))  # (batch, num_heads, k_len, d_v)
+        if cache is not None:
+            keys, values = cache.append(keys, values)
+        return queries, keys, values
 
     def _split_heads(self, joined: Tensor) -> Tensor:
         """(batch, length, num_heads * d) -> (batch, num_heads, length, d)."""
         return joined.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+
+
+def make_attention(config: ModelConfig) -> MultiHeadAttention:
+    """Make an attention of the configuration's widths (§3.2.2)."""
+    return MultiHeadAttention(
+        config.d_model,
+        config.num_heads,
+        config.key_size,
+        config.value_size,
+        config.attention_dropout,
+        config.attention_bias,
+    )

@@ -81,6 +81,13 @@ class ModelConfig:
                 )
 
     @property
+    def word_dim(self) -> int:
+        """Width of a word's vector: d_model, less what concatenated positions take of it."""
+        if self.positions == Positions.CONCATENATED:
+            return self.d_model - self.position_dim
+        return self.d_model
+
+    @property
     def key_size(self) -> int:
         """Width of one head's queries and keys, d_k in the paper."""
         return self.d_model // self.num_heads if self.d_k is None else self.d_k

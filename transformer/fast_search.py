@@ -90,7 +90,7 @@ class _BeamCache(DecoderCache):
         As many rows as there were are those of the same sentences in the same order, so that what
         cross-attention made of the sources stays as it is.
         """
-        batch_size = len(self.layers[0][0].kept[0])
+        batch_size = len(self.layers[0][0].tensors[0])
         if len(rows) < batch_size:
             super().select(rows)
             return

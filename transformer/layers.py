@@ -1,35 +1,14 @@
-"""What the two stacks are built of (§3.1, §3.3)."""
+"""The layers of the two stacks, and the residual connections in them (§3.1)."""
 
 from collections.abc import Callable
 from typing import Any
 
 from torch import Tensor, nn
 
-from transformer.attention import KeyValueCache, MultiHeadAttention
+from transformer.attention import KeyValueCache
 from transformer.config import MAX_DIMENSION, ModelConfig
-from transformer.dropout import Dropout
-from transformer.support.checks import check_float_tensor, check_hidden, check_sizes
-
-
-class FeedForward(nn.Module):
-    """Two linear maps with a ReLU between, the same at every position (§3.3, Eq. 2).
-
-    `dropout` falls on the inner activations, (batch, length, d_ff); the paper has none.
-    """
-
-    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        check_sizes(MAX_DIMENSION, d_model=d_model, d_ff=d_ff)
-        self.d_model = d_model
-        self.inner = nn.Linear(d_model, d_ff)
-        self.outer = nn.Linear(d_ff, d_model)
-        self.dropout = Dropout(dropout)
-
-    def forward(self, hidden: Tensor) -> Tensor:
-        """Map (batch, length, d_model) to the same shape, each position for itself."""
-        check_hidden("hidden", hidden, self)
-        inner = self.inner(hidden).relu()  # (batch, length, d_ff)
-        return self.outer(self.dropout(inner))  # (batch, length, d_model)
+from transformer.parts import PAPER, Parts
+from transformer.support.checks import check_float_tensor, check_hidden, check_number, check_sizes
 
 
 class Residual(nn.Module):
@@ -39,12 +18,13 @@ class Residual(nn.Module):
     Pre-norm, not in the paper (Xiong et al. 2020): x + Dropout(sublayer(LayerNorm(x))).
     """
 
-    def __init__(self, d_model: int, dropout: float, pre_norm: bool) -> None:
+    def __init__(self, d_model: int, dropout: float, pre_norm: bool, norm: Any = None) -> None:
         super().__init__()
         check_sizes(MAX_DIMENSION, d_model=d_model)
+        check_number("dropout", dropout, 0, 1)
         self.d_model = d_model
-        self.norm = nn.LayerNorm(d_model)
-        self.dropout = Dropout(dropout)
+        self.norm = nn.LayerNorm(d_model) if norm is None else norm
+        self.dropout = nn.Dropout(dropout)
         self.pre_norm = pre_norm
 
     def forward(self, hidden: Tensor, sublayer: Callable[[Tensor], Any]) -> Any:
@@ -68,27 +48,20 @@ class Residual(nn.Module):
         return (total, *others) if others else total
 
 
-def make_attention(config: ModelConfig) -> MultiHeadAttention:
-    """Make an attention of the configuration's widths (§3.2.2)."""
-    return MultiHeadAttention(
-        config.d_model,
-        config.num_heads,
-        config.key_size,
-        config.value_size,
-        config.attention_dropout,
-        config.attention_bias,
-    )
+def make_residual(config: ModelConfig, parts: Parts = PAPER) -> Residual:
+    """Make the residual connection around a sub-layer (§3.1)."""
+    return Residual(config.d_model, config.dropout, config.pre_norm, parts.norm(config))
 
 
 class EncoderLayer(nn.Module):
     """Self-attention, then feed-forward (§3.1, left half of Fig. 1)."""
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: ModelConfig, parts: Parts = PAPER) -> None:
         super().__init__()
-        self.self_attention = make_attention(config)
-        self.feed_forward = FeedForward(config.d_model, config.d_ff, config.feed_forward_dropout)
-        self.self_attention_residual = Residual(config.d_model, config.dropout, config.pre_norm)
-        self.feed_forward_residual = Residual(config.d_model, config.dropout, config.pre_norm)
+        self.self_attention = parts.self_attention(config)
+        self.feed_forward = parts.feed_forward(config)
+        self.self_attention_residual = make_residual(config, parts)
+        self.feed_forward_residual = make_residual(config, parts)
 
     def forward(
         self, hidden: Tensor, mask: Tensor, return_weights: bool = False
@@ -107,14 +80,14 @@ class EncoderLayer(nn.Module):
 class DecoderLayer(nn.Module):
     """Self-attention, cross-attention, feed-forward (§3.1, right half of Fig. 1)."""
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: ModelConfig, parts: Parts = PAPER) -> None:
         super().__init__()
-        self.self_attention = make_attention(config)
-        self.cross_attention = make_attention(config)
-        self.feed_forward = FeedForward(config.d_model, config.d_ff, config.feed_forward_dropout)
-        self.self_attention_residual = Residual(config.d_model, config.dropout, config.pre_norm)
-        self.cross_attention_residual = Residual(config.d_model, config.dropout, config.pre_norm)
-        self.feed_forward_residual = Residual(config.d_model, config.dropout, config.pre_norm)
+        self.self_attention = parts.self_attention(config)
+        self.cross_attention = parts.cross_attention(config)
+        self.feed_forward = parts.feed_forward(config)
+        self.self_attention_residual = make_residual(config, parts)
+        self.cross_attention_residual = make_residual(config, parts)
+        self.feed_forward_residual = make_residual(config, parts)
 
     def forward(
         self,
@@ -130,8 +103,9 @@ class DecoderLayer(nn.Module):
         Args:
             hidden: (batch, tgt_len, d_model)
             memory: The encoder's output, (batch, src_len, d_model).
-            tgt_mask, src_mask: Of self-attention (None allows all) and of cross-attention.
-            cache: Likewise.
+            tgt_mask, src_mask: The masks of self-attention (None allows all) and of
+                cross-attention.
+            cache: The caches of self-attention and of cross-attention.
             return_weights: Whether to return the attention weights.
 
         Returns:

@@ -11,11 +11,11 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from transformer.attention import Cache, scaled_dot_product_attention
 from transformer.config import RecurrentConfig
-from transformer.dropout import Dropout, evaluating
 from transformer.embeddings import look_up
 from transformer.masks import padding_mask
 from transformer.model import AttentionMaps
 from transformer.support.checks import check_pair
+from transformer.support.modes import evaluating
 
 
 class Recurrent(nn.Module):
@@ -35,7 +35,7 @@ class Recurrent(nn.Module):
         memory_size = 2 * size if config.attention else 0
         self.src_embedding = nn.Embedding(src_vocab_size, width)
         self.tgt_embedding = nn.Embedding(tgt_vocab_size, width)
-        self.dropout = Dropout(config.dropout)
+        self.dropout = nn.Dropout(config.dropout)
         self.encoder = nn.LSTM(width, size, batch_first=True, bidirectional=config.attention)
         self.decoder = nn.LSTMCell(width + memory_size, size)
         if config.attention:
@@ -77,7 +77,7 @@ class Recurrent(nn.Module):
         Gives its hidden states (batch, tgt_len, hidden_size), and each step's attention weights
         (batch, 1, 1, src_len), none without attention.
         """
-        hidden, cell, keys = cache.kept or self._begin(memory)
+        hidden, cell, keys = cache.tensors or self._begin(memory)
         said, collected = [], []
         for token in self.dropout(look_up(self.tgt_embedding, tgt_in)).unbind(dim=1):
             step_input = token
@@ -89,7 +89,7 @@ class Recurrent(nn.Module):
                 collected.append(weights)
             hidden, cell = self.decoder(step_input, (hidden, cell))
             said.append(hidden)
-        cache.kept = hidden, cell, keys
+        cache.tensors = hidden, cell, keys
         return torch.stack(said, dim=1), collected
 
     def _begin(self, memory: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -7,22 +7,25 @@ import torch
 from torch import Tensor, nn
 
 from transformer.attention import KeyValueCache
-from transformer.config import NUM_SPECIAL_TOKENS, ModelConfig, Positions
-from transformer.dropout import evaluating
+from transformer.config import NUM_SPECIAL_TOKENS, ModelConfig
 from transformer.embeddings import Embedding
 from transformer.layers import DecoderLayer, EncoderLayer
 from transformer.masks import causal_mask, padding_mask
+from transformer.parts import PAPER, Parts
+from transformer.positions import ConcatenatedPositions, LearnedPositions
 from transformer.support.checks import MAX_VOCAB_SIZE, check_number, check_pair
 from transformer.support.errors import UserError
+from transformer.support.modes import evaluating
 
 
 class Encoder(nn.Module):
     """A stack of encoder layers (§3.1)."""
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: ModelConfig, parts: Parts = PAPER) -> None:
         super().__init__()
-        self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.num_layers))
-        self.norm = nn.LayerNorm(config.d_model) if config.pre_norm else nn.Identity()
+        layers = (EncoderLayer(config, parts) for _ in range(config.num_layers))
+        self.layers = nn.ModuleList(layers)
+        self.norm = parts.norm(config) if config.pre_norm else nn.Identity()
 
     def forward(
         self, hidden: Tensor, mask: Tensor, return_weights: bool = False
@@ -39,29 +42,29 @@ class DecoderCache:
     """What decoding remembers from step to step: keys and values (not in the paper)."""
 
     def __init__(self, num_layers: int) -> None:
-        # Of each layer the cache of its self-attention and that of its cross-attention.
+        # A pair for each layer: the caches of its self-attention and of its cross-attention.
         self.layers = [(KeyValueCache(), KeyValueCache()) for _ in range(num_layers)]
 
     @property
     def length(self) -> int:
         """Number of target positions already seen."""
-        own = self.layers[0][0].kept
-        return own[0].shape[2] if own else 0
+        return self.layers[0][0].length
 
     def select(self, rows: Tensor) -> None:
         """Keep, repeat or reorder rows of the batch, (new_batch,)."""
-        for own, source in self.layers:
-            own.select(rows)
-            source.select(rows)
+        for self_cache, cross_cache in self.layers:
+            self_cache.select(rows)
+            cross_cache.select(rows)
 
 
 class Decoder(nn.Module):
     """A stack of decoder layers (§3.1)."""
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: ModelConfig, parts: Parts = PAPER) -> None:
         super().__init__()
-        self.layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.num_layers))
-        self.norm = nn.LayerNorm(config.d_model) if config.pre_norm else nn.Identity()
+        layers = (DecoderLayer(config, parts) for _ in range(config.num_layers))
+        self.layers = nn.ModuleList(layers)
+        self.norm = parts.norm(config) if config.pre_norm else nn.Identity()
 
     def forward(
         self,
@@ -92,14 +95,24 @@ class AttentionMaps(NamedTuple):
 
 
 class Transformer(nn.Module):
-    """An encoder-decoder made of attention alone (§3, Fig. 1)."""
+    """An encoder-decoder made of attention alone (§3, Fig. 1).
 
-    def __init__(self, config: ModelConfig, *, src_vocab_size: int, tgt_vocab_size: int) -> None:
+    `parts` makes its sub-layers, norms and positions: the paper's, or others (see `Parts`).
+    """
+
+    def __init__(
+        self,
+        config: ModelConfig,
+        *,
+        src_vocab_size: int,
+        tgt_vocab_size: int,
+        parts: Parts = PAPER,
+    ) -> None:
         super().__init__()
         for name, size in (("src_vocab_size", src_vocab_size), ("tgt_vocab_size", tgt_vocab_size)):
             check_number(name, size, NUM_SPECIAL_TOKENS, MAX_VOCAB_SIZE, integer=True)
-        self.config = config
-        self.src_embedding = Embedding(config, src_vocab_size)
+        self.config, self.parts = config, parts
+        self.src_embedding = Embedding(config, src_vocab_size, parts)
         if config.tie_source_target:
             if src_vocab_size != tgt_vocab_size:
                 raise UserError(
@@ -108,9 +121,9 @@ class Transformer(nn.Module):
                 )
             self.tgt_embedding = self.src_embedding
         else:
-            self.tgt_embedding = Embedding(config, tgt_vocab_size)
-        self.encoder = Encoder(config)
-        self.decoder = Decoder(config)
+            self.tgt_embedding = Embedding(config, tgt_vocab_size, parts)
+        self.encoder = Encoder(config, parts)
+        self.decoder = Decoder(config, parts)
         self.output = nn.Linear(config.d_model, tgt_vocab_size, bias=config.output_bias)
         self._initialise()
         if config.tie_softmax:
@@ -177,18 +190,18 @@ class Transformer(nn.Module):
         authors' code, so that scaled by sqrt(width) they start at 1. Learned positions are added
         unscaled: they start at sqrt(1/2), the sinusoids' root mean square.
         """
-        positions = {self.src_embedding.learned_position, self.tgt_embedding.learned_position}
         for module in self.modules():
             if isinstance(module, nn.Linear):
                 nn.init.xavier_uniform_(module.weight)
                 if module.bias is not None:
                     nn.init.zeros_(module.bias)
-            elif isinstance(module, nn.Embedding) and self.config.xavier_embeddings:
-                nn.init.xavier_uniform_(module.weight)
-            elif isinstance(module, nn.Embedding):
-                added = module in positions and self.config.positions == Positions.LEARNED
-                std = math.sqrt(1 / 2) if added else module.embedding_dim**-0.5
-                nn.init.normal_(module.weight, std=std)
+            elif isinstance(module, nn.Embedding | LearnedPositions | ConcatenatedPositions):
+                if self.config.xavier_embeddings:
+                    nn.init.xavier_uniform_(module.weight)
+                elif isinstance(module, LearnedPositions):
+                    nn.init.normal_(module.weight, std=math.sqrt(1 / 2))
+                else:
+                    nn.init.normal_(module.weight, std=module.weight.shape[1] ** -0.5)
 
 
 def count_parameters(model: nn.Module) -> int:

@@ -68,8 +68,9 @@ def run(workload: Workload, device: torch.device, way: str) -> dict[str, Any]:
     torch._dynamo.reset()
     torch.cuda.empty_cache()
     torch.cuda.reset_peak_memory_stats(device)
-    sizes = {"src_vocab_size": workload.src_vocab_size, "tgt_vocab_size": workload.tgt_vocab_size}
-    model = Transformer(network, **sizes).to(device).train()
+    src_vocab_size, tgt_vocab_size = workload.src_vocab_size, workload.tgt_vocab_size
+    model = Transformer(network, src_vocab_size=src_vocab_size, tgt_vocab_size=tgt_vocab_size)
+    model.to(device).train()
     state = new_state(model, training, precision)
     if way == COMPILED:
         model.compile(dynamic=True)

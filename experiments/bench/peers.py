@@ -18,6 +18,7 @@ from transformer.config import PAD_ID, ModelConfig, Recipe, TrainingConfig
 from transformer.data import corpora, tokenizers
 from transformer.data.batches import Batch, TokenBudgetBatches, encode_pairs, padding_share
 from transformer.embeddings import Embedding
+from transformer.fast_dropout import use_fast_dropout
 from transformer.model import Transformer
 from transformer.recipes import find_recipe
 from transformer.training.devices import Precision
@@ -147,8 +148,11 @@ def make_contenders(workload: Workload, precision: Precision) -> dict[str, Conte
 
 def _ours(workload: Workload, training: TrainingConfig, precision: Precision) -> Contender:
     """Make updates as `train` does."""
-    sizes = {"src_vocab_size": workload.src_vocab_size, "tgt_vocab_size": workload.tgt_vocab_size}
-    model = Transformer(workload.network, **sizes).train()
+    src_vocab_size, tgt_vocab_size = workload.src_vocab_size, workload.tgt_vocab_size
+    model = Transformer(
+        workload.network, src_vocab_size=src_vocab_size, tgt_vocab_size=tgt_vocab_size
+    )
+    use_fast_dropout(model).train()
     state = new_state(model, training, precision)
 
     def step(number: int, batch: Batch) -> None:

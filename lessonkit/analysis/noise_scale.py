@@ -14,9 +14,9 @@ from torch import Tensor, nn
 
 from transformer.config import TrainingConfig
 from transformer.data.batches import Batch
-from transformer.dropout import evaluating
 from transformer.support.checks import check_list
 from transformer.support.errors import UserError, require, short_repr
+from transformer.support.modes import evaluating
 from transformer.training.loss import batch_loss
 
 

@@ -21,7 +21,7 @@ OFFSETS = 49
 WIDTH, HEIGHT, LOWER = 600, 256, 150  # pixels
 
 # The two equations of §3.5 in the language of Vega, for a place pos and a pair i of dimensions;
-# `transformer.embeddings.sinusoidal_positions` in Python.
+# `transformer.positions.sinusoidal_positions` in Python.
 ANGLE = "{pos} / pow(base, 2 * datum.i / d_model)"
 MARKED = "'position ' + position + ' (solid), position ' + (position + offset) + ' (dashed)'"
 TITLE = f"'Sinusoidal positions, d_model ' + d_model + ': ' + {MARKED}"

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from lessonkit.analysis.tracing import Side, Trace, rotate
+from lessonkit.analysis.tracing import Side, Trace
+from transformer.positions import rotate
 from transformer.support.errors import UserError, unknown_name
 
 RANKS = 8  # types shown of a vocabulary: the one written, then the likeliest others

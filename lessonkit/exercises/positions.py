@@ -9,7 +9,7 @@ from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress
 from lessonkit.exercises.toys import seeded_generator
 from lessonkit.exercises.words import read_words
-from transformer.embeddings import sinusoidal_positions
+from transformer.positions import sinusoidal_positions
 
 words = read_words("03")
 progress = show_progress

@@ -17,8 +17,9 @@ from lessonkit.adapters import adapt_transformer
 from transformer.config import PAD_ID, ModelConfig
 from transformer.data.batches import Example, collate
 from transformer.decoding import Hypothesis, beam_search, greedy_search, length_penalty
-from transformer.dropout import evaluating
+from transformer.fast_dropout import use_fast_dropout
 from transformer.model import Transformer
+from transformer.support.modes import evaluating
 from transformer.training.schedule import learning_rate
 
 SRC_VOCAB_SIZE, TGT_VOCAB_SIZE = 23, 29  # unequal, so that neither can stand for the other
@@ -132,10 +133,10 @@ def sound_model(seed: int = 0, **changes: Any) -> Transformer:
     Changes are of the vocabularies' sizes (`src_vocab_size`, `tgt_vocab_size`), or of what `CONFIG`
     and `ModelConfig` have.
     """
-    sizes = {"src_vocab_size": SRC_VOCAB_SIZE, "tgt_vocab_size": TGT_VOCAB_SIZE}
+    sizes: dict[str, Any] = {"src_vocab_size": SRC_VOCAB_SIZE, "tgt_vocab_size": TGT_VOCAB_SIZE}
     sizes |= {name: changes.pop(name) for name in sizes if name in changes}
     torch.manual_seed(seed)
-    return Transformer(ModelConfig(**CONFIG | changes), **sizes)
+    return use_fast_dropout(Transformer(ModelConfig(**CONFIG | changes), **sizes))
 
 
 def sound_adapter(seed: int = 0, **changes: Any) -> Adapter:

@@ -18,8 +18,8 @@ from tests.helpers import TINY
 from transformer.attention import MultiHeadAttention
 from transformer.config import BOS_ID, EOS_ID, ModelConfig, TrainingConfig
 from transformer.data.batches import Example, TokenBudgetBatches
-from transformer.embeddings import sinusoidal_positions
 from transformer.model import Transformer
+from transformer.positions import sinusoidal_positions
 from transformer.recipes import find_recipe
 from transformer.support.errors import UserError
 from transformer.training.loop import TrainingResult, train

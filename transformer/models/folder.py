@@ -24,9 +24,11 @@ from typing import NamedTuple
 from transformer.config import Recipe, RecurrentConfig
 from transformer.data import tokenizers
 from transformer.data.tokenizers import Tokenizer
+from transformer.fast_dropout import use_fast_dropout
 from transformer.lstm import Recurrent
 from transformer.model import Transformer
 from transformer.models.weights import load_tensors, load_weights
+from transformer.parts import PAPER, Parts
 from transformer.support.errors import UserError, require
 from transformer.support.files import read_json, write_json
 
@@ -46,14 +48,26 @@ class Description(NamedTuple):
     src_tokenizer: Tokenizer
     tgt_tokenizer: Tokenizer
 
-    def build(self) -> Network:
-        """Return the network, its weights freshly drawn from torch's random numbers."""
+    def build(self, parts: Parts = PAPER) -> Network:
+        """Return the network, its weights freshly drawn from torch's random numbers.
+
+        A Transformer may have other parts than the paper's: where `build` is an argument, pass
+        `partial(Description.build, parts=parts)`.
+        """
         config = self.recipe.model
         src_vocab_size = self.src_tokenizer.vocab_size
         tgt_vocab_size = self.tgt_tokenizer.vocab_size
+        network: Network
         if isinstance(config, RecurrentConfig):
-            return Recurrent(config, src_vocab_size=src_vocab_size, tgt_vocab_size=tgt_vocab_size)
-        return Transformer(config, src_vocab_size=src_vocab_size, tgt_vocab_size=tgt_vocab_size)
+            require(parts == PAPER, f"{self.recipe.name!r} is an LSTM, which takes no other parts")
+            network = Recurrent(
+                config, src_vocab_size=src_vocab_size, tgt_vocab_size=tgt_vocab_size
+            )
+        else:
+            network = Transformer(
+                config, src_vocab_size=src_vocab_size, tgt_vocab_size=tgt_vocab_size, parts=parts
+            )
+        return use_fast_dropout(network)
 
 
 def holds_run(folder: Path) -> bool:

@@ -9,7 +9,6 @@ from torch import Tensor, nn
 
 from transformer.config import PAD_ID, TrainingConfig
 from transformer.data.batches import Batch, micro_batches
-from transformer.dropout import evaluating
 from transformer.support.checks import (
     MAX_VOCAB_SIZE,
     check_float_tensor,
@@ -17,6 +16,7 @@ from transformer.support.checks import (
     check_number,
 )
 from transformer.support.errors import UserError
+from transformer.support.modes import evaluating
 from transformer.training import processes
 from transformer.training.devices import Precision
 

@@ -10,8 +10,8 @@ import torch
 from torch import nn
 
 from transformer.attention import scaled_dot_product_attention
-from transformer.embeddings import sinusoidal_positions
 from transformer.masks import causal_mask, padding_mask
+from transformer.positions import sinusoidal_positions
 
 
 class MyAttention(nn.Module):

@@ -22,7 +22,7 @@ NAMED = {each.name: each for each in FAULTS}
 
 def test_what_is_not_there_is_not_looked_for() -> None:
     without_positions, no_numbers = small(), small()
-    without_positions.module.src_embedding.sinusoids.zero_()
+    without_positions.module.src_embedding.positions.table.zero_()
     with torch.no_grad():
         next(no_numbers.module.parameters()).fill_(float("nan"))
     undeclared = small(tie_softmax=True).replace(declared_tied=())

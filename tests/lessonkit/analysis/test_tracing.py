@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from lessonkit.analysis.heads import STACKS, Head, attention_module
-from lessonkit.analysis.tracing import DEFAULT_HEAD, DEFAULT_SENTENCE, Trace, rotate, trace
+from lessonkit.analysis.tracing import DEFAULT_HEAD, DEFAULT_SENTENCE, Trace, trace
 from transformer.config import BOS_ID, EOS_ID, ModelConfig
 from transformer.model import Transformer
 from transformer.models.translator import Translator
@@ -120,18 +120,3 @@ def test_what_cannot_be_traced(shipped: Translator) -> None:
     ):
         with pytest.raises(UserError, match=message):
             trace(shipped, sentence, head)
-
-
-def test_turned_by_hand_and_products_depend_on_the_distance_alone() -> None:
-    """Place 1 turns the first pair by 1, and the second by 1 / 100."""
-    one = torch.tensor([[1.0, 0.0, 0.0, 2.0]])
-    expected = [[math.cos(1), math.sin(1), -2 * math.sin(0.01), 2 * math.cos(0.01)]]
-    assert_close(rotate(one, start=1), torch.tensor(expected))
-    assert_close(rotate(one), one)
-    with pytest.raises(UserError, match="d_k is 7"):
-        rotate(torch.zeros(3, 7))
-    torch.manual_seed(2)
-    queries, keys = torch.randn(5, 14), torch.randn(7, 14)
-    here = rotate(queries) @ rotate(keys).T
-    assert_close(here, rotate(queries, 13) @ rotate(keys, 13).T, rtol=0, atol=1e-5)
-    assert not torch.allclose(here, rotate(queries, 13) @ rotate(keys).T, atol=0.1)

@@ -11,7 +11,7 @@ from matplotlib.colors import to_hex
 from lessonkit.charts import position_explorer, positions, style
 from lessonkit.charts.positions import LAST, LENGTH
 from tests.helpers.vega import Spec, numbers, with_controls
-from transformer.embeddings import sinusoidal_positions
+from transformer.positions import sinusoidal_positions
 from transformer.support.errors import UserError
 
 TABLE = sinusoidal_positions(13, 6)

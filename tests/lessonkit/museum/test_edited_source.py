@@ -73,7 +73,7 @@ def test_imports_in_another_order_leave_every_fault_loadable(course: Path) -> No
     text = attention.read_text(encoding="utf-8")
     first = "from transformer.config import"
     assert text.count(first) == 1
-    later = "from transformer.embeddings import sinusoidal_positions as _unused  # noqa: F401\n"
+    later = "from transformer.positions import sinusoidal_positions as _unused  # noqa: F401\n"
     attention.write_text(text.replace(first, later + first), encoding="utf-8")
     program = (
         "from lessonkit.museum import FAULTS\n"

@@ -204,7 +204,7 @@ CELL = """
 import math
 import torch
 from torch import nn
-from transformer.embeddings import sinusoidal_positions as waves_of
+from transformer.positions import sinusoidal_positions as waves_of
 
 def stretched(vectors):
     return vectors * math.sqrt(vectors.shape[-1])

@@ -1,0 +1,206 @@
+"""Other parts are passed in: each of these works at every place, and in cached decoding."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from tests.helpers.scripted import padded_sources
+from transformer.attention import KeyValueCache, MultiHeadAttention, make_attention
+from transformer.config import BOS_ID, ModelConfig
+from transformer.data.tokenizers import BPETokenizer
+from transformer.decoding import beam_search
+from transformer.feed_forward import FeedForward
+from transformer.layers import DecoderLayer
+from transformer.masks import padding_mask
+from transformer.model import Transformer
+from transformer.models.folder import Description, read_description
+from transformer.parts import PAPER, Parts
+from transformer.positions import SinusoidalPositions, rotate
+from transformer.support.errors import UserError
+
+VOCAB = 31
+
+
+class NoPositions(nn.Module):
+    """Words as they are."""
+
+    def forward(self, words: Tensor, start: int = 0) -> Tensor:
+        return words
+
+
+class RotaryAttention(MultiHeadAttention):
+    """Self-attention whose queries and keys are turned by their positions (Su et al. 2021)."""
+
+    def project(
+        self, query: Tensor, memory: Tensor | None = None, cache: KeyValueCache | None = None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        start = 0 if cache is None else cache.length
+        queries, keys, values = super().project(query)
+        queries, keys = rotate(queries, start), rotate(keys, start)
+        if cache is not None:
+            keys, values = cache.append(keys, values)
+        return queries, keys, values
+
+
+class GroupedQueryAttention(MultiHeadAttention):
+    """Attention in which several query heads share a key and a value (Ainslie et al. 2023)."""
+
+    def __init__(self, config: ModelConfig, num_groups: int) -> None:
+        sizes = config.d_model, config.num_heads, config.key_size, config.value_size
+        super().__init__(*sizes)
+        self.num_groups = num_groups
+        self.key_projection = nn.Linear(config.d_model, num_groups * config.key_size, bias=False)
+        self.value_projection = nn.Linear(
+            config.d_model, num_groups * config.value_size, bias=False
+        )
+
+    def project(
+        self, query: Tensor, memory: Tensor | None = None, cache: KeyValueCache | None = None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        queries = self._split_heads(self.query_projection(query))
+        if memory is not None and cache is not None and cache.tensors:
+            keys, values = cache.tensors
+        else:
+            source = query if memory is None else memory
+            keys = self.key_projection(source).unflatten(-1, (self.num_groups, -1)).transpose(1, 2)
+            values = self.value_projection(source)
+            values = values.unflatten(-1, (self.num_groups, -1)).transpose(1, 2)
+            if cache is not None:
+                keys, values = cache.append(keys, values)
+        share = self.num_heads // self.num_groups
+        return queries, keys.repeat_interleave(share, 1), values.repeat_interleave(share, 1)
+
+
+class GatedFeedForward(nn.Module):
+    """A feed-forward network with a gate (Shazeer 2020)."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.gate = nn.Linear(config.d_model, config.d_ff, bias=False)
+        self.inner = nn.Linear(config.d_model, config.d_ff, bias=False)
+        self.outer = nn.Linear(config.d_ff, config.d_model, bias=False)
+
+    def forward(self, hidden: Tensor) -> Tensor:
+        return self.outer(F.silu(self.gate(hidden)) * self.inner(hidden))
+
+
+def make_rotary_attention(config: ModelConfig) -> RotaryAttention:
+    sizes = config.d_model, config.num_heads, config.key_size, config.value_size
+    return RotaryAttention(*sizes, config.attention_dropout, config.attention_bias)
+
+
+ROTARY = Parts(self_attention=make_rotary_attention, positions=lambda config: NoPositions())
+RMS_NORM = Parts(norm=lambda config: nn.RMSNorm(config.d_model))
+GATED = Parts(feed_forward=GatedFeedForward)
+GROUPED = Parts(
+    self_attention=partial(GroupedQueryAttention, num_groups=2),
+    cross_attention=partial(GroupedQueryAttention, num_groups=1),
+)
+OTHERS = {"rotary": ROTARY, "RMSNorm": RMS_NORM, "gated": GATED, "grouped": GROUPED}
+
+
+def make(parts: Parts, **changes: Any) -> Transformer:
+    torch.manual_seed(3)
+    sizes: dict[str, Any] = {"d_model": 24, "d_ff": 37, "num_heads": 6, "num_layers": 3}
+    config = ModelConfig(**sizes | {"pre_norm": True, "max_len": 41} | changes)
+    return Transformer(config, src_vocab_size=VOCAB, tgt_vocab_size=VOCAB, parts=parts).eval()
+
+
+@pytest.mark.parametrize("parts", OTHERS.values(), ids=OTHERS)
+@pytest.mark.parametrize("pre_norm", [False, True])
+def test_cached_decoding_equals_decoding_the_whole(parts: Parts, pre_norm: bool) -> None:
+    model = make(parts, pre_norm=pre_norm)
+    src, tgt_in = torch.randint(4, VOCAB, (2, 7)), torch.randint(4, VOCAB, (2, 11))
+    src_mask = padding_mask(src)
+    memory, cache = model.encode(src, src_mask), model.new_cache()
+    steps = [model.decode(token, memory, src_mask, cache) for token in tgt_in.split(1, dim=1)]
+    torch.testing.assert_close(torch.cat(steps, dim=1), model(src, tgt_in), atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("parts", OTHERS.values(), ids=OTHERS)
+def test_another_part_is_searched_and_trained_like_the_papers(parts: Parts) -> None:
+    model = make(parts)
+    src = padded_sources(VOCAB)
+    options: dict[str, Any] = {"beam_size": 3, "extra_length": 5}
+    cached = beam_search(model, src, **options)
+    for ours, again in zip(
+        cached, beam_search(model, src, use_cache=False, **options), strict=True
+    ):
+        assert [h.ids for h in ours] == [h.ids for h in again]
+    model.train()(src, src).square().mean().backward()
+    assert all(parameter.grad is not None for parameter in model.parameters())
+
+
+def test_each_part_is_where_it_belongs() -> None:
+    modern = Parts(
+        self_attention=make_rotary_attention,
+        feed_forward=GatedFeedForward,
+        norm=lambda config: nn.RMSNorm(config.d_model),
+        positions=lambda config: NoPositions(),
+    )
+    model = make(modern)
+    kinds = [type(module) for module in model.modules()]
+    assert kinds.count(RotaryAttention) == 6  # three layers in each of two stacks
+    assert kinds.count(MultiHeadAttention) == 3
+    assert kinds.count(GatedFeedForward) == 6
+    assert kinds.count(nn.RMSNorm) == 3 * 2 + 3 * 3 + 2
+    assert not {FeedForward, nn.LayerNorm, SinusoidalPositions} & set(kinds)
+
+
+def test_rotary_positions_know_distances_alone() -> None:
+    layer = make(ROTARY).decoder.layers[0]
+    assert isinstance(layer, DecoderLayer)
+    hidden, cache = torch.randn(1, 5, 24), KeyValueCache()
+    layer.self_attention(torch.randn(1, 3, 24), cache=cache)
+    later = layer.self_attention.project(hidden, cache=cache)
+    here = layer.self_attention.project(hidden)
+    assert not torch.allclose(later[0], here[0], atol=0.1)  # positions 3 to 7, and 0 to 4
+    products = [queries @ keys[:, :, -5:].mT for queries, keys, _ in (later, here)]
+    torch.testing.assert_close(*products, atol=1e-4, rtol=1e-4)
+
+
+def test_grouped_queries_have_a_smaller_cache() -> None:
+    model, cache = make(GROUPED), make(GROUPED).new_cache()
+    src = torch.randint(4, VOCAB, (2, 7))
+    model.decode(torch.full((2, 1), BOS_ID), model.encode(src, padding_mask(src)),
+                 padding_mask(src), cache)  # fmt: skip
+    assert [tuple(c.tensors[0].shape) for c in cache.layers[0]] == [(2, 2, 1, 4), (2, 1, 7, 4)]
+
+
+def test_a_description_builds_with_other_parts(tiny_folder: Path) -> None:
+    description = read_description(tiny_folder)
+    build = partial(Description.build, parts=RMS_NORM)
+    assert any(isinstance(module, nn.RMSNorm) for module in build(description).modules())
+    assert Parts(self_attention=make_attention) == PAPER
+    assert make(PAPER).parts == PAPER
+
+
+def export(model: Transformer, engine: str, folder: Path) -> None:
+    vocabulary = [str(number) for number in range(VOCAB)]
+    if engine == "onnx":
+        pytest.importorskip("onnx")
+        from engines.to_onnx import write_onnx
+
+        write_onnx(model, folder)
+    elif engine == "ctranslate2":
+        pytest.importorskip("ctranslate2")
+        from engines.to_ctranslate2 import write_ctranslate2
+
+        write_ctranslate2(model, vocabulary, vocabulary, folder)
+    else:
+        from engines.to_transformers import write_transformers
+
+        write_transformers(model, BPETokenizer([]), BPETokenizer([]), folder)
+
+
+@pytest.mark.parametrize("engine", ["onnx", "ctranslate2", "transformers"])
+@pytest.mark.parametrize("parts", [ROTARY, RMS_NORM], ids=["rotary", "RMSNorm"])
+def test_no_exporter_takes_other_parts(parts: Parts, engine: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"^this model has parts of its own \(.+\), and only .+$"):
+        export(make(parts), engine, tmp_path)
+    assert not list(tmp_path.iterdir())
