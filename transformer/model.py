@@ -12,7 +12,7 @@ from transformer.embeddings import Embedding
 from transformer.layers import DecoderLayer, EncoderLayer
 from transformer.masks import causal_mask, padding_mask
 from transformer.parts import PAPER, Parts
-from transformer.positions import ConcatenatedPositions, LearnedPositions
+from transformer.positions import LearnedPositions
 from transformer.support.checks import MAX_VOCAB_SIZE, check_number, check_pair
 from transformer.support.errors import UserError
 from transformer.support.modes import evaluating
@@ -195,13 +195,13 @@ class Transformer(nn.Module):
                 nn.init.xavier_uniform_(module.weight)
                 if module.bias is not None:
                     nn.init.zeros_(module.bias)
-            elif isinstance(module, nn.Embedding | LearnedPositions | ConcatenatedPositions):
+            elif isinstance(module, nn.Embedding):
                 if self.config.xavier_embeddings:
                     nn.init.xavier_uniform_(module.weight)
                 elif isinstance(module, LearnedPositions):
                     nn.init.normal_(module.weight, std=math.sqrt(1 / 2))
                 else:
-                    nn.init.normal_(module.weight, std=module.weight.shape[1] ** -0.5)
+                    nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
 
 
 def count_parameters(model: nn.Module) -> int:

@@ -44,12 +44,11 @@ class SinusoidalPositions(nn.Module):
         return words + self.table[start : start + words.shape[1]]
 
 
-class LearnedPositions(nn.Module):
+class LearnedPositions(nn.Embedding):
     """Add a learned vector for each position (Table 3, row E)."""
 
     def __init__(self, config: ModelConfig) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.randn(config.max_len, config.d_model))
+        super().__init__(config.max_len, config.d_model)
 
     @property
     def table(self) -> Tensor:
@@ -61,12 +60,11 @@ class LearnedPositions(nn.Module):
         return words + self.weight[start : start + words.shape[1]]
 
 
-class ConcatenatedPositions(nn.Module):
+class ConcatenatedPositions(nn.Embedding):
     """Put a learned vector for each position beside the word; not in the paper."""
 
     def __init__(self, config: ModelConfig) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.randn(config.max_len, config.position_dim))
+        super().__init__(config.max_len, config.position_dim)
 
     @property
     def table(self) -> Tensor:
