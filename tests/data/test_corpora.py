@@ -252,11 +252,14 @@ def test_a_corpus_of_ones_own_in_lines(tmp_path: Path, monkeypatch: Patch) -> No
 
 
 def test_a_corpus_of_ones_own_in_pairs(tmp_path: Path, monkeypatch: Patch) -> None:
-    lines = [f"Gato {number % 331}\tKatze’{number % 337}\n" for number in range(3, 3000)]
+    lines = [
+        "\tleer\n",
+        *(f"Gato {number % 331}\tKatze’{number % 337}\n" for number in range(3, 3000)),
+    ]
     own_corpus(
         tmp_path,
         monkeypatch,
-        {"own.tsv": "".join(lines), "odd.tsv": "uno\tein\n\ndos\tzwei\n"},
+        {"own.tsv": "".join(lines), "odd.tsv": "uno\tein\n \tzwei\ntres\n"},
         format="pairs",
         options={"file": "own.tsv", "languages": "es-de"},
         pairs=["es-de", "de-es"],
@@ -268,7 +271,7 @@ def test_a_corpus_of_ones_own_in_pairs(tmp_path: Path, monkeypatch: Patch) -> No
     monkeypatch.setitem(
         CORPORA, "own", replace(CORPORA["own"], options={"file": "odd.tsv", "languages": "es-de"})
     )
-    with pytest.raises(UserError, match=r"line 2 of .*odd.tsv has 1 columns: give it two"):
+    with pytest.raises(UserError, match=r"line 3 of .*odd.tsv has 1 columns: give it two"):
         corpora.all_pairs("own")
 
 

@@ -26,9 +26,7 @@ class Sentence(NamedTuple):
     en_fr: str  # the tokens (from 0) that mean the same: "0-0 1-2"
     en_de: str
     fr_de: str
-    phenomena: (
-        str  # grammatical ones, by their names in `data/corpus/phenomena.tsv`: "NEGATION PAST"
-    )
+    phenomena: str  # of its grammar, as in `data/corpus/phenomena.tsv`: "NEGATION PAST"
     parse: str  # the tree of its English phrases, as `data.corpus.generator.parse` writes it
 
     def text(self, lang: str) -> str:

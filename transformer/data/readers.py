@@ -64,12 +64,15 @@ def read_lines(corpus: Corpus, split: str, src_lang: str, tgt_lang: str) -> Para
     Options: `file` is the pattern of their names, "{split}.{lang}.gz"; a split that is called
     otherwise there has an option of its own name: validation = "val".
     """
-    name = corpus.options.get(split, split)
-    src, tgt = (
-        split_lines(_read_text(corpus.obtain(corpus.options["file"].format(split=name, lang=lang))))
-        for lang in (src_lang, tgt_lang)
-    )
+    src = _read_side(corpus, split, src_lang)
+    tgt = _read_side(corpus, split, tgt_lang)
     return parallel_text_from_lines(src_lang, tgt_lang, src, tgt)
+
+
+def _read_side(corpus: Corpus, split: str, lang: str) -> list[str]:
+    split_name = corpus.options.get(split, split)
+    file = corpus.options["file"].format(split=split_name, lang=lang)
+    return split_lines(_read_text(corpus.obtain(file)))
 
 
 @reader("pairs")
@@ -84,8 +87,8 @@ def read_split_of_pairs(corpus: Corpus, split: str, src_lang: str, tgt_lang: str
     if src_lang != _languages(corpus)[0]:
         pairs = [(second, first) for first, second in pairs]
     if split == "train":
-        src, tgt = zip(*pairs, strict=True)
-        return ParallelText(src_lang, tgt_lang, src, tgt)
+        src = [source for source, _ in pairs]
+        return ParallelText(src_lang, tgt_lang, src, [translation for _, translation in pairs])
     accepted: dict[str, list[str]] = {}
     for source, translation in pairs:
         accepted.setdefault(source, []).append(translation)
@@ -99,23 +102,26 @@ def read_split_of_pairs(corpus: Corpus, split: str, src_lang: str, tgt_lang: str
 
 
 def read_pairs(corpus: Corpus) -> list[Pair]:
-    """Read all sentence pairs in the order of their file; of those that normalizing equates, one.
+    """Read all sentence pairs in the order of their file, normalized; equal ones stand once.
 
     Options: `file` holds two columns with a tab between them, in the languages `languages`,
-    "en-fr"; `member` is its name where `file` is a zip archive.
+    "en-fr"; `member` is its name where `file` is a zip archive. Pairs with an empty side are
+    dropped.
     """
     file = corpus.obtain(corpus.options["file"])
-    normalize_first, normalize_second = (
-        NORMALIZERS[normalizer_name(lang)] for lang in _languages(corpus)
-    )
-    pairs = []
-    for number, line in enumerate(split_lines(_read_text(file, corpus.options.get("member"))), 1):
+    first_lang, second_lang = _languages(corpus)
+    normalize_first = NORMALIZERS[normalizer_name(first_lang)]
+    normalize_second = NORMALIZERS[normalizer_name(second_lang)]
+    pairs: dict[Pair, None] = {}  # in order, each once
+    lines = split_lines(_read_text(file, corpus.options.get("member")))
+    for number, line in enumerate(lines, start=1):
         columns = line.split("\t")
-        require(
-            len(columns) == 2, f"line {number} of {file} has {len(columns)} columns: give it two"
-        )
-        pairs.append((normalize_first(columns[0]), normalize_second(columns[1])))
-    return list(dict.fromkeys(pairs))
+        message = f"line {number} of {file} has {len(columns)} columns: give it two"
+        require(len(columns) == 2, message)
+        pair = normalize_first(columns[0]), normalize_second(columns[1])
+        if all(pair):
+            pairs[pair] = None
+    return list(pairs)
 
 
 def _languages(corpus: Corpus) -> list[str]:
