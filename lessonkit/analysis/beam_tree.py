@@ -65,48 +65,65 @@ def grow_beam_tree(
     src_mask = padding_mask(src)
     memory = model.encode(src, src_mask)
     limit = min(src.shape[1] + extra_length, max_len or src.shape[1] + extra_length)
-    kept = [Candidate((), 0.0, 0.0, CandidateStatus.KEPT)]
+    prefixes = [Candidate((), 0.0, 0.0, CandidateStatus.KEPT)]
     steps: list[list[Candidate]] = []
-    found: list[Hypothesis] = []
-    while kept and len(found) < beam_size and len(steps) < limit:
-        prefixes = torch.tensor([[BOS_ID, *candidate.ids] for candidate in kept], device=src.device)
-        many = (len(kept), *[-1] * (memory.dim() - 1))
-        logits = model.decode(prefixes, memory.expand(many), src_mask.expand(len(kept), -1, -1, -1))
-        candidates = _candidates(kept, logits[:, -1], beam_size)
+    hypotheses: list[Hypothesis] = []
+    while prefixes and len(hypotheses) < beam_size and len(steps) < limit:
+        candidates = _candidates(
+            prefixes, _next_logits(model, prefixes, memory, src_mask), beam_size
+        )
         if not candidates:  # no token can follow
             break
         steps.append(candidates)
+        penalty = length_penalty(len(steps), alpha)
+        prefixes = [each for each in candidates if each.status is CandidateStatus.KEPT]
+        for candidate in candidates:
+            if candidate.status is CandidateStatus.FINISHED:
+                score = candidate.total / penalty
+                hypotheses.append(Hypothesis(list(candidate.ids[:-1]), score, finished=True))
+    if len(hypotheses) < beam_size:
+        # Prefixes that have not ended are hypotheses as they stand.
         penalty = length_penalty(max(1, len(steps)), alpha)
-        kept = [candidate for candidate in steps[-1] if candidate.status is CandidateStatus.KEPT]
-        ended = [
-            candidate for candidate in steps[-1] if candidate.status is CandidateStatus.FINISHED
-        ]
-        found += [Hypothesis(list(c.ids[:-1]), c.total / penalty, finished=True) for c in ended]
-    if len(found) < beam_size:  # the living are taken as they stand
-        penalty = length_penalty(max(1, len(steps)), alpha)
-        found += [Hypothesis(list(c.ids), c.total / penalty, finished=False) for c in kept]
-    found.sort(key=lambda h: (not h.finished, -h.score))
-    return BeamTree(steps, found[:beam_size], alpha)
+        for prefix in prefixes:
+            score = prefix.total / penalty
+            hypotheses.append(Hypothesis(list(prefix.ids), score, finished=False))
+    hypotheses.sort(key=lambda hypothesis: (not hypothesis.finished, -hypothesis.score))
+    return BeamTree(steps, hypotheses[:beam_size], alpha)
 
 
-def _candidates(kept: list[Candidate], logits: Tensor, beam_size: int) -> list[Candidate]:
-    """Take the best 2 x beam_size continuations of all prefixes, and decide their fates."""
+def _next_logits(
+    model: EncoderDecoder, prefixes: list[Candidate], memory: Tensor, src_mask: Tensor
+) -> Tensor:
+    """Return the logits of the token after each prefix, (prefixes, tgt_vocab_size)."""
+    count = len(prefixes)
+    tgt_in = torch.tensor([[BOS_ID, *prefix.ids] for prefix in prefixes], device=memory.device)
+    memories = memory.expand(count, *memory.shape[1:])
+    return model.decode(tgt_in, memories, src_mask.expand(count, -1, -1, -1))[:, -1]
+
+
+def _candidates(prefixes: list[Candidate], logits: Tensor, beam_size: int) -> list[Candidate]:
+    """Take the best 2 x beam_size continuations of all prefixes, and decide what becomes of each.
+
+    Of those that end, the ones among the best beam_size finish; of the others, the best beam_size
+    are kept.
+    """
     log_probs = logits.double().log_softmax(dim=-1)
     log_probs[:, [PAD_ID, BOS_ID]] = -torch.inf
-    so_far = log_probs.new_tensor([candidate.total for candidate in kept])
-    totals = so_far[:, None] + log_probs
-    best, places = totals.flatten().topk(min(2 * beam_size, totals.numel()))
+    prefix_totals = log_probs.new_tensor([prefix.total for prefix in prefixes])
+    totals = prefix_totals[:, None] + log_probs
+    best, indices = totals.flatten().topk(min(2 * beam_size, totals.numel()))
     candidates: list[Candidate] = []
-    room = beam_size
-    for rank, (total, place) in enumerate(zip(best.tolist(), places.tolist(), strict=True)):
-        row, token = divmod(place, log_probs.shape[1])
+    num_kept = 0
+    for rank, (total, index) in enumerate(zip(best.tolist(), indices.tolist(), strict=True)):
         if total == -torch.inf:
             break
-        if token == EOS_ID:
-            status = CandidateStatus.FINISHED if rank < beam_size else CandidateStatus.DROPPED
-        else:
-            status = CandidateStatus.KEPT if room else CandidateStatus.DROPPED
-            room -= status is CandidateStatus.KEPT
-        ids = (*kept[row].ids, token)
+        row, token = divmod(index, log_probs.shape[1])
+        status = CandidateStatus.DROPPED
+        if token == EOS_ID and rank < beam_size:
+            status = CandidateStatus.FINISHED
+        elif token != EOS_ID and num_kept < beam_size:
+            status = CandidateStatus.KEPT
+            num_kept += 1
+        ids = (*prefixes[row].ids, token)
         candidates.append(Candidate(ids, log_probs[row, token].item(), total, status))
     return candidates

@@ -12,10 +12,12 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from transformer.config import ModelConfig
 
-BACKWARD = 2  # a product's two gradients, of its input and of its weights, are products as large
+# The backward pass computes two gradients of each product, of its input and of its weights, which
+# are products as large.
+BACKWARD_PRODUCTS = 2
 
 
-class Flops(NamedTuple):
+class ForwardFlops(NamedTuple):
     """Floating-point operations of a forward pass, by what they are for."""
 
     projections: int  # queries, keys, values and outputs of every attention
@@ -26,20 +28,21 @@ class Flops(NamedTuple):
 
 def forward_flops(
     model: ModelConfig, vocab_size: int, *, sentences: int, src_len: int, tgt_len: int
-) -> Flops:
+) -> ForwardFlops:
     """Count the operations of a forward pass over sentences of equal length.
 
     The vocabulary is the target's; lengths are in tokens, padding and marks included.
     """
     src, tgt = sentences * src_len, sentences * tgt_len
     keys, values = model.num_heads * model.key_size, model.num_heads * model.value_size
-    near = model.d_model * (keys + values)  # queries and outputs, or keys and values
-    own = 2 * near * (src + tgt)  # self-attention in both stacks
-    cross = near * (tgt + src)  # queries from the target, keys and values from the source
+    two_projections = model.d_model * (keys + values)  # queries and outputs, or keys and values
+    self_attention = 2 * two_projections * (src + tgt)  # in both stacks
+    # Queries and outputs are made of the target, keys and values of the source.
+    cross_attention = two_projections * (tgt + src)
     pairs = sentences * (src_len**2 + tgt_len**2 + tgt_len * src_len)
     layers = 2 * model.num_layers  # a multiplication and its addition are two
-    return Flops(
-        projections=layers * (own + cross),
+    return ForwardFlops(
+        projections=layers * (self_attention + cross_attention),
         attention=layers * pairs * (keys + values),
         feed_forward=layers * 2 * model.d_model * model.d_ff * (src + tgt),
         output=2 * tgt * model.d_model * vocab_size,
@@ -51,14 +54,14 @@ def step_flops(
 ) -> int:
     """Count the operations of a training step: those of `forward_flops`, twice as many backward."""
     lengths = {"sentences": sentences, "src_len": src_len, "tgt_len": tgt_len}
-    return (1 + BACKWARD) * sum(forward_flops(model, vocab_size, **lengths))
+    return (1 + BACKWARD_PRODUCTS) * sum(forward_flops(model, vocab_size, **lengths))
 
 
-def count_flops(work: Callable[[], Any]) -> tuple[int, Any]:
-    """Count the operations of products as PyTorch makes them; give what `work` gives, too.
+def count_flops(function: Callable[[], Any]) -> tuple[int, Any]:
+    """Return the operations of a call's products as PyTorch counts them, and the call's result.
 
-    Attention goes by its plain kernel meanwhile: the fused one of a CPU is not counted.
+    Attention goes by its plain kernel meanwhile, because a CPU's fused one is not counted.
     """
     with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
-        result = work()
+        result = function()
     return counter.get_total_flops(), result

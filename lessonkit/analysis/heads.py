@@ -21,23 +21,19 @@ class Head(NamedTuple):
         return f"{self.stack} {self.layer}.{self.head}"
 
     def part(self, d_v: int) -> slice:
-        """Give its place among the joined outputs of its layer's heads, num_heads * d_v wide."""
+        """Return its columns of the joined outputs of its layer's heads, num_heads * d_v wide."""
         return slice((self.head - 1) * d_v, self.head * d_v)
 
 
 def all_heads(model: Transformer) -> list[Head]:
-    """Name every head of a model: stack by stack, layer by layer."""
-    layers, heads = model.config.num_layers, model.config.num_heads
-    return [
-        Head(stack, layer, head)
-        for stack in STACKS
-        for layer in range(1, layers + 1)
-        for head in range(1, heads + 1)
-    ]
+    """Return every head of a model: stack by stack, layer by layer."""
+    layers = range(1, model.config.num_layers + 1)
+    heads = range(1, model.config.num_heads + 1)
+    return [Head(stack, layer, head) for stack in STACKS for layer in layers for head in heads]
 
 
 def attention_module(model: Transformer, head: Head) -> MultiHeadAttention:
-    """Give the attention that a head is one of; a UserError where there is no such head."""
+    """Return the attention module that a head is part of; raise a UserError if there is none."""
     if head not in all_heads(model):
         raise UserError(
             f"no head {head}: the model has the stacks {', '.join(STACKS)}, "
@@ -51,7 +47,7 @@ def attention_module(model: Transformer, head: Head) -> MultiHeadAttention:
 
 
 def layer_module(model: Transformer, head: Head) -> Any:
-    """Give the layer of the encoder or the decoder that a head stands in."""
+    """Return the layer of the encoder or the decoder that a head is part of."""
     stack: Any = model.encoder if head.stack == "encoder" else model.decoder
     return stack.layers[head.layer - 1]
 
@@ -71,23 +67,24 @@ class HeadRow(NamedTuple):
 
 
 def head_table(roles: Mapping[str, Any], removals: Mapping[str, Any]) -> list[HeadRow]:
-    """Put a model's records of roles and of removals side by side. Not in the paper.
+    """Return a model's records of roles and of ablations side by side. Not in the paper.
 
-    Removals are those of `python -m experiments heads`; a head's role is named on other sentences
-    than it is scored on, as by Voita et al. (2019, https://aclanthology.org/P19-1580).
+    The ablations are those of `python -m experiments heads`; a head's role is named on other
+    sentences than it is scored on, as by Voita et al. (2019, https://aclanthology.org/P19-1580).
     """
     if roles["model"] != removals["model"]:
         raise UserError(
             f"roles of {roles['model']} beside removals of {removals['model']}: record one model"
         )
-    whole, without = removals["figures"]["whole"]["beam"], removals["figures"]["mean"]["heads"]
+    whole_bleu = removals["figures"]["whole"]["beam"]
+    ablated = removals["figures"]["mean"]["heads"]
     return [
         HeadRow(
             head=name,
-            **each,
-            cost=round(whole - without[name]["beam"], 2),
-            low=-without[name]["high"],
-            high=-without[name]["low"],
+            **role,
+            cost=round(whole_bleu - ablated[name]["beam"], 2),
+            low=-ablated[name]["high"],
+            high=-ablated[name]["low"],
         )
-        for name, each in roles["figures"].items()
+        for name, role in roles["figures"].items()
     ]

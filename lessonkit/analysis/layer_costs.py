@@ -23,14 +23,14 @@ from transformer.attention import scaled_dot_product_attention
 from transformer.support.errors import UserError
 
 KERNEL = 3  # width of a convolution, k in the paper
-PRODUCTS = ("AddmmBackward", "MmBackward", "BmmBackward", "ConvolutionBackward")
-
+# How autograd names the nodes of matrix products and convolutions.
+PRODUCT_NODES = ("AddmmBackward", "MmBackward", "BmmBackward", "ConvolutionBackward")
 
 Layer = Callable[[list[Tensor]], list[Tensor]]
 
 
 def make_layer(name: str, d: int) -> Layer:
-    """Make one layer: it takes n vectors of width d and gives n others.
+    """Make one layer, a function from n vectors of width d to n others.
 
     "self-attention" is Eq. 1 with the same vectors as queries, keys and values; "recurrent" a plain
     RNN; "convolution" sees `KERNEL` vectors, the last of them in its own place. Another name is a
@@ -44,14 +44,16 @@ def make_layer(name: str, d: int) -> Layer:
 
 def _attention(_: int) -> Layer:
     def layer(vectors: list[Tensor]) -> list[Tensor]:
-        each = torch.stack(vectors)[None, None]  # one sentence, one head
-        return list(scaled_dot_product_attention(each, each, each)[0][0, 0].unbind())
+        stacked = torch.stack(vectors)[None, None]  # (1, 1, n, d): one sentence, one head
+        mixed, _ = scaled_dot_product_attention(stacked, stacked, stacked)
+        return list(mixed[0, 0].unbind())
 
     return layer
 
 
 def _recurrent(d: int) -> Layer:
-    from_input, from_state = (torch.randn(d, d) / math.sqrt(d) for _ in range(2))
+    from_input = torch.randn(d, d) / math.sqrt(d)
+    from_state = torch.randn(d, d) / math.sqrt(d)
 
     def layer(vectors: list[Tensor]) -> list[Tensor]:
         state, outputs = torch.zeros(1, d), []
@@ -67,9 +69,9 @@ def _convolution(d: int, kernel: int = KERNEL, dilation: int = 1) -> Layer:
     weight = torch.randn(d, d, kernel) / math.sqrt(kernel * d)
 
     def layer(vectors: list[Tensor]) -> list[Tensor]:
-        across = torch.stack(vectors, dim=1)[None]  # (1, d, n)
-        across = F.pad(across, (dilation * (kernel - 1), 0))
-        return list(F.conv1d(across, weight, dilation=dilation)[0].unbind(dim=1))
+        stacked = torch.stack(vectors, dim=1)[None]  # (1, d, n)
+        padded = F.pad(stacked, (dilation * (kernel - 1), 0))
+        return list(F.conv1d(padded, weight, dilation=dilation)[0].unbind(dim=1))
 
     return layer
 
@@ -79,30 +81,35 @@ def _vectors(n: int, d: int) -> list[Tensor]:
 
 
 def measure_seconds(layer: Layer, n: int, d: int) -> float:
-    """Time a layer on n vectors of width d, on one thread: the median of some tenth of a second.
+    """Time a layer on n vectors of width d, on one thread: the median of a tenth of a second.
 
     What counts is the time that the processor works, so that a busy machine draws the same curve.
     """
-    # Where a CUDA build finds no GPU, as on Colab without one, this import says so on stderr.
+    # A CUDA build that finds no GPU, as on Colab without one, says so on stderr at this import.
     from torch.utils.benchmark import Timer
 
-    known = {"layer": layer, "vectors": _vectors(n, d)}
+    names = {"layer": layer, "vectors": _vectors(n, d)}
     with torch.no_grad():
-        timer = Timer("layer(vectors)", timer=time.process_time, globals=known)
+        timer = Timer("layer(vectors)", timer=time.process_time, globals=names)
         return timer.blocked_autorange(min_run_time=0.1).median
 
 
 class PathLengths(NamedTuple):
-    """PathLengths through a computation, in products (matrix products and convolutions)."""
+    """How long the paths through a computation are, in matrix products and convolutions.
+
+    The paper's Table 1 calls the first the maximum path length, the second the sequential
+    operations.
+    """
 
     shortest: int  # from the first input vector to the last output vector
     longest: int  # to that from anywhere: products that wait for each other
 
 
 def path_lengths(layer: Layer, n: int, d: int) -> PathLengths:
-    """Follow a layer's graph, on n vectors of width d, back from its last output vector.
+    """Measure the paths of a layer's graph, on n vectors of width d, to its last output vector.
 
-    A UserError where that does not depend on the first input.
+    Raises:
+        UserError: The last output does not depend on the first input.
     """
     vectors = _vectors(n, d)
     output = layer(vectors)[-1].sum()
@@ -112,34 +119,43 @@ def path_lengths(layer: Layer, n: int, d: int) -> PathLengths:
             f"the last of {n} outputs does not depend on the first input: one such layer does not "
             "reach so far; stack some"
         )
-    made_of: dict[Node, list[Node]] = {}
+    graph = _autograd_graph(output)
+    shortest: dict[Node, float] = {}
+    longest: dict[Node, int] = {}
+    for node in TopologicalSorter(graph).static_order():
+        products = 1 if node.name().startswith(PRODUCT_NODES) else 0
+        is_first_input = getattr(node, "variable", None) is vectors[0]
+        nearest = min((shortest[operand] for operand in graph[node]), default=math.inf)
+        shortest[node] = 0 if is_first_input else products + nearest
+        longest[node] = products + max((longest[operand] for operand in graph[node]), default=0)
+    # The last node in topological order is the output.
+    return PathLengths(int(shortest[node]), longest[node])
+
+
+def _autograd_graph(output: Tensor) -> dict[Node, list[Node]]:
+    """Return the nodes that an output was computed by, each with the nodes of its operands."""
+    graph: dict[Node, list[Node]] = {}
     waiting: list[Any] = [output.grad_fn]
     while waiting:
         node = waiting.pop()
-        if node not in made_of:
-            made_of[node] = [each for each, _ in node.next_functions if each is not None]
-            waiting += made_of[node]
-    shortest: dict[Node, float] = {}
-    longest: dict[Node, int] = {}
-    for node in TopologicalSorter(made_of).static_order():
-        step = int(node.name().startswith(PRODUCTS))
-        first = getattr(node, "variable", None) is vectors[0]
-        nearest = min((shortest[each] for each in made_of[node]), default=math.inf)
-        shortest[node] = 0 if first else step + nearest
-        longest[node] = step + max((longest[each] for each in made_of[node]), default=0)
-    return PathLengths(int(shortest[node]), longest[node])  # the last output comes last
+        if node not in graph:
+            graph[node] = [operand for operand, _ in node.next_functions if operand is not None]
+            waiting += graph[node]
+    return graph
 
 
 def convolutions_needed(n: int, d: int, kernel: int = KERNEL, dilated: bool = False) -> int:
     """Count the convolutions it takes until the last of n outputs has seen the first input.
 
-    Measured: layers are added until the gradient arrives. If dilated, each one's holes are `kernel`
-    times as wide as those below it.
+    It is measured: layers are added until the gradient arrives. If they are dilated, the dilation
+    of each is `kernel` times that of the layer below it.
     """
     layers: list[Layer] = []
     while True:
-        layers.append(_convolution(d, kernel, kernel ** len(layers) if dilated else 1))
-        vectors = outputs = _vectors(n, d)
+        dilation = kernel ** len(layers) if dilated else 1
+        layers.append(_convolution(d, kernel, dilation))
+        vectors = _vectors(n, d)
+        outputs = vectors
         for layer in layers:
             outputs = layer(outputs)
         outputs[-1].sum().backward()

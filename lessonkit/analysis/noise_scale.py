@@ -40,29 +40,29 @@ def gradient_noise(model: nn.Module, batches: Sequence[Batch]) -> GradientNoise:
     """
     check_list("batches", batches, "batches")
     require(
-        all(isinstance(each, Batch) for each in batches), f"{short_repr(batches)}: give batches"
+        all(isinstance(batch, Batch) for batch in batches), f"{short_repr(batches)}: give batches"
     )
     n = len(batches)
     if n < 2:
         raise UserError(f"{n} batches: give two or more, to see how far they differ")
-    with evaluating(model):  # what dropout draws is not the sentences' doing
+    # Without dropout: what it draws is not the sentences' doing.
+    with evaluating(model):
         gradients = [_gradient(model, batch) for batch in batches]
-    mean = torch.stack(gradients).mean(0)
-    single = float(torch.stack([each.square().sum() for each in gradients]).mean())
-    joint = float(mean.square().sum())
+    single = float(torch.stack([gradient.square().sum() for gradient in gradients]).mean())
+    joint = float(torch.stack(gradients).mean(0).square().sum())
     signal = (n * joint - single) / (n - 1)
     if not 0 < signal < torch.inf:  # nor nan
         raise UserError(f"{n} batches tell no signal from the noise: give more, or larger ones")
     tokens = sum(batch.num_tgt_tokens for batch in batches) / n
     scale = tokens * n * (single - joint) / (n - 1) / signal
-    directions = torch.stack([each / each.norm() for each in gradients])
+    directions = torch.stack([gradient / gradient.norm() for gradient in gradients])
     cosine = (float(directions.sum(0).square().sum()) - n) / (n * (n - 1))
     return GradientNoise(scale, cosine, tokens, single, joint)
 
 
 def _gradient(model: nn.Module, batch: Batch) -> Tensor:
-    """Give the gradient of a batch's mean loss, all weights in one row."""
+    """Return the gradient of a batch's mean loss, all weights in one row."""
     sums = batch_loss(model, batch, TrainingConfig(label_smoothing=0.0))
-    weights = [each for each in model.parameters() if each.requires_grad]
-    parts = torch.autograd.grad(sums.loss / batch.num_tgt_tokens, weights)
-    return torch.cat([each.flatten() for each in parts])
+    weights = [weight for weight in model.parameters() if weight.requires_grad]
+    gradients = torch.autograd.grad(sums.loss / batch.num_tgt_tokens, weights)
+    return torch.cat([gradient.flatten() for gradient in gradients])

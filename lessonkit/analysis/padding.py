@@ -17,21 +17,29 @@ RULES = ("random", "sorted", "token budget")
 def plan_batches(examples: Sequence[Example], batch_tokens: int, seed: int = 1) -> dict[str, Plan]:
     """Plan one epoch by each of `RULES`, all with about the same number of batches.
 
-    "token budget" is `TokenBudgetBatches`, with so many positions on either side; it sets the
-    number of rows that every batch of the other two has. "random" takes the examples in random
-    order, "sorted" all of them by their longer side, as a pool of the token budget.
+    "token budget" is `TokenBudgetBatches`, with so many positions on either side. It sets the
+    number of rows that every batch of the other two has: "random" takes the examples in random
+    order, "sorted" takes all of them by their longer side.
     """
     budget = TokenBudgetBatches(examples, batch_tokens, seed=seed).plan(0)
     rows = round(len(examples) / len(budget))
     order = list(range(len(examples)))
     random.Random(seed).shuffle(order)
-    by_length = sorted(order, key=lambda i: length_key(examples[i]))
-    cut = ([each[i : i + rows] for i in range(0, len(each), rows)] for each in (order, by_length))
-    return dict(zip(RULES, (*cut, budget), strict=True))
+    by_length = sorted(order, key=lambda index: length_key(examples[index]))
+    return {
+        "random": _in_batches(order, rows),
+        "sorted": _in_batches(by_length, rows),
+        "token budget": budget,
+    }
+
+
+def _in_batches(order: list[int], rows: int) -> Plan:
+    """Return batches of so many rows, the last perhaps of fewer."""
+    return [order[start : start + rows] for start in range(0, len(order), rows)]
 
 
 def measure_padding(examples: Sequence[Example], plan: Plan) -> dict[str, Any]:
-    """Count what a plan's batches hold, without making them.
+    """Count the padding of a plan's batches, without making them.
 
     As in a `Batch`, the end mark of each side counts as a token.
 

@@ -20,7 +20,7 @@ class Variation:
     label_smoothing: float = 0.1  # in training
 
     def config(self) -> ModelConfig:
-        """Give the network of this row; its weights are tied as §3.4 says."""
+        """Return the configuration of this row; its weights are tied as §3.4 says."""
         return ModelConfig(**dict(self.changes))  # type: ignore[arg-type]
 
 
@@ -61,14 +61,26 @@ def expected_parameters(config: ModelConfig, src_vocab_size: int, tgt_vocab_size
     norm = 2 * d_model
     encoder_layer = attention + feed_forward + 2 * norm
     decoder_layer = 2 * attention + feed_forward + 3 * norm
-    stacks = config.num_layers * (encoder_layer + decoder_layer) + 2 * norm * config.pre_norm
+    total = config.num_layers * (encoder_layer + decoder_layer)
+    if config.pre_norm:
+        total += 2 * norm
+    total += _embedding_parameters(config, src_vocab_size, tgt_vocab_size)
+    if not config.tie_softmax:
+        total += tgt_vocab_size * d_model
+    if config.output_bias:
+        total += tgt_vocab_size
+    return total
 
-    concatenated = config.positions == Positions.CONCATENATED
-    width = d_model - config.position_dim if concatenated else d_model
-    position_width = config.position_dim if concatenated else d_model
-    learned = config.positions != Positions.SINUSOIDAL
-    tables = 1 if config.tie_source_target else 2
+
+def _embedding_parameters(config: ModelConfig, src_vocab_size: int, tgt_vocab_size: int) -> int:
+    """Compute the parameters of both embeddings, with their positions if these are learned."""
+    token_width = position_width = config.d_model
+    if config.positions == Positions.CONCATENATED:
+        token_width = config.d_model - config.position_dim
+        position_width = config.position_dim
     types = src_vocab_size if config.tie_source_target else src_vocab_size + tgt_vocab_size
-    embeddings = types * width + tables * learned * config.max_len * position_width
-    softmax = (not config.tie_softmax) * tgt_vocab_size * d_model
-    return stacks + embeddings + softmax + config.output_bias * tgt_vocab_size
+    parameters = types * token_width
+    if config.positions != Positions.SINUSOIDAL:
+        tables = 1 if config.tie_source_target else 2
+        parameters += tables * config.max_len * position_width
+    return parameters
