@@ -10,7 +10,7 @@ EMPTY_BODY = {"RESUME", "NOP", "RETURN_VALUE"}
 
 
 def is_blank(answer: Any) -> bool:
-    """Tell whether nothing was filled in: None, dots, an empty text, or a function of dots."""
+    """Return whether nothing was filled in: None, dots, an empty text, or a function of dots."""
     if answer is None or answer is ... or (isinstance(answer, str) and not answer.strip()):
         return True
     if not inspect.isfunction(answer):

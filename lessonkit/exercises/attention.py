@@ -33,7 +33,7 @@ MAX_SCORES_AT_ONCE, MAX_SCORES_IN_ALL = 256, 2048
 
 
 def my_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-    """Average the values by how well their keys fit; give the weights too."""
+    """Average the values by how well their keys fit; return the weights too."""
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
     scores = scores.masked_fill(~mask, -math.inf)
     weights = scores.softmax(dim=-1)
@@ -41,9 +41,10 @@ def my_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> tup
 
 
 def _by_pytorch(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-    """Let PyTorch attend: to values that tell which key they belong to, for the weights."""
-    which = torch.eye(key.shape[-2]).expand(*key.shape[:-1], -1)
-    output, weights = (F.scaled_dot_product_attention(query, key, v, mask) for v in (value, which))
+    """Let PyTorch attend; for the weights, to values that are one-hot vectors of their keys."""
+    one_hot = torch.eye(key.shape[-2]).expand(*key.shape[:-1], -1)
+    output = F.scaled_dot_product_attention(query, key, value, mask)
+    weights = F.scaled_dot_product_attention(query, key, one_hot, mask)
     return output, weights
 
 

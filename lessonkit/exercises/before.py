@@ -42,10 +42,10 @@ class Decoder(Toy):
     seed: int
 
     def __post_init__(self) -> None:
-        chance = seeded_generator(self.seed)
-        self._tokens = torch.randint(-50, 51, (9, 4), generator=chance) / 32
-        self._by_age = torch.randint(4, 13, (MAX_LENGTH,), generator=chance) / 8
-        self._by_place = torch.randint(4, 13, (MAX_LENGTH,), generator=chance) / 8
+        generator = seeded_generator(self.seed)
+        self._tokens = torch.randint(-50, 51, (9, 4), generator=generator) / 32
+        self._by_age = torch.randint(4, 13, (MAX_LENGTH,), generator=generator) / 8
+        self._by_place = torch.randint(4, 13, (MAX_LENGTH,), generator=generator) / 8
 
     def __call__(self, src: Tensor, tgt_in: Tensor) -> Tensor:
         """Ids (src_len,) and (tgt_len,), 0 to 8 and 0 for padding -> logits (tgt_len, 9)."""
@@ -60,7 +60,7 @@ class Decoder(Toy):
 
 
 def my_lstm_step(gates: Tensor, cell: Tensor) -> list[Tensor]:
-    """Give the hidden state and the cell after one step."""
+    """Return the hidden state and the cell after one step."""
     enters, stays, new, leaves = gates.chunk(4, dim=-1)
     kept = stays.sigmoid() * cell
     cell = kept + enters.sigmoid() * new.tanh()
@@ -100,7 +100,7 @@ lstm_step = Exercise(
 def my_additive(
     state: Tensor, memory: Tensor, w_state: Tensor, w_memory: Tensor, v: Tensor
 ) -> Tensor:
-    """Give the weights of additive attention, (batch, src_len)."""
+    """Return the weights of additive attention, (batch, src_len)."""
     query = (state @ w_state)[:, None]  # beside every place
     scores = (query + memory @ w_memory).tanh() @ v
     return scores.softmax(dim=1)
@@ -192,9 +192,11 @@ def my_sight(decode: Any, src: Tensor, tgt_in: Tensor) -> str:
 
 def _pairs() -> list[tuple[Tensor, ...]]:
     """Sources and targets of one token and more, none of them padding."""
-    chance = seeded_generator(0)
+    generator = seeded_generator(0)
     lengths = ((1, 2), (2, 2), (3, 1), (2, 3), (5, 7))
-    pairs = [tuple(torch.randint(1, 9, (n,), generator=chance) for n in pair) for pair in lengths]
+    pairs = [
+        tuple(torch.randint(1, 9, (n,), generator=generator) for n in pair) for pair in lengths
+    ]
     return [*pairs, (tensor([4]), tensor([8, 1]))]
 
 

@@ -30,7 +30,7 @@ memory_random = words.prediction("memory_random")
 
 
 def my_leaked(train: list[Pair], test: list[Pair]) -> float:
-    """Give the share of the test pairs that have a side in training."""
+    """Return the share of the test pairs that have a side in training."""
     firsts = {first for first, _ in train}
     seconds = {second for _, second in train}
     seen = [first in firsts or second in seconds for first, second in test]
@@ -87,7 +87,7 @@ def my_groups(pairs: list[Pair]) -> list[list[Pair]]:
 
 
 def _by_spreading(pairs: list[Pair]) -> list[list[Pair]]:
-    """Give each pair a number, and let the smallest spread until nothing changes."""
+    """Number the pairs, and let the smallest number spread until nothing changes."""
     number = list(range(len(pairs)))
     for _ in pairs:
         for i, j in itertools.product(range(len(pairs)), repeat=2):
@@ -138,11 +138,11 @@ class Trainer(Toy):
         self._optimizer = torch.optim.SGD(moved, lr=RATE, maximize=fault == "uphill")
 
     def state_dict(self) -> dict[str, Tensor]:
-        """Give the weights by name: the tensors themselves, as a network does."""
+        """Return the weights by name: the tensors themselves, as a network does."""
         return self._model.state_dict()
 
     def step(self) -> float:
-        """Make one step of training, and give the loss (nats per token) before it."""
+        """Make one step of training; return the loss before it, in nats per token."""
         src, tgt = torch.tensor([[5, 3]]), torch.tensor([[2, 4, 6, 3]])
         if self.fault != "gradients add up":
             self._model.zero_grad()

@@ -17,7 +17,7 @@ TYPE_NAMES = {int: "a whole number", str: "a string", bool: "True or False", typ
 
 
 def difference(yours: Any, expected: Any) -> str:
-    """Say what is different, the type or shape before the values; "" if nothing is.
+    """Describe what differs, the type or shape before the values; "" if nothing does.
 
     A list may stand for a tuple, and a tensor or array without axes for the number. Floats may be
     of any precision and may differ by rounding; whole numbers and masks may not, and no type stands
@@ -88,7 +88,7 @@ def format_value(value: Any) -> str:
 
 
 def identical(one: Any, other: Any) -> bool:
-    """Tell whether two values are equal to the last digit, and a dict's names in the same order.
+    """Return whether two values are equal to the last digit, and a dict's names in the same order.
 
     Values that are neither plain nor made of plain ones count as identical if they look alike.
     """

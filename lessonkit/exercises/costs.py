@@ -13,7 +13,7 @@ noisier = words.prediction("noisier")
 
 
 def my_intensity(tokens: int, width: int, number_bytes: int) -> float:
-    """Give a product's operations for each byte that it moves."""
+    """Return a product's operations for each byte that it moves."""
     operations = 2 * tokens * width**2
     numbers = width**2 + 2 * tokens * width
     return operations / (number_bytes * numbers)
@@ -32,9 +32,16 @@ intensity = Exercise(
 
 
 def my_noise_scale(single: float, joint: float, tokens: int, number: int) -> float:
-    """Give the batch, in tokens, that has as much noise as signal."""
+    """Return the batch, in tokens, that has as much noise as signal."""
     signal = (number * joint - single) / (number - 1)
     noise = (single - signal) * tokens
+    return noise / signal
+
+
+def _by_noise_first(single: float, joint: float, tokens: int, number: int) -> float:
+    """Solve single = signal + noise / tokens and joint = signal + noise / (number * tokens)."""
+    noise = (single - joint) / (1 / tokens - 1 / number / tokens)
+    signal = single - noise / tokens
     return noise / signal
 
 
@@ -52,10 +59,7 @@ noise_scale = Exercise(
         (10.5, 1.25, 160, 40),
         (0.625, 0.5, 1536, 16),
     ],
-    # single = signal + noise / tokens, and joint = signal + noise / (number * tokens)
-    expected=lambda single, joint, tokens, number: (
-        (noise := (single - joint) / (1 / tokens - 1 / number / tokens)) / (single - noise / tokens)
-    ),
+    expected=_by_noise_first,
 )
 
 
@@ -72,13 +76,14 @@ def my_flops(
 def _by_matrix(
     d_model: int, d_ff: int, num_layers: int, vocab_size: int, src_tokens: int, tgt_tokens: int
 ) -> int:
-    """The same, matrix by matrix, product by product."""
-    square, narrow, wide = (d_model, d_model), (d_model, d_ff), (d_ff, d_model)
-    layer = [*[square] * 6, narrow, wide]  # cross-attention has two squares on either side
-    met = [(matrix, tokens) for tokens in (src_tokens, tgt_tokens) for matrix in layer]
-    met = met * num_layers + [((d_model, vocab_size), tgt_tokens)]
-    passes = "forward", "gradient of the input", "gradient of the weights"
-    return sum(2 * rows * columns * tokens for (rows, columns), tokens in met for _ in passes)
+    """Count the same matrix by matrix, product by product."""
+    # Of cross-attention's four square matrices two are met by source tokens, two by target tokens.
+    layer = 6 * [(d_model, d_model)] + [(d_model, d_ff), (d_ff, d_model)]
+    products = [(matrix, tokens) for tokens in (src_tokens, tgt_tokens) for matrix in layer]
+    products = num_layers * products + [((d_model, vocab_size), tgt_tokens)]
+    forward = sum(2 * rows * columns * tokens for (rows, columns), tokens in products)
+    input_gradient = weight_gradient = forward
+    return forward + input_gradient + weight_gradient
 
 
 flops = Exercise(

@@ -26,8 +26,8 @@ recall = words.recall()
 greedy_to_blame = words.prediction("greedy_to_blame")
 computed_again = words.prediction("computed_again")
 
-CLEAR = 0.05  # by which the best score is ahead in every case
-NEAR = 1e-3  # a case is left out where top_p or chance is as near as that to an edge
+MIN_LEAD = 0.05  # of the best score, in every case
+MIN_DISTANCE = 1e-3  # of top_p and chance from an edge, in every case
 
 
 def my_greedy_decode(model: Any, src: Tensor, src_mask: Tensor, limit: int) -> list[int]:
@@ -64,7 +64,7 @@ def _readers() -> list[tuple[Reader, Tensor, Tensor, int]]:
         case = (model, src, padding_mask(src), limit)
         written = [BOS_ID, *_by_scores(*case)]
         steps = [sorted(model.scores(src[0].tolist(), written[:n]))[-2:] for n in range(1, 7)]
-        if all(best - second > CLEAR for second, best in steps):
+        if all(best - second > MIN_LEAD for second, best in steps):
             cases.append(case)
     return cases
 
@@ -139,7 +139,7 @@ beam_step = Exercise(
 def my_cached_attention(
     query: Tensor, key: Tensor, value: Tensor, keys: Tensor, values: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Attend from the newest position to all that are kept and itself."""
+    """Attend from the newest position to itself and to all in the cache."""
     keys = torch.cat((keys, key), dim=-2)
     values = torch.cat((values, value), dim=-2)
     scores = query @ keys.mT / math.sqrt(query.shape[-1])
@@ -150,17 +150,16 @@ def _by_pytorch(
     query: Tensor, key: Tensor, value: Tensor, keys: Tensor, values: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Let PyTorch attend, over lists of positions joined."""
-    keys, values = (
-        torch.stack([*old.unbind(-2), new.squeeze(-2)], dim=-2)
-        for old, new in ((keys, key), (values, value))
-    )
+    keys = torch.stack([*keys.unbind(-2), key.squeeze(-2)], dim=-2)
+    values = torch.stack([*values.unbind(-2), value.squeeze(-2)], dim=-2)
     return F.scaled_dot_product_attention(query, keys, values), keys, values
 
 
-def _cached(heads: int, kept: int, d_k: int, d_v: int) -> tuple[Tensor, ...]:
-    draw = normal_sampler(heads + 7 * kept)
+def _cached(heads: int, k_len: int, d_k: int, d_v: int) -> tuple[Tensor, ...]:
+    """Draw a position's query, key and value, and the keys and values of those before it."""
+    draw = normal_sampler(heads + 7 * k_len)
     new = draw(heads, 1, d_k), draw(heads, 1, d_k), draw(heads, 1, d_v)
-    return (*new, draw(heads, kept, d_k), draw(heads, kept, d_v))
+    return (*new, draw(heads, k_len, d_k), draw(heads, k_len, d_v))
 
 
 _ZERO, _ONE, _THREE = torch.zeros(1, 1, 1), torch.ones(1, 1, 1), torch.full((1, 1, 1), 3.0)
@@ -216,7 +215,7 @@ beam = Exercise(
 
 
 def my_sample(logits: Tensor, temperature: float, top_p: float, chance: float) -> int:
-    """Give the token that `chance` falls on, 0 to 1 along the most probable."""
+    """Return the token that `chance` falls on, 0 to 1 along the most probable."""
     probs, tokens = (logits / temperature).softmax(dim=-1).sort(descending=True)
     before = probs.cumsum(dim=-1) - probs
     kept = probs[before < top_p]
@@ -226,16 +225,16 @@ def my_sample(logits: Tensor, temperature: float, top_p: float, chance: float) -
 
 
 def _walk(logits: list[float], temperature: float, top_p: float) -> list[tuple[int, float]]:
-    """List the tokens that are kept with where each one's stretch ends, 0 to 1."""
+    """List the most probable tokens, each with where its stretch of 0 to 1 ends."""
     top = max(logits)
     powers = [math.exp((logit - top) / temperature) for logit in logits]
     order = sorted(range(len(powers)), key=lambda token: -powers[token])
-    few: list[int] = []
-    while math.fsum(powers[token] for token in few) < top_p * math.fsum(powers):
-        few.append(order[len(few)])
-    kept = math.fsum(powers[token] for token in few)
-    ends = itertools.accumulate(powers[token] / kept for token in few)
-    return list(zip(few, ends, strict=True))
+    top_tokens: list[int] = []
+    while math.fsum(powers[token] for token in top_tokens) < top_p * math.fsum(powers):
+        top_tokens.append(order[len(top_tokens)])
+    total = math.fsum(powers[token] for token in top_tokens)
+    ends = itertools.accumulate(powers[token] / total for token in top_tokens)
+    return list(zip(top_tokens, ends, strict=True))
 
 
 def _by_walking(logits: Tensor, temperature: float, top_p: float, chance: float) -> int:
@@ -244,11 +243,11 @@ def _by_walking(logits: Tensor, temperature: float, top_p: float, chance: float)
 
 
 def _is_clear_draw(logits: list[float], temperature: float, top_p: float, chance: float) -> bool:
-    """Whether the same is drawn, from as many, if top_p or chance is a little less or more."""
-    if any(abs(end - chance) < NEAR for _, end in _walk(logits, temperature, top_p)):
+    """Return whether a little less or more of top_p or chance draws the same from as many."""
+    if any(abs(end - chance) < MIN_DISTANCE for _, end in _walk(logits, temperature, top_p)):
         return False
-    less = _walk(logits, temperature, top_p - NEAR)
-    return len(less) == len(_walk(logits, temperature, top_p + NEAR))
+    less = _walk(logits, temperature, top_p - MIN_DISTANCE)
+    return len(less) == len(_walk(logits, temperature, top_p + MIN_DISTANCE))
 
 
 def _draws() -> list[tuple[Tensor, float, float, float]]:

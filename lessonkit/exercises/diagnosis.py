@@ -43,7 +43,7 @@ JudgeOther = Callable[..., JudgedCase]  # judges other arguments; raises if they
 def diagnose_answer(
     cases: Sequence[JudgedCase], names: Sequence[str], judge_other: JudgeOther
 ) -> str:
-    """Say in a sentence what can be measured of an answer; "" if nothing is clear.
+    """Describe in a sentence what can be measured of an answer; "" if nothing is clear.
 
     Args:
         cases: What it did with every case.
@@ -94,7 +94,7 @@ def _facts(case: JudgedCase, names: Sequence[str]) -> Iterator[tuple[str, Any]]:
 
 
 def _condition(cases: Sequence[JudgedCase], facts: Sequence[Facts]) -> str:
-    """Say under which condition an answer is always right, and mostly wrong without it."""
+    """Name the condition under which an answer is always right, and mostly wrong otherwise."""
     largest_share, clause = 0.5, ""
     for label in facts[0]:
         values = [case.get(label, ...) for case in facts]
@@ -194,7 +194,7 @@ def _differ(one: Any, other: Any) -> bool:
 
 
 def _change_alike(old: JudgedCase, new: JudgedCase) -> bool:
-    """Tell whether an answer's numbers change like the right ones: by as much, or as many times."""
+    """Return whether an answer's numbers change as the right ones do: as much, or in proportion."""
     values = (old.outcome.value, new.outcome.value, old.right, new.right)
     numbers = [row.double() for value in values if (row := flatten(value)) is not None]
     if len(numbers) < len(values) or len({row.shape for row in numbers}) > 1:

@@ -154,7 +154,7 @@ class Exercise:
         return answer if passed else self.fallback
 
     def passes(self, answer: Answer) -> bool:
-        """Tell whether an answer passes, and look for no advice."""
+        """Return whether an answer passes, and look for no advice."""
         with fixed_state():
             return self.first_failure(answer) is None
 
@@ -190,7 +190,7 @@ class Exercise:
         return lines
 
     def is_blank(self, answer: Any) -> bool:
-        """Tell whether nothing was filled in."""
+        """Return whether nothing was filled in."""
         return is_blank(answer)
 
     def as_function(self, answer: Any) -> Answer:
@@ -214,7 +214,7 @@ class Exercise:
         return next((case for case in self._judged(answer) if case.complaint), None)
 
     def refusal(self, answer: Answer, failure: JudgedCase) -> Message:
-        """Say what is wrong with an answer, on a case that shows it, with advice."""
+        """Return what is wrong with an answer, on a case that shows it, with advice."""
         stop = "" if failure.complaint.endswith((".", "?", "!")) else "."
         lines = [wrap(f"{self.name}: wrong; {failure.complaint}{stop}")]
         lines += self._case_rows(failure)
@@ -238,7 +238,7 @@ class Exercise:
         return Message("\n".join([passed, *again[0].outcome.printed_rows()]), "passed")
 
     def _wrong_type(self, answer: Any) -> str:
-        """Say why something is no answer at all; "" if it is one."""
+        """Explain why something is no answer at all; "" if it is one."""
         return "" if callable(answer) else self._not_an_answer(answer, "a function")
 
     def _not_an_answer(self, answer: Any, wanted: str) -> str:
@@ -249,7 +249,7 @@ class Exercise:
         return self.judge_outcomes(self.run_cases(answer))
 
     def _complaint(self, outcome: Outcome, args: Args, right: Any) -> str:
-        """Say in a clause what is wrong with an outcome; "" if nothing is."""
+        """Describe in a clause what is wrong with an outcome; "" if nothing is."""
         if outcome.stopped:
             return outcome.broken_rule or f"it raises {outcome.error}"
         if outcome.changed:
@@ -288,7 +288,7 @@ class Exercise:
         return lines
 
     def _diagnosis(self, answer: Any, cases: Sequence[JudgedCase]) -> str:
-        """Say what can be measured of an answer; "" if nothing is clear."""
+        """Describe what can be measured of an answer; "" if nothing is clear."""
 
         def judge_other(*args: Any) -> JudgedCase:
             right = self.expected(*copy.deepcopy(args))

@@ -48,9 +48,9 @@ class Glimpse(Toy):
     seed: int
 
     def __post_init__(self) -> None:
-        chance = seeded_generator(self.seed)
-        self._tokens = torch.randint(-50, 51, (9, 4), generator=chance) / 32
-        self._seen = torch.randint(4, 13, (MAX_LENGTH, MAX_LENGTH), generator=chance) / 8
+        generator = seeded_generator(self.seed)
+        self._tokens = torch.randint(-50, 51, (9, 4), generator=generator) / 32
+        self._seen = torch.randint(4, 13, (MAX_LENGTH, MAX_LENGTH), generator=generator) / 8
 
     def __call__(self, tgt_in: Tensor) -> Tensor:
         """Ids (tgt_len,), 1 to 8 -> logits (tgt_len, 9)."""
@@ -84,7 +84,7 @@ class Loss(Toy):
 
 
 def my_ahead(decode: Any, tgt_in: Tensor) -> int:
-    """Give how many tokens ahead a decoder sees, at most."""
+    """Return how many tokens ahead a decoder sees, at most."""
     logits, farthest = decode(tgt_in), 0
     for place in range(1, len(tgt_in)):
         changed = tgt_in.clone()
@@ -128,7 +128,7 @@ ahead = Exercise(
 
 
 def my_first_apart(found: dict[str, Tensor], wanted: dict[str, Tensor]) -> str | None:
-    """Name the first output that is not as wanted; None where all are."""
+    """Name the first output that is not as wanted; None if all are."""
     for name, output in found.items():
         apart = (output - wanted[name]).abs()
         if not (apart < 1e-4).all():
@@ -164,7 +164,7 @@ first_apart = Exercise(
 
 
 def my_unigram(sentences: Sentences) -> float:
-    """Give the loss of the unigram, nats per token."""
+    """Return the loss of the unigram, nats per token."""
     counts = collections.Counter(token for each in sentences for token in each)
     total = sum(counts.values())
     return -sum(n / total * math.log(n / total) for n in counts.values())

@@ -79,6 +79,12 @@ def _lists() -> list[tuple[Sentences, str]]:
     return [*cases, (two, "gender"), (two, "negation"), (two, "number")]
 
 
+def _by_minimum(sentences: Sentences, phenomenon: str) -> int:
+    """Add up the smaller of the two sides of each pair, as numbers."""
+    sides = [int(row["kept"]) for row in sentences if row["phenomenon"] == phenomenon]
+    return sum(min(sides[place : place + 2]) for place in range(0, len(sides), 2))
+
+
 _BOTH = [{"phenomenon": "gender", "kept": True}] * 2
 _ONE = [{"phenomenon": "gender", "kept": True}, {"phenomenon": "gender", "kept": False}]
 
@@ -87,10 +93,7 @@ pairs_kept = Exercise(
     words,
     worked=[((_BOTH, "gender"), 1), ((_ONE, "gender"), 0), ((_BOTH + _ONE, "gender"), 1)],
     cases=_lists(),
-    # of a pair's two sides the smaller, as numbers
-    expected=lambda sentences, phenomenon: sum(
-        map(min, *[iter([x["kept"] for x in sentences if x["phenomenon"] == phenomenon])] * 2)
-    ),
+    expected=_by_minimum,
 )
 
 
@@ -101,12 +104,12 @@ class Distance(Toy):
     best: list[float]
 
     def __call__(self, state: State) -> float:
-        """Give the sum of the squares, to three digits, so that rounding decides nothing."""
+        """Return the sum of the squares, to three digits, so that rounding decides nothing."""
         return round(float((state["w"] - tensor(self.best)).square().sum()), 3)
 
 
 def my_chosen(states: list[State], loss_of: Callable[[State], float]) -> list[int]:
-    """Choose checkpoints to average, from the last back; give their places."""
+    """Choose checkpoints to average, from the last back; return their places."""
     chosen = [len(states) - 1]
     best = loss_of(states[-1])
     for place in reversed(range(len(states) - 1)):

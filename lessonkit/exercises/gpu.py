@@ -39,13 +39,13 @@ class Line(nn.Module):
 
 
 def squares(line: Line, points: list[tuple[float, float]]) -> tuple[Tensor, int]:
-    """Give the summed loss of some points, and how many there are."""
+    """Return the summed loss of some points, and how many there are."""
     x, y = torch.tensor(points).T
     return (line.weight * x + line.bias - y).square().sum(), len(points)
 
 
 def my_gradients(model: Any, parts: list[Any], loss_of: Callable[..., Any]) -> Gradients:
-    """Give the gradients of the mean loss over all tokens of all parts."""
+    """Return the gradients of the mean loss over all tokens of all parts."""
     total = 0
     for part in parts:
         loss, tokens = loss_of(model, part)
@@ -108,7 +108,7 @@ product = Exercise(
 def my_scaler(
     scale: float, good_steps: int, gradients: Gradients, interval: int
 ) -> tuple[Gradients | None, float, int]:
-    """Give the true gradients or None, the next scale, and the good steps."""
+    """Return the true gradients or None, the next scale, and the good steps."""
     if not all(each.isfinite().all() for each in gradients):
         return None, scale / 2, 0
     true = [each / scale for each in gradients]
@@ -174,7 +174,7 @@ class Ring(Toy):
 def my_averaged(
     gradients: Gradients, all_reduce: Callable[[Tensor], object], size: int
 ) -> Gradients:
-    """Give the mean of all processes' gradients."""
+    """Return the mean of all processes' gradients."""
     means = []
     for each in gradients:
         total = each.clone()
@@ -200,7 +200,7 @@ averaged = Exercise(
 
 
 def my_bfloat16(number: float) -> float:
-    """Give the nearest number of 8 significant binary digits."""
+    """Return the nearest number of 8 significant binary digits."""
     fraction, exponent = math.frexp(number)  # number = fraction * 2**exponent
     return math.ldexp(round(fraction * 256), exponent - 8)
 

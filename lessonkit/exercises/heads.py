@@ -22,7 +22,7 @@ mean_of_heads = words.prediction("mean_of_heads")
 
 
 def my_spread(weights: list[float]) -> float:
-    """Give the entropy of one row of attention weights, in nats."""
+    """Return the entropy of one row of attention weights, in nats."""
     return -sum(w * math.log(w) for w in weights if w > 0)
 
 
@@ -48,7 +48,7 @@ spread = Exercise(
 
 
 def my_prune(weight: Tensor, head: int, d_v: int) -> Tensor:
-    """Give the weight with one head's columns at 0; heads count from 1."""
+    """Return the weight with one head's columns at 0; heads count from 1."""
     pruned = weight.clone()
     pruned[:, (head - 1) * d_v : head * d_v] = 0
     return pruned
@@ -108,7 +108,7 @@ links = Exercise(
 
 
 def my_error_rate(found: list[Pairs], gold: list[Pairs]) -> float:
-    """Give the alignment error rate of all sentences together."""
+    """Return the alignment error rate of all sentences together."""
     right = total = 0
     for mine, true in zip(found, gold, strict=True):
         right += len(set(mine) & set(true))

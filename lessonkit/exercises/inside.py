@@ -59,7 +59,7 @@ def _ids(*tokens: int) -> Tensor:
 def my_hidden(
     model: Any, src: Tensor, mask: Tensor, tgt_in: Tensor, before: list[int], after: list[int]
 ) -> Tensor:
-    """Give the logits, with places hidden before or after the encoder."""
+    """Return the logits, with places hidden before or after the encoder."""
     seen = mask.clone()
     seen[..., before] = False
     memory = model.encode(src, seen)
@@ -97,7 +97,7 @@ hidden = Exercise(
 
 
 def my_cut(mask: Tensor, edges: Edges) -> Tensor:
-    """Give the mask (1, 1, length, length) with some edges closed."""
+    """Return the mask (1, 1, length, length) with some edges closed."""
     length = mask.shape[-1]
     left = mask.expand(1, 1, length, length).clone()
     for query, key in edges:
@@ -130,9 +130,18 @@ cut = Exercise(
 def my_patched(
     model: Any, src: Tensor, other: Tensor, mask: Tensor, tgt_in: Tensor, places: list[int]
 ) -> Tensor:
-    """Give the logits with the other run's vectors in some places."""
+    """Return the logits with the other run's vectors in some places."""
     memory = model.encode(src, mask)
     memory[:, places] = model.encode(other, mask)[:, places]
+    return model.decode(tgt_in, memory, mask)
+
+
+def _by_where(
+    model: Any, src: Tensor, other: Tensor, mask: Tensor, tgt_in: Tensor, places: list[int]
+) -> Tensor:
+    """Choose between the two memories, place by place."""
+    is_other = tensor([[place in places] for place in range(src.shape[1])])
+    memory = torch.where(is_other, model.encode(other, mask), model.encode(src, mask))
     return model.decode(tgt_in, memory, mask)
 
 
@@ -150,14 +159,7 @@ patched = Exercise(
         (Even(), _ids(4, 6, 9), _ids(4, 7, 9), _open(3), _ids(1, 5), [1]),
         (Even(), _ids(4, 6, 9, 0), _ids(5, 6, 7, 0), _PADDED, _ids(1), [2]),
     ],
-    expected=lambda model, src, other, mask, tgt_in, places: model.decode(
-        tgt_in,
-        torch.where(
-            tensor([[place in places] for place in range(src.shape[1])]),
-            *(model.encode(ids, mask) for ids in (other, src)),
-        ),
-        mask,
-    ),
+    expected=_by_where,
 )
 
 
@@ -171,12 +173,12 @@ class Witnesses(Toy):
     witnesses: list[list[int]]
 
     def __call__(self, hidden: Sequence[int]) -> str:
-        """Say the article with some places hidden."""
+        """Return the article that is said with some places hidden."""
         return "La" if any(set(each).isdisjoint(hidden) for each in self.witnesses) else "Le"
 
 
 def my_smallest_cut(answer: Callable[[list[int]], str], places: list[int]) -> list[int]:
-    """Give the fewest places whose hiding changes the answer."""
+    """Return the fewest places whose hiding changes the answer."""
     whole = answer([])
     for size in range(1, len(places) + 1):
         for hidden in itertools.combinations(places, size):

@@ -78,9 +78,11 @@ def _count(types: int, d_model: int, d_ff: int, num_layers: int) -> int:
     return expected_parameters(config, types, types)
 
 
-def _searched(parameters: int, *sizes: int) -> int:
-    every = range(1, parameters)
-    return every[bisect.bisect_left(every, parameters, key=lambda types: _count(types, *sizes))]
+def _by_bisection(parameters: int, *sizes: int) -> int:
+    """Search for the number of types that gives this number of parameters."""
+    candidates = range(1, parameters)
+    place = bisect.bisect_left(candidates, parameters, key=lambda types: _count(types, *sizes))
+    return candidates[place]
 
 
 vocabulary = Exercise(
@@ -97,7 +99,7 @@ vocabulary = Exercise(
             (512, 2048, 6, 37_000),
         )
     ],
-    expected=_searched,
+    expected=_by_bisection,
     properties={"a vocabulary is a whole number": lambda value, *sizes: value == int(value)},
 )
 
@@ -146,14 +148,13 @@ def _by_torch(
     hidden: Tensor, memory: Tensor, tgt_mask: Tensor, src_mask: Tensor, layer: Layer, pre_norm: bool
 ) -> Tensor:
     """Let PyTorch's layer do it; its masks say what may *not* be seen, head by head."""
-    size = len(hidden), layer.num_heads, hidden.shape[1]
-    shut = [
-        ~mask.expand(*size, length).flatten(0, 1)
-        for mask, length in ((tgt_mask, hidden.shape[1]), (src_mask, memory.shape[1]))
-    ]
+    batch, tgt_len, _ = hidden.shape
+    src_len = memory.shape[1]
+    no_target = ~tgt_mask.expand(batch, layer.num_heads, tgt_len, tgt_len).flatten(0, 1)
+    no_source = ~src_mask.expand(batch, layer.num_heads, tgt_len, src_len).flatten(0, 1)
     with torch.random.fork_rng(devices=[]), torch.no_grad():
         theirs = _with_weights_of(layer, pre_norm)
-        return theirs(hidden, memory, tgt_mask=shut[0], memory_mask=shut[1])
+        return theirs(hidden, memory, tgt_mask=no_target, memory_mask=no_source)
 
 
 def _layer_cases() -> list[tuple[Tensor, Tensor, Tensor, Tensor, Layer, bool]]:
@@ -162,9 +163,8 @@ def _layer_cases() -> list[tuple[Tensor, Tensor, Tensor, Tensor, Layer, bool]]:
     for seed, (batch, tgt_len, src_len, num_heads, d_model) in enumerate(
         ((1, 2, 2, 1, 3), (1, 3, 2, 1, 2), (1, 3, 3, 2, 4), (2, 3, 5, 1, 7), (2, 5, 3, 3, 6))
     ):
-        hidden, memory = (
-            draw(batch, length, d_model).round(decimals=1) for length in (tgt_len, src_len)
-        )
+        hidden = draw(batch, tgt_len, d_model).round(decimals=1)
+        memory = draw(batch, src_len, d_model).round(decimals=1)
         src_mask = torch.ones(batch, 1, 1, src_len, dtype=torch.bool)
         src_mask[-1, ..., -1] = False
         for drops, pre_norm in itertools.product((False, True), repeat=2):

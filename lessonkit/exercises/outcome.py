@@ -107,14 +107,14 @@ def fixed_state() -> Iterator[None]:
 
 
 def look_alike(one: Outcome, other: Outcome) -> bool:
-    """Tell whether two answers did the same with a case, as far as a learner could see it."""
+    """Return whether two answers did the same with a case, as far as a learner could see it."""
     if one.stopped or other.stopped:
         return one.stopped == other.stopped
     return one.changed == other.changed and not try_difference(one.value, other.value)
 
 
 def try_difference(yours: Any, expected: Any) -> str:
-    """Say what is different, whatever `yours` is: it may be a value that fails when looked at."""
+    """Describe what differs, whatever `yours` is: it may be a value that fails when looked at."""
     try:
         return difference(yours, expected)
     except Exception:
@@ -140,7 +140,7 @@ def truncate(text: str) -> str:
 
 
 def describe(value: Any) -> str:
-    """Say in a few words what a value is: a number itself, of a tensor its shape."""
+    """Describe a value in a few words: a number by itself, a tensor by its shape."""
     if isinstance(value, Tensor):
         return f"a tensor {tuple(value.shape)}, {str(value.dtype).removeprefix('torch.')}"
     if isinstance(value, list | tuple | dict | set | str) and len(value) > 3:

@@ -22,7 +22,7 @@ NOISE = 0.02  # standard deviation of what is added to each of their numbers
 
 
 def my_waves(max_len: int, d_model: int) -> Tensor:
-    """Give the sinusoidal positions, (max_len, d_model)."""
+    """Return the sinusoidal positions, (max_len, d_model)."""
     table = torch.zeros(max_len, d_model)
     pos = torch.arange(max_len)
     for i in range(d_model // 2):
@@ -64,7 +64,7 @@ waves = Exercise(
 
 
 def my_shift(k: int, d_model: int) -> Tensor:
-    """Give the matrix that moves an encoding by k positions."""
+    """Return the matrix that moves an encoding by k positions."""
     blocks = []
     for i in range(d_model // 2):
         turn = k / 10_000 ** (2 * i / d_model)
@@ -100,7 +100,7 @@ shift = Exercise(
 
 
 def my_wavelength(dimension: int, d_model: int) -> float:
-    """Give after how many positions a dimension's wave repeats (tokens)."""
+    """Return after how many positions a dimension's wave repeats (tokens)."""
     pair = dimension // 2
     return 2 * math.pi * 10_000 ** (2 * pair / d_model)
 
@@ -124,7 +124,7 @@ wavelength = Exercise(
 
 
 def my_offset(one: Tensor, other: Tensor) -> int:
-    """Tell how many tokens after `one` the row `other` stands."""
+    """Return how many tokens after `one` the row `other` stands."""
     d_model = len(one)
     k = 0.0
     for i in reversed(range(d_model // 2)):  # the slowest hand first

@@ -79,7 +79,7 @@ def relations(pairs: Pairs, facts: Sequence[Facts]) -> Iterator[str]:
 
 
 def tendency(pairs: Pairs) -> str:
-    """Say to which side all wrong numbers lie, if there are at least three."""
+    """Return to which side all wrong numbers lie, if there are at least three."""
     flat = [(flatten(yours), flatten(right)) for yours, right in pairs]
     errors = []
     for yours, right in flat:
@@ -118,7 +118,7 @@ def flatten(value: Any) -> Tensor | None:
 
 
 def close(yours: Tensor, right: Tensor) -> bool:
-    """Tell whether numbers are equal: integers exactly, others as far as a check asks."""
+    """Return whether numbers are equal: integers exactly, others as far as a check asks."""
     if yours.shape != right.shape:
         return False
     largest = float(right.double().abs().nan_to_num(0, 0, 0).max()) if right.numel() else 0.0
@@ -151,7 +151,7 @@ def _count_different(pairs: TensorPairs) -> int:
 
 
 def _factors(flat: TensorPairs, facts: Sequence[Facts]) -> Iterator[str]:
-    """Say by which factor all numbers are wrong, or by how much; and where there are none."""
+    """Yield by which factor or by how much all numbers are wrong, or that some are lost."""
     lost = sum(bool((yours.isnan() & ~right.isnan()).any()) for yours, right in flat)
     if lost:
         yield f"in {lost} of {len(flat)} cases it has a nan where the right value has none"
@@ -171,7 +171,7 @@ def _factors(flat: TensorPairs, facts: Sequence[Facts]) -> Iterator[str]:
 
 
 def _powers(label: str, sizes: Sequence[Any], flat: TensorPairs) -> Iterator[str]:
-    """Say whether all numbers are wrong by a power of one fact, such as an argument."""
+    """Yield the power of a fact, such as an argument, by which all numbers are wrong."""
     are_positive = all(isinstance(size, int | float) and size > 0 for size in sizes)
     if not are_positive or len(set(sizes)) < 2:
         return
@@ -182,7 +182,7 @@ def _powers(label: str, sizes: Sequence[Any], flat: TensorPairs) -> Iterator[str
 
 
 def _places(pairs: TensorPairs) -> Iterator[str]:
-    """Say along which axis only some places are wrong, or all are moved by one."""
+    """Yield along which axis only some places are wrong, or all are shifted by one."""
     fewest_axes = min(right.ndim for _, right in pairs)
     for axis in range(-1, -1 - fewest_axes, -1):
         long = [

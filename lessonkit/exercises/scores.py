@@ -89,7 +89,7 @@ class Share(Toy):
 def my_paired_differences(
     first: Tensor, second: Tensor, draws: Tensor, score: Score
 ) -> list[float]:
-    """Give how far the second is ahead in each draw of sentences."""
+    """Return how far the second is ahead in each draw of sentences."""
     differences = []
     for rows in draws:
         one, other = first[rows].sum(0), second[rows].sum(0)
@@ -99,10 +99,10 @@ def my_paired_differences(
 
 def _systems(sentences: int, number: int) -> tuple[Tensor, Tensor, Tensor, Share]:
     """Two systems on some sentences, and as many draws as there are sentences."""
-    chance = seeded_generator(10 * sentences + number)
-    whole = torch.randint(1, 9, (2, sentences), generator=chance)
-    right = (whole * torch.rand(2, sentences, generator=chance)).long()
-    draws = torch.randint(sentences, (sentences, sentences), generator=chance)
+    generator = seeded_generator(10 * sentences + number)
+    whole = torch.randint(1, 9, (2, sentences), generator=generator)
+    right = (whole * torch.rand(2, sentences, generator=generator)).long()
+    draws = torch.randint(sentences, (sentences, sentences), generator=generator)
     counts = torch.stack((right, whole), dim=-1)  # (systems, sentences, 2)
     return counts[0], counts[1], draws, Share()
 
@@ -128,14 +128,14 @@ paired_differences = Exercise(
 
 
 def my_seed_interval(runs: list[float], factor: float) -> tuple[float, float]:
-    """Give the interval of a mean, so many standard errors to either side."""
+    """Return the interval of a mean, `factor` standard errors to either side."""
     error = statistics.stdev(runs) / math.sqrt(len(runs))
     middle = statistics.mean(runs)
     return middle - factor * error, middle + factor * error
 
 
 def _from_sums(runs: list[float], factor: float) -> tuple[float, float]:
-    """The same from the sum of the runs and that of their squares."""
+    """Return the same, from the sum of the runs and that of their squares."""
     n, total = len(runs), math.fsum(runs)
     squares = math.fsum(run * run for run in runs) - total * total / n
     half = factor * math.sqrt(squares / (n - 1) / n)
@@ -166,11 +166,18 @@ seed_interval = Exercise(
 
 
 def my_difference_error(first: list[float], second: list[float]) -> float:
-    """Give the standard error of the difference of two means."""
+    """Return the standard error of the difference of two means."""
     squared = 0.0
     for runs in (first, second):
         squared += statistics.variance(runs) / len(runs)
     return math.sqrt(squared)
+
+
+def _by_half_widths(first: list[float], second: list[float]) -> float:
+    """Join the half widths of both means' intervals, at one standard error."""
+    low, high = _from_sums(first, 1.0)
+    other_low, other_high = _from_sums(second, 1.0)
+    return math.hypot((high - low) / 2, (other_high - other_low) / 2)
 
 
 difference_error = Exercise(
@@ -187,15 +194,12 @@ difference_error = Exercise(
         ([1.0, 2.0], [3.0, 4.0, 8.0]),
         ([90.1, 90.4, 89.7], [90.1, 90.4, 89.7]),
     ],
-    # from the half widths of both means' intervals, at one standard error
-    expected=lambda *both: math.hypot(
-        *((high - low) / 2 for low, high in (_from_sums(runs, 1.0) for runs in both))
-    ),
+    expected=_by_half_widths,
 )
 
 
 def my_sign_flips(differences: list[int]) -> float:
-    """Give the p-value of paired differences, by all choices of signs."""
+    """Return the p-value of paired differences, by all choices of signs."""
     measured = abs(sum(differences))
     as_far = 0
     for signs in itertools.product((1, -1), repeat=len(differences)):
@@ -206,10 +210,10 @@ def my_sign_flips(differences: list[int]) -> float:
 
 
 def _sums(differences: list[int]) -> list[int]:
-    """Give the sum under every choice of signs, one difference after the other."""
+    """Return the sum under every choice of signs, one difference after the other."""
     sums = [0]
-    for each in differences:
-        sums = [total + step for total in sums for step in (each, -each)]
+    for difference in differences:
+        sums = [total + step for total in sums for step in (difference, -difference)]
     return sums
 
 

@@ -66,7 +66,7 @@ def forbidden_names(statement: ast.stmt) -> list[str]:
 
 
 def is_harmless(statement: ast.stmt) -> bool:
-    """Tell whether a statement may be run: a definition, an import, or a name without any call."""
+    """Return whether a statement may be run: a definition, an import, or a name without a call."""
     if forbidden_names(statement):
         return False
     if isinstance(statement, ast.Assign):

@@ -61,7 +61,7 @@ best_pair = Exercise(
 
 
 def my_pad_and_shift(sentences: Rows) -> Pair:
-    """Give what the decoder reads and what it shall say, padded."""
+    """Return what the decoder reads and what it is to write, padded."""
     pad_id, bos_id, eos_id = 0, 2, 3
     longest = max(len(ids) for ids in sentences) + 1
     tgt_in, tgt_out = [], []

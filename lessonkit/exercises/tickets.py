@@ -106,7 +106,7 @@ class Tickets:
         return self.tickets[number - 1]
 
     def _judge(self, ticket: Ticket, answer: Any) -> tuple[Status, str]:
-        """Tell of one answer whether it is right; of a wrong one, what would follow from it."""
+        """Return whether one answer is right; of a wrong one, what would follow from it."""
         if is_blank(answer):
             return "not attempted", ""
         letter = as_word(answer)

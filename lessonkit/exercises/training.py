@@ -34,7 +34,7 @@ Loss = Callable[[Tensor, Tensor], Tensor]
 
 
 def my_smoothed_loss(logits: Tensor, targets: Tensor, smoothing: float, pad_id: int) -> Tensor:
-    """Give the real tokens' mean smoothed cross-entropy, in nats."""
+    """Return the real tokens' mean smoothed cross-entropy, in nats."""
     vocab_size = logits.shape[-1]
     truth = F.one_hot(targets, vocab_size)
     wanted = (1 - smoothing) * truth + smoothing / vocab_size
@@ -76,7 +76,7 @@ smoothed_loss = Exercise(
 
 
 def my_warmup_rate(step: int, d_model: int, warmup_steps: int) -> float:
-    """Give the learning rate of a step, counted from 1."""
+    """Return the learning rate of a step, counted from 1."""
     rising = step * warmup_steps**-1.5
     falling = step**-0.5
     return d_model**-0.5 * min(rising, falling)
@@ -138,7 +138,7 @@ class Step(Exercise):
 
 
 def my_training_step(model: Any, optimizer: Any, batch: Any, rate: float, loss_of: Loss) -> float:
-    """Make one step; give the loss before it."""
+    """Make one step; return the loss before it."""
     model.train()
     logits = model(batch.src, batch.tgt_in)
     loss = loss_of(logits, batch.tgt_out)
@@ -200,7 +200,7 @@ training_step = Step(
 def my_adam_step(
     weight: Tensor, grad: Tensor, m: Tensor, v: Tensor, step: int, rate: float
 ) -> State:
-    """Make one update; give the new weight and both new moments."""
+    """Make one update; return the new weight and both new moments."""
     m = 0.9 * m + 0.1 * grad
     v = 0.98 * v + 0.02 * grad**2
     m_hat = m / (1 - 0.9**step)

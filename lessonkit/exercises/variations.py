@@ -38,7 +38,7 @@ projections = Exercise(
 
 
 def my_holm(p_values: dict[str, float]) -> list[str]:
-    """Give the rows that are shown to differ, from the smallest p-value on."""
+    """Return the rows that are shown to differ, from the smallest p-value on."""
     shown: list[str] = []
     for name in sorted(p_values, key=lambda each: p_values[each]):
         if p_values[name] * (len(p_values) - len(shown)) > 0.05:
@@ -81,7 +81,7 @@ _GOLD = "(S (NP DT NN )NP (VP VB (NP DT JJ NN )NP )VP . )S"
 
 
 def my_phrase_f1(said: list[Phrase], right: list[Phrase]) -> float:
-    """Give the labelled F1 of a tree's phrases, 0 to 1."""
+    """Return the labelled F1 of a tree's phrases, 0 to 1."""
     common = (collections.Counter(said) & collections.Counter(right)).total()
     return 2 * common / (len(said) + len(right))
 
@@ -121,7 +121,7 @@ phrase_f1 = Exercise(
 
 
 def my_closing(tokens: list[str]) -> list[str] | None:
-    """Give the brackets that close a tree; None where none can."""
+    """Return the brackets that close a tree; None if none can."""
     waiting: list[str] = []
     for token in tokens:
         if token.startswith("("):

@@ -105,7 +105,7 @@ def read_faults() -> tuple[Fault, ...]:
 
 
 def _origin(name: str, old: str, lines: list[str], header: int) -> str:
-    """Say where an edit is written: of `faults.toml` the line that has the text it quotes."""
+    """Return where an edit is written: the line of `faults.toml` that has the text it quotes."""
     first_line = old.split("\n")[0]
     rest = range(header, len(lines))
     number = next((number for number in rest if first_line in lines[number]), header)

@@ -32,12 +32,12 @@ def pairs(split: str, number: int) -> Pairs:
 
 
 def score(hypotheses: list[str], references: list[str]) -> float:
-    """Give the corpus's BLEU in percent."""
+    """Return the corpus's BLEU in percent."""
     return BLEU(force=True).corpus_score(hypotheses, [references]).score
 
 
 def decode(ids: list[int]) -> str:
-    """Give the text of target ids, as it is scored."""
+    """Return the text of target ids, as it is scored."""
     text = tokenizer_of("demo-en-fr").decode([each for each in ids if each >= NUM_SPECIAL_TOKENS])
     return text
 

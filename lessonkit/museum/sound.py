@@ -46,18 +46,18 @@ class Setup:
     def make_batch(
         self, sources: Sequence[list[int]], targets: Sequence[list[int]]
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Give src, tgt_in and tgt_out, (batch, length) each, of ids without special ones."""
+        """Return src, tgt_in and tgt_out, (batch, length) each, of ids without special ones."""
         batch = collate([Example(*pair) for pair in zip(sources, targets, strict=True)])
         return batch.src, batch.tgt_in, batch.tgt_out
 
     def loss(self, logits: Tensor, tgt_out: Tensor) -> Tensor:
-        """Give the smoothed loss, nats per real token (§5.4)."""
+        """Return the smoothed loss, nats per real token (§5.4)."""
         logits, tgt_out = logits.flatten(end_dim=1), tgt_out.flatten()
         options: Any = {"ignore_index": PAD_ID, "label_smoothing": self.label_smoothing}
         return F.cross_entropy(logits, tgt_out, **options)
 
     def rate(self, step: int) -> float:
-        """Give the learning rate of a step, from 1 (§5.3, Eq. 3)."""
+        """Return the learning rate of a step, from 1 (§5.3, Eq. 3)."""
         return learning_rate(step, self.model.config.d_model, self.warmup_steps)
 
     def updates(self) -> int:
@@ -66,7 +66,7 @@ class Setup:
         return 0 if state is None else int(state["step"])
 
     def train_step(self, src: Tensor, tgt_in: Tensor, tgt_out: Tensor) -> float:
-        """Make one update on a batch, and give its loss in nats per token."""
+        """Make one update on a batch; return the loss before it, in nats per token."""
         self.model.train()
         self.optimizer.zero_grad()
         loss = self.loss(self.model(src, tgt_in), tgt_out)
@@ -102,12 +102,12 @@ class Setup:
             return search(self.model, src, use_cache=True, **options)
 
     def candidates(self, src: Tensor, beam_size: int, length: int) -> list[list[Candidate]]:
-        """Give what a beam finds without length penalty, as the laws take it."""
+        """Return what a beam finds without length penalty, as the laws take it."""
         found = self.beam(src, beam_size, length)
         return [[Candidate(*each) for each in row] for row in found]
 
     def rank(self, log_prob: float, length: int) -> float:
-        """Give what candidates are ranked by, `length` with eos (§6.1)."""
+        """Return what candidates are ranked by, `length` with eos (§6.1)."""
         return log_prob / length_penalty(length)
 
     def adapter(self) -> Adapter:

@@ -27,12 +27,12 @@ def exercises(module: ModuleType) -> dict[str, Exercise]:
 
 
 def _is_function(thing: Any) -> bool:
-    """Whether it is an exercise whose answer is a function, not a class."""
+    """Return whether it is an exercise whose answer is a function, not a class."""
     return isinstance(thing, Exercise) and not isinstance(thing, ClassExercise)
 
 
 def predictions(module: Any) -> dict[str, Prediction]:
-    """The same of its predictions."""
+    """The predictions of a module, by name."""
     return {name: each for name, each in vars(module).items() if isinstance(each, Prediction)}
 
 

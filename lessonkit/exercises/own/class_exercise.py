@@ -65,7 +65,7 @@ class ClassExercise(Exercise):
         return f"{self.handle} (lesson {self.lesson}): .check({self.name}), .hint(), .solution()"
 
     def is_blank(self, answer: Any) -> bool:
-        """Tell whether there is no class, or one that still has a method of dots alone."""
+        """Return whether there is no class, or one that still has a method of dots alone."""
         if answer is None or answer is ...:
             return True
         if not inspect.isclass(answer):
@@ -147,7 +147,7 @@ class ClassExercise(Exercise):
         return rows
 
     def _diagnosis(self, answer: Any, cases: Sequence[JudgedCase]) -> str:
-        """Say which part of the class is the first that is given, or gives, something else."""
+        """Name the first part of the class that is given, or returns, something else."""
         failure = next(case for case in cases if case.complaint)
         if failure.outcome.stopped:
             return ""

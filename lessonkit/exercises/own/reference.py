@@ -32,7 +32,7 @@ class MyAttention(nn.Module):
     def forward(
         self, query: torch.Tensor, memory: torch.Tensor, mask: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Give the output, (batch, q_len, d_model), and every head's weights."""
+        """Return the output, (batch, q_len, d_model), and every head's weights."""
         queries = self.split(self.query_projection(query))
         keys = self.split(self.key_projection(memory))
         values = self.split(self.value_projection(memory))

@@ -104,7 +104,7 @@ def _missing(file: Path) -> Iterator[str]:
 
 
 def _is_yours(name: str, lesson: str, file: Path, check: Callable[[Any], Message]) -> bool:
-    """Tell whether a definition is the learner's, and print whose it is."""
+    """Return whether a definition is the learner's, and print whose it is."""
     definition = learner_file.load_definition(name, file)
     if definition is not None and check(definition).status == "passed":
         print(f"{name:18} YOURS")

@@ -23,7 +23,7 @@ from transformer import masks
 
 
 def my_double(values):
-    """Give a list with every number doubled."""
+    """Return a list with every number doubled."""
     return [2 * value for value in values]
 
 

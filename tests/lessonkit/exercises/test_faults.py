@@ -18,7 +18,7 @@ DECOYS = {"d": "padding_attended", "g": "positions_over_the_batch", "l": "cache_
 
 
 def found(ticket: Ticket) -> tuple[str, ...]:
-    """Say what each experiment of the menu finds."""
+    """Return what each experiment finds."""
     lines = []
     for experiment in EXPERIMENTS.values():
         model = ticket.build()

@@ -39,7 +39,7 @@ def test_a_lesson_gives_every_blank_with_its_minutes_in_order(lesson: str) -> No
 
 
 def imports(lesson: str) -> str:
-    """Give every import of a lesson's own cells; nothing else of theirs is run."""
+    """Return every import of a lesson's own cells; nothing else of theirs is run."""
     found: list[str] = []
     for cell in cells(lesson):
         if cell.cell_type == "code":
