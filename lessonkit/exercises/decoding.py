@@ -215,7 +215,7 @@ beam = Exercise(
 
 
 def my_sample(logits: Tensor, temperature: float, top_p: float, chance: float) -> int:
-    """Return the token that `chance` falls on, 0 to 1 along the most probable."""
+    """Return the token at `chance`, 0 to 1 along the most probable."""
     probs, tokens = (logits / temperature).softmax(dim=-1).sort(descending=True)
     before = probs.cumsum(dim=-1) - probs
     kept = probs[before < top_p]

@@ -128,7 +128,7 @@ paired_differences = Exercise(
 
 
 def my_seed_interval(runs: list[float], factor: float) -> tuple[float, float]:
-    """Return the interval of a mean, `factor` standard errors to either side."""
+    """Return the mean less and plus `factor` times its standard error."""
     error = statistics.stdev(runs) / math.sqrt(len(runs))
     middle = statistics.mean(runs)
     return middle - factor * error, middle + factor * error

@@ -38,7 +38,7 @@ projections = Exercise(
 
 
 def my_holm(p_values: dict[str, float]) -> list[str]:
-    """Return the rows that are shown to differ, from the smallest p-value on."""
+    """Return the rows shown to differ, from the smallest p-value on."""
     shown: list[str] = []
     for name in sorted(p_values, key=lambda each: p_values[each]):
         if p_values[name] * (len(p_values) - len(shown)) > 0.05:
