@@ -47,11 +47,11 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def run(command: Command, options: argparse.Namespace) -> int:
-    """Run a command; after Ctrl-C say how to go on, where it can."""
+    """Run a command; after Ctrl-C print how to resume it, if it can be."""
     try:
         return command.run(options)
     except KeyboardInterrupt:
-        if not command.goes_on:
+        if not command.resumes:
             raise
         print(f"stopped; go on with: {typed_again(options.typed, 'experiments')}", file=sys.stderr)
         return EXIT_INTERRUPTED

@@ -1,6 +1,6 @@
-"""What `python -m experiments` measures, draws or makes again: commands.toml, and their options.
+"""The commands of `python -m experiments`, which commands.toml lists, and their options.
 
-Not in the paper. Only what a command needs is imported, when it runs: help answers at once.
+Not in the paper. What a command needs is imported when it runs, so that help answers at once.
 """
 
 import argparse
@@ -34,35 +34,36 @@ CHECKS = {
 class Command(NamedTuple):
     """Something that can be measured, drawn or made again.
 
-    Its function gets the options that its parameters name; also `root`, of the checkout, `file`,
-    which it writes, and `options`, all that was typed. What it returns is printed, or the file's
-    path; a number is the exit status.
+    Its function gets the options that its parameters name; also `root`, the checkout, `file`, which
+    it writes, and `namespace`, all that was typed. What it returns is printed, or else the file's
+    path; an int is the exit status.
     """
 
-    work: str  # module and function, in this package
+    function: str  # with its module, in this package
     about: str  # what is done and where it is written, in a line
     example: str = ""  # what may be typed after the name
-    options: Sequence[str] = ()  # of `OPTIONS`
-    file: str = ""  # in the checkout, with options' names to be filled in
-    goes_on: bool = False  # whether the same command goes on after Ctrl-C
+    options: Sequence[str] = ()  # names in `OPTIONS`
+    file: str = ""  # in the checkout; options are filled in where it has {NAME}
+    resumes: bool = False  # whether the same command resumes after Ctrl-C
 
     def run(self, options: argparse.Namespace) -> int:
-        """Run it; a UserError where its file cannot be written, before any work."""
-        given = {"options": options, **vars(options), "root": require_checkout()}
-        if self.file and not given.get("file"):
-            given["file"] = given["root"] / self.file.format_map(given)
-        if "file" in given:
-            check_file(given["file"])
-        module, _, name = self.work.rpartition(".")
-        work = getattr(import_module(f"experiments.{module}"), name)
-        asked = inspect.signature(work).parameters
-        found = work(**{name: value for name, value in given.items() if name in asked})
-        if isinstance(found, int):
-            return found
-        if isinstance(found, dict):
-            found = json.dumps(found, indent=2)
-        if found is not None or self.file:
-            print(found or given["file"])
+        """Run it; raise a UserError before any work if its file cannot be written."""
+        root = require_checkout()
+        arguments: dict[str, Any] = {**vars(options), "namespace": options, "root": root}
+        if self.file and not arguments.get("file"):
+            arguments["file"] = root / self.file.format_map(arguments)
+        if "file" in arguments:
+            check_file(arguments["file"])
+        module, _, name = self.function.rpartition(".")
+        function = getattr(import_module(f"experiments.{module}"), name)
+        parameters = inspect.signature(function).parameters
+        result = function(**{name: arguments[name] for name in parameters if name in arguments})
+        if isinstance(result, int):
+            return result
+        if isinstance(result, dict):
+            result = json.dumps(result, indent=2)
+        if result is not None or self.file:
+            print(result or arguments["file"])
         return 0
 
 
@@ -97,7 +98,7 @@ COMMANDS = {name: Command(**row) for name, row in _TABLE.items()}
 
 
 def run_check(root: Path, check: str, arguments: list[str]) -> int:
-    """Install what one of `CHECKS` needs, run its script, and give its exit status."""
+    """Install what one of `CHECKS` needs, run its script, and return its exit status."""
     script, extra, package = CHECKS[check]
     if extra:
         pip = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check"]

@@ -1,4 +1,4 @@
-"""Weights to begin with, from counts of which types stand near each other in sentence pairs.
+"""Initial weights from counts of which types stand near each other in sentence pairs.
 
 Not in the paper, which draws all weights at random. Counting takes seconds and knows much of what
 the first epoch learns: a word, its translations, and the words it goes with. The counts become
@@ -33,7 +33,7 @@ EXTRA, ROUNDS = 16, 5  # of the search for the strongest directions
 
 @torch.no_grad()
 def begin_with_cooccurrence(model: Transformer, examples: Sequence[Example]) -> None:
-    """Give each type that occurs its vector, and let cross-attention look for like vectors.
+    """Set the vector of each type that occurs, and make cross-attention look for similar vectors.
 
     The untrained model's embeddings, softmax (with its bias, if it has one) and cross-attentions
     are changed in place. Each new vector has length 1, as a drawn embedding has on average; a type
@@ -76,7 +76,7 @@ def begin_with_cooccurrence(model: Transformer, examples: Sequence[Example]) -> 
 
 @torch.no_grad()
 def look_for_likeness(attention: MultiHeadAttention) -> None:
-    """Let an attention begin by looking for what is like its query, and handing it on.
+    """Make an attention begin by looking for what is similar to its query, and passing it on.
 
     With one projection for queries and keys, the more alike two vectors are, the larger is their
     score. With the transpose of the values' projection for the output's, what goes through both
@@ -131,13 +131,13 @@ def next_words(sentences: Sequence[Sequence[int]], types: int) -> Tensor:
 
 
 def frequencies(sentences: Sequence[Sequence[int]], types: int) -> Tensor:
-    """Give each type's share of all that is said, end marks included; each counts once more."""
+    """Return each type's relative frequency, end marks included; each count is one higher."""
     counts = np.bincount(np.concatenate([[*ids, EOS_ID] for ids in sentences]), minlength=types)
     return torch.from_numpy((counts + 1) / (counts + 1).sum())
 
 
 def strongest_directions(table: Tensor, width: int) -> Tensor:
-    """Give rows of length 1, (types, width), whose inner products are nearest to a symmetric table.
+    """Return rows of length 1, (types, width), whose inner products approximate a symmetric table.
 
     They are the eigenvectors of the largest eigenvalues times their roots, turned at random, so
     that no component is larger than another on average.

@@ -67,7 +67,7 @@ def lessons(root: Path) -> list[Count]:
 
 
 def table(root: Path) -> str:
-    """Give a line for each lesson, and their sums."""
+    """Return a line for each lesson, and their sums."""
     counts = lessons(root)
     heads = ("words", "lines", "figures", "guesses", "gaps", "tries", "exercises", "minutes")
     rows = [f"{'lesson':34}" + "".join(f"{head:>10}" for head in heads)]
@@ -79,7 +79,7 @@ def table(root: Path) -> str:
 
 
 def page_table(counts: list[Count]) -> str:
-    """Give the table of lessons that stands in README: title, sections, minutes, a link."""
+    """Return the table of lessons of README: title, sections, minutes, a link."""
     rows = ["| # | lesson | paper | minutes | |", "| --- | --- | --- | ---: | --- |"]
     for each in counts:
         number, link = each.lesson[:2], f"[read](notebooks/{each.lesson}.ipynb)"

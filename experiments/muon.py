@@ -57,23 +57,23 @@ class Muon(Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
-        """Move every matrix that has a gradient; those of one shape are computed together."""
+        """Update every matrix that has a gradient; those of one shape are computed together."""
         assert closure is None
         for group in self.param_groups:
-            moved = [each for each in group["params"] if each.grad is not None]
-            for _, alike in groupby(sorted(moved, key=_shape), key=_shape):
-                self._move(list(alike), group["lr"])
+            matrices = [matrix for matrix in group["params"] if matrix.grad is not None]
+            for _, same_shape in groupby(sorted(matrices, key=_shape), key=_shape):
+                self._update(list(same_shape), group["lr"])
 
-    def _move(self, alike: list[nn.Parameter], rate: float) -> None:
-        """Move matrices of one shape."""
-        ahead = torch.stack([self._momentum(each) for each in alike])
-        updates = _shared_out(orthogonal, ahead.to(self.precision)).to(ahead.dtype)
-        size = LIKE_ADAM * max(alike[0].shape) ** 0.5
-        for matrix, update in zip(alike, updates, strict=True):
+    def _update(self, matrices: list[nn.Parameter], rate: float) -> None:
+        """Update matrices of one shape."""
+        momenta = torch.stack([self._momentum(matrix) for matrix in matrices])
+        updates = _distributed(orthogonal, momenta.to(self.precision)).to(momenta.dtype)
+        size = LIKE_ADAM * max(matrices[0].shape) ** 0.5
+        for matrix, update in zip(matrices, updates, strict=True):
             matrix.add_(update, alpha=-rate * size)
 
     def _momentum(self, matrix: nn.Parameter) -> Tensor:
-        """Take up a gradient, and give the momentum as it will be after the next like it."""
+        """Add a gradient to the momentum; return it one step ahead (Nesterov)."""
         assert matrix.grad is not None
         state = self.state[matrix]
         if not state:
@@ -87,17 +87,19 @@ def _shape(matrix: Tensor) -> tuple[int, int]:
     return rows, columns
 
 
-def _shared_out(work: Callable[[Tensor], Tensor], parts: Tensor) -> Tensor:
-    """Do some work on each part of a tensor, along its first dimension; all get the whole.
+def _distributed(function: Callable[[Tensor], Tensor], parts: Tensor) -> Tensor:
+    """Apply a function along a tensor's first dimension, shared by all processes.
 
-    A process works on part `rank` and on every `size`-th after it, and adds the others' to zeros.
+    Each process computes part `rank` and every `world_size`-th after it; the sum over processes,
+    which have zeros elsewhere, is the whole.
     """
     if processes.world_size() == 1:
-        return work(parts)
-    own, done = slice(processes.rank(), None, processes.world_size()), torch.zeros_like(parts)
-    done[own] = work(parts[own])
-    dist.all_reduce(done)
-    return done
+        return function(parts)
+    results = torch.zeros_like(parts)
+    own = slice(processes.rank(), None, processes.world_size())
+    results[own] = function(parts[own])
+    dist.all_reduce(results)
+    return results
 
 
 class MuonAndAdam(Optimizer):
@@ -117,8 +119,8 @@ class MuonAndAdam(Optimizer):
         hidden = _hidden_matrices(model)
         if not hidden:
             raise UserError("the model has no matrix between hidden layers: take optimizer=adam")
-        apart = {id(matrix) for matrix in hidden}
-        others = [each for each in model.parameters() if id(each) not in apart]
+        hidden_ids = {id(matrix) for matrix in hidden}
+        others = [weight for weight in model.parameters() if id(weight) not in hidden_ids]
         groups: list[dict[str, Any]] = [
             {"params": others},
             {"params": hidden, RATE_FACTOR: rate_factor},
@@ -128,7 +130,7 @@ class MuonAndAdam(Optimizer):
         self.parts: tuple[Optimizer, ...] = (paper_adam(others, config), muon)
 
     def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
-        """Make a step of both; what they remember is kept in one place, for a checkpoint."""
+        """Make a step of both; their state is in one place, for a checkpoint."""
         assert closure is None
         for part, group in zip(self.parts, self.param_groups, strict=True):
             part.state = self.state
@@ -137,11 +139,13 @@ class MuonAndAdam(Optimizer):
 
 
 def _hidden_matrices(model: nn.Module) -> list[nn.Parameter]:
-    """Give the matrices that map hidden vectors to hidden vectors: not embeddings or softmax."""
-    tables = {id(each.weight) for each in model.modules() if isinstance(each, nn.Embedding)}
+    """Return the matrices that map hidden vectors to hidden vectors: not embeddings or softmax."""
+    tables = {id(module.weight) for module in model.modules() if isinstance(module, nn.Embedding)}
     tables |= {
         id(module.weight)
         for name, module in model.named_modules()
         if name.split(".")[-1] == "output" and isinstance(module, nn.Linear)
     }
-    return [each for each in model.parameters() if each.ndim == 2 and id(each) not in tables]
+    return [
+        weight for weight in model.parameters() if weight.ndim == 2 and id(weight) not in tables
+    ]

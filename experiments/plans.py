@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from experiments.training_options import Parts, changed
+from experiments.training_options import TrainingOptions, override
 from transformer.config import Recipe
 from transformer.recipes import find_recipe
 from transformer.support.errors import unknown_name
@@ -20,7 +20,7 @@ from transformer.support.errors import unknown_name
 class Experiment:
     """A recipe, and what is changed in it: nothing in the first variant.
 
-    Settings are as typed after `--set`; they may be those of `training_options.Parts`, too.
+    Settings are as typed after `--set`; they may be `TrainingOptions`, too.
     """
 
     name: str  # of the experiment, and of its record in data/results/experiments
@@ -29,11 +29,11 @@ class Experiment:
     variants: Mapping[str, Mapping[str, str]]  # what each run changes, by its name in a table
     faults: Mapping[str, Sequence[str]] = field(default_factory=dict)  # of a variant's network
 
-    def changed(self, variant: str, seed: int) -> tuple[Recipe, Parts]:
+    def changed(self, variant: str, seed: int) -> tuple[Recipe, TrainingOptions]:
         """Return the recipe of one run, and what of its training no recipe says."""
         settings = {**self.budget, **self.variants[variant], "seed": str(seed)}
         settings.pop("precision", None)
-        return changed(find_recipe(self.recipe), settings)
+        return override(find_recipe(self.recipe), TrainingOptions(), settings)
 
     def precision(self, variant: str) -> str:
         """Return the name of the precision of a variant's runs."""

@@ -91,11 +91,18 @@ def _train(
     faults = experiment.switched_on(variant)
     if not (begun := holds_run(folder)):
         write_json(folder / SWITCHED_ON, faults)
-    recipe, parts = experiment.changed(variant, seed)
+    recipe, options = experiment.changed(variant, seed)
     precision = Precision(experiment.precision(variant))
-    options = parts.options(recipe, precision) | {"build": builder_with_faults(*faults)}
-    options |= {"on_begin": on_line, "on_report": lambda report: on_line(str(report))}
-    result = train_recipe(recipe, folder, resume=begun, precision=precision, **options)
+    result = train_recipe(
+        recipe,
+        folder,
+        resume=begun,
+        precision=precision,
+        build=builder_with_faults(*faults),
+        on_begin=on_line,
+        on_report=lambda report: on_line(str(report)),
+        **options.train_arguments(recipe, precision),
+    )
     if result.interrupted:
         raise KeyboardInterrupt
 

@@ -16,7 +16,7 @@ from transformer.config import LENGTH_PENALTY
 from transformer.support.files import read_json
 from transformer.support.folders import results_folder
 
-FEWEST_SEEDS = 3  # of a mean in one precision
+MIN_SEEDS = 3  # of a mean in one precision
 
 _TABLES = tomllib.loads(Path(__file__).with_name("tables.toml").read_text(encoding="utf-8"))
 COLUMNS, SEED_COLUMNS, SYSTEM_COLUMNS = (_TABLES[name] for name in ("runs", "seeds", "systems"))
@@ -27,44 +27,44 @@ WORDS |= {"published", "published_on", "ours_on"}
 
 
 def markdown(heading: Sequence[str], rows: Iterable[Sequence[str]], words: Container[int]) -> str:
-    """Write a table some of whose columns, from 0, hold words; the others are set to the right."""
-    rule = ["---" if place in words else "---:" for place in range(len(heading))]
+    """Return a Markdown table; columns in `words`, from 0, are aligned left, others right."""
+    rule = ["---" if column in words else "---:" for column in range(len(heading))]
     return _table(heading, rule, *rows)
 
 
 def runs_table() -> str:
-    """Give every recorded run as a row of a Markdown table, in the order of their names."""
+    """Return a Markdown table of the recorded runs, a row each, in the order of their names."""
     paths = sorted(results_folder().glob("*.json"))
     return by_field(COLUMNS, [run_cells(read_json(path)) for path in paths])
 
 
 def load_seeds(recipe: str) -> list[list[dict[str, Any]]]:
-    """Read the runs of a recipe in groups of which a mean is told, each by seed.
+    """Read the runs of a recipe in groups, of each of which a mean is taken, in order of seed.
 
-    A group for each precision that three runs or more had; where none had, one of all runs.
+    There is a group for each precision that three runs or more had; if none had, one of all runs.
     """
-    runs = load_runs(recipe).values()
-    enough = [each for each in runs if len(each) >= FEWEST_SEEDS]
-    every = [run for each in runs for run in each]
-    return enough or [sorted(every, key=lambda run: int(run["training"]["seed"]))]
+    runs_by_precision = load_runs(recipe).values()
+    large_enough = [runs for runs in runs_by_precision if len(runs) >= MIN_SEEDS]
+    if large_enough:
+        return large_enough
+    all_runs = [run for runs in runs_by_precision for run in runs]
+    return [sorted(all_runs, key=lambda run: int(run["training"]["seed"]))]
 
 
 def seeds_table(columns: Mapping[str, str] = SEED_COLUMNS) -> str:
-    """Give rows of a Markdown table for the recipes that were run with several seeds.
+    """Return a Markdown table of the recipes that were run with several seeds.
 
     A row is a group of `load_seeds`; one of two precisions names both. The interval is of the
     mean, by Student's t; the range is from lowest to highest.
     """
     folder = results_folder()
-    names = [
-        path.stem for where in ("*.json", "systems/*.json") for path in sorted(folder.glob(where))
-    ]
-    groups = [group for name in names for group in load_seeds(name)]
+    paths = [*sorted(folder.glob("*.json")), *sorted(folder.glob("systems/*.json"))]
+    groups = [group for path in paths for group in load_seeds(path.stem)]
     return by_field(columns, [_seeds(group) for group in groups if len(group) > 1])
 
 
 def _seeds(runs: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Give the cells of one recipe's runs with several seeds."""
+    """Return the cells of one recipe's runs with several seeds."""
     scores = [run["figures"]["bleu"]["score"] for run in runs]
     lowered = [run["figures"]["bleu_tokenised_lowercased"] for run in runs]
     low, high = mean_interval(scores)
@@ -79,12 +79,15 @@ def _seeds(runs: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 
 def _precisions(runs: Sequence[Mapping[str, Any]]) -> str:
-    """Say in which precision products were computed; if not in one, with which seeds in which."""
-    names = sorted({precision(run) for run in runs})
-    if len(names) == 1:
-        return names[0]
-    seeds = {name: [run for run in runs if precision(run) == name] for name in names}
-    return "; ".join(f"{name} ({_seed_numbers(seeds[name])})" for name in names)
+    """Return the precision of the runs; if there are several, each with its seeds."""
+    runs_by_precision: dict[str, list[Mapping[str, Any]]] = {}
+    for run in runs:
+        runs_by_precision.setdefault(precision(run), []).append(run)
+    if len(runs_by_precision) == 1:
+        return next(iter(runs_by_precision))
+    return "; ".join(
+        f"{name} ({_seed_numbers(group)})" for name, group in sorted(runs_by_precision.items())
+    )
 
 
 def _seed_numbers(runs: Sequence[Mapping[str, Any]]) -> str:
@@ -92,7 +95,7 @@ def _seed_numbers(runs: Sequence[Mapping[str, Any]]) -> str:
 
 
 def systems_table() -> str:
-    """Give a row of a Markdown table for each run of an earlier system: its own report, and ours.
+    """Return a Markdown table of the runs of earlier systems: their own report, and ours.
 
     Loss (nats) and perplexity are per token of the test set; they depend on what a token is.
     """
@@ -101,12 +104,13 @@ def systems_table() -> str:
         for run in report.get("runs", [name]):
             path = results_folder() / "systems" / f"{run}.json"
             ours = _system(read_json(path)) if path.exists() else {"bleu": "not run yet"}
-            rows.append(dict.fromkeys(SYSTEM_COLUMNS, "") | ours | report | {"recipe": f"`{name}`"})
+            empty = dict.fromkeys(SYSTEM_COLUMNS, "")
+            rows.append(empty | ours | report | {"recipe": f"`{name}`"})
     return by_field(SYSTEM_COLUMNS, rows)
 
 
 def by_field(columns: Mapping[str, str], rows: Sequence[Mapping[str, str]]) -> str:
-    """Give rows, for each field its cell, as a Markdown table; columns are fields and headings."""
+    """Return a Markdown table of rows, cells by field; `columns` are fields and their headings."""
     rule = ["---" if field in WORDS else "---:" for field in columns]
     return _table([*columns.values()], rule, *([row[field] for field in columns] for row in rows))
 
@@ -116,7 +120,7 @@ def _table(*lines: Sequence[str]) -> str:
 
 
 def run_cells(record: Mapping[str, Any]) -> dict[str, str]:
-    """Give the cells of a recorded run, by the name of the field."""
+    """Return the cells of a recorded run, by field."""
     run, figures = record["training"], record["figures"]
     low, high = figures["bleu"]["interval"]
     src_lang, tgt_lang = figures["src_lang"], figures["tgt_lang"]
@@ -136,7 +140,7 @@ def run_cells(record: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _system(record: Mapping[str, Any]) -> dict[str, str]:
-    """Give the cells of our run of an earlier system's recipe."""
+    """Return the cells of our run of an earlier system's recipe."""
     run, cells = record["training"], run_cells(record)
     speeds = [line["tokens_per_second"] for line in record["log"] if line["tokens_per_second"]]
     return {
@@ -149,7 +153,7 @@ def _system(record: Mapping[str, Any]) -> dict[str, str]:
 
 
 def search(figures: Mapping[str, Any]) -> str:
-    """Give the beam of a record's figures, and the penalty's alpha where it is not the paper's."""
+    """Return the beam size of a record, and the length penalty's alpha if it is not the paper's."""
     alpha = figures.get("alpha", LENGTH_PENALTY)  # early records have none: it was the paper's
     beam = str(figures["beam_size"])
     return beam if alpha == LENGTH_PENALTY else f"{beam}, alpha {alpha:g}"

@@ -1,15 +1,16 @@
 """What experiments change about training that no recipe can say, and the fast recipe with it.
 
-Not in the paper: a rate that falls to 0 in a line, Muon beside Adam, weights that begin with counts
-or with a look at the neighbours. Their settings are typed among the recipe's own. No torch in here
-until it is needed: the command line's help lists what is made of them.
+Not in the paper: a learning rate that falls to 0 in a line, Muon beside Adam, initial weights from
+counts or with heads that look at their neighbours. These options are typed among the recipe's own
+settings. To try another schedule or optimizer, write its function and enter it in `SCHEDULES` or
+`OPTIMIZERS`. Torch is imported only when it is needed, because the help of the command line lists
+the recipes.
 """
 
 import argparse
 import dataclasses
 import tomllib
-from collections.abc import Mapping, Sequence
-from enum import StrEnum
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,83 +19,67 @@ from attention_course.commands import parse_settings, train_as_typed
 from transformer.config import ModelConfig, Recipe
 from transformer.recipes import find_recipe
 from transformer.support.checks import check_fields
-from transformer.support.errors import UserError, require
+from transformer.support.errors import UserError, require, unknown_name
 from transformer.training.schedule import learning_rate
 
 if TYPE_CHECKING:
+    from torch import nn
+    from torch.optim import Optimizer
+
     from transformer.data.batches import Example
     from transformer.model import Transformer
     from transformer.training.devices import Precision
 
-
-class Decay(StrEnum):
-    """How the learning rate falls after its warm-up."""
-
-    INVERSE_SQRT = "inverse_sqrt"  # §5.3: with the inverse square root of the step
-    LINEAR = "linear"  # in a straight line, to 0 at the last step
-
-
-class Optimizers(StrEnum):
-    """What turns gradients into updates."""
-
-    ADAM = "adam"  # §5.3
-    MUON = "muon"  # on hidden matrices, Adam on all else
+Schedule = Callable[[int], float]  # the learning rate of a step, from 1
+MakeOptimizer = Callable[["nn.Module"], "Optimizer"]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Parts:
-    """The parts of training that are not the paper's; the defaults are."""
+class TrainingOptions:
+    """Options of training that no recipe has; the defaults are the paper's."""
 
-    decay: Decay = Decay.INVERSE_SQRT
-    optimizer: Optimizers = Optimizers.ADAM
+    decay: str = "inverse_sqrt"  # how the learning rate falls: a name of `SCHEDULES`
+    optimizer: str = "adam"  # a name of `OPTIMIZERS`
     muon_rate_factor: float = 1.0  # Muon's learning rate as a multiple of Adam's
     cooccurrence_start: bool = False  # begin with counts of which types occur together
-    neighbour_start: bool = False  # begin with heads that look at a place
+    neighbour_start: bool = False  # begin with heads that look at one position
 
     def __post_init__(self) -> None:
         check_fields(self)
+        for field, known in (("decay", SCHEDULES), ("optimizer", OPTIMIZERS)):
+            if getattr(self, field) not in known:
+                raise unknown_name(field, getattr(self, field), known)
         message = "muon_rate_factor has no effect on adam: leave it out, or set optimizer=muon"
-        require(self.muon_rate_factor == 1.0 or self.optimizer == Optimizers.MUON, message)
+        require(self.muon_rate_factor == 1.0 or self.optimizer == "muon", message)
 
-    def options(self, recipe: Recipe, precision: "Precision | None" = None) -> dict[str, Any]:
-        """Give what `train_recipe` takes beside the recipe and the precision, which Muon shares."""
-        import torch
+    def train_arguments(
+        self, recipe: Recipe, precision: "Precision | None" = None
+    ) -> dict[str, Any]:
+        """Return the arguments of `train_recipe` for these options; none for the paper's.
 
-        from experiments.muon import MuonAndAdam
-        from transformer.training.devices import Precision, pick_device_and_precision
-
-        found: dict[str, Any] = {}
-        training, d_model = recipe.training, recipe.model.d_model
-        if self.decay == Decay.LINEAR:
-            message = f"learning_rate {training.learning_rate}: give it or decay=linear, not both"
-            require(training.learning_rate is None, message)
-            shape = d_model, training.warmup_steps, training.learning_rate_factor
-            linear_decay_rate(1, training.steps, *shape)
-            found["schedule"] = lambda step: linear_decay_rate(step, training.steps, *shape)
-        if self.optimizer == Optimizers.MUON:
-            rounded = pick_device_and_precision(precision=precision).precision == Precision.BF16
-            found["optimizer"] = partial(
-                MuonAndAdam,
-                config=training,
-                rate_factor=self.muon_rate_factor,
-                precision=torch.bfloat16 if rounded else torch.float32,
-            )
+        Args:
+            recipe: What is trained.
+            precision: Of the training; None is the one that is picked for the hardware.
+        """
+        arguments: dict[str, Any] = {}
+        if make_schedule := SCHEDULES[self.decay]:
+            arguments["schedule"] = make_schedule(recipe)
+        if make_optimizer := OPTIMIZERS[self.optimizer]:
+            arguments["optimizer"] = make_optimizer(self, recipe, precision)
         if self.cooccurrence_start or self.neighbour_start:
             message = "cooccurrence_start and neighbour_start are for Transformers: leave them out"
             require(isinstance(recipe.model, ModelConfig), message)
-            found["initialize"] = self._begin
-        # A run of before a part came has its default: what is not the default tells them apart.
-        changed_parts = {
-            name: value
-            for name, value in dataclasses.asdict(self).items()
-            if value != getattr(Parts(), name)
-        }
-        if changed_parts:
-            found["extra_settings"] = changed_parts
-        return found
+            arguments["initialize"] = self._initialize
+        # A run that was begun before there was an option has its default, so that only what is not
+        # the default is compared when a run is resumed.
+        values = dataclasses.asdict(self)
+        changed = {name: value for name, value in values.items() if value != _DEFAULTS[name]}
+        if changed:
+            arguments["extra_settings"] = changed
+        return arguments
 
-    def _begin(self, model: "Transformer", examples: "Sequence[Example]") -> None:
-        """Change the weights that a new network begins with."""
+    def _initialize(self, model: "Transformer", examples: "Sequence[Example]") -> None:
+        """Change the initial weights of a new network."""
         from experiments.cooccurrence import begin_with_cooccurrence
         from experiments.neighbours import begin_with_neighbours
 
@@ -104,10 +89,26 @@ class Parts:
             begin_with_neighbours(model)
 
 
+def linear_decay(recipe: Recipe) -> Schedule:
+    """Return the schedule of `linear_decay_rate` for a recipe."""
+    training = recipe.training
+    message = f"learning_rate {training.learning_rate}: give it or decay=linear, not both"
+    require(training.learning_rate is None, message)
+    schedule = partial(
+        linear_decay_rate,
+        steps=training.steps,
+        d_model=recipe.model.d_model,
+        warmup_steps=training.warmup_steps,
+        factor=training.learning_rate_factor,
+    )
+    schedule(1)  # refuses what cannot be, before any work
+    return schedule
+
+
 def linear_decay_rate(
     step: int, steps: int, d_model: int, warmup_steps: int, factor: float = 1.0
 ) -> float:
-    """Compute the rate of one step, from 1, of a schedule that is 0 at the last of its steps.
+    """Compute the learning rate of a step, from 1, that is 0 at the last of its steps.
 
     It rises as the paper's does (§5.3), to the same peak, then falls in a straight line.
     """
@@ -119,32 +120,63 @@ def linear_decay_rate(
     return rising * min(1.0, (steps - step) / (steps - warmup_steps))
 
 
-def changed(
-    recipe: Recipe, settings: Mapping[str, Any], parts: Parts | None = None
-) -> tuple[Recipe, Parts]:
-    """Change settings of a recipe and of the parts, as typed: {"steps": "300", "decay": "linear"}.
+def muon_and_adam(
+    options: TrainingOptions, recipe: Recipe, precision: "Precision | None"
+) -> MakeOptimizer:
+    """Return what makes Muon, for hidden matrices, and Adam, for all else."""
+    import torch
 
-    No parts are the paper's.
-    """
-    names = {field.name for field in dataclasses.fields(Parts)}
-    own = {name: text for name, text in settings.items() if name in names}
-    others = {name: text for name, text in settings.items() if name not in names}
-    return recipe.override(others), dataclasses.replace(parts or Parts(), **own)
+    from experiments.muon import MuonAndAdam
+    from transformer.training.devices import Precision, pick_device_and_precision
 
-
-_TABLE = tomllib.loads(Path(__file__).with_name("fast.toml").read_text(encoding="utf-8"))
-FAST_PARTS = Parts(**_TABLE.pop("parts"))
-FAST = Recipe.from_dict(_TABLE)
-
-
-def find(name: str) -> tuple[Recipe, Parts]:
-    """Give a recipe by its name, the fast one too, with the parts that it is trained with."""
-    return (FAST, FAST_PARTS) if name == FAST.name else (find_recipe(name), Parts())
+    is_bf16 = pick_device_and_precision(precision=precision).precision == Precision.BF16
+    return partial(
+        MuonAndAdam,
+        config=recipe.training,
+        rate_factor=options.muon_rate_factor,
+        precision=torch.bfloat16 if is_bf16 else torch.float32,
+    )
 
 
-def train(options: argparse.Namespace) -> int:
-    """Train a recipe as `python -m transformer train` does, its parts' settings among its own."""
-    recipe, parts = find(options.recipe)
-    settings = parse_settings(options.set, options.steps)
-    recipe, parts = changed(recipe, settings, parts)
-    return train_as_typed(recipe, options, parts.options)
+# By the name that is typed after --set decay= or optimizer=; None is the paper's (§5.3).
+SCHEDULES: dict[str, Callable[[Recipe], Schedule] | None] = {
+    "inverse_sqrt": None,
+    "linear": linear_decay,
+}
+OPTIMIZERS: dict[
+    str, Callable[[TrainingOptions, Recipe, "Precision | None"], MakeOptimizer] | None
+] = {
+    "adam": None,
+    "muon": muon_and_adam,
+}
+_DEFAULTS = dataclasses.asdict(TrainingOptions())
+
+
+def override(
+    recipe: Recipe, options: TrainingOptions, settings: Mapping[str, Any]
+) -> tuple[Recipe, TrainingOptions]:
+    """Return a recipe and options with settings as typed: {"steps": "300", "decay": "linear"}."""
+    names = {field.name for field in dataclasses.fields(TrainingOptions)}
+    of_options = {name: text for name, text in settings.items() if name in names}
+    of_recipe = {name: text for name, text in settings.items() if name not in names}
+    return recipe.override(of_recipe), dataclasses.replace(options, **of_options)
+
+
+_FAST_TOML = tomllib.loads(Path(__file__).with_name("fast.toml").read_text(encoding="utf-8"))
+FAST_OPTIONS = TrainingOptions(**_FAST_TOML.pop("options"))
+FAST = Recipe.from_dict(_FAST_TOML)
+
+
+def find(name: str) -> tuple[Recipe, TrainingOptions]:
+    """Return a recipe by its name, the fast one too, and the options that it is trained with."""
+    if name == FAST.name:
+        return FAST, FAST_OPTIONS
+    return find_recipe(name), TrainingOptions()
+
+
+def train(namespace: argparse.Namespace) -> int:
+    """Train a recipe as `python -m transformer train` does; settings may be these options too."""
+    recipe, options = find(namespace.recipe)
+    settings = parse_settings(namespace.set, namespace.steps)
+    recipe, options = override(recipe, options, settings)
+    return train_as_typed(recipe, namespace, options.train_arguments)

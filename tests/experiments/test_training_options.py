@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,14 +10,21 @@ import pytest
 import torch
 from torch import nn
 
-from experiments import cooccurrence
+from experiments import cooccurrence, training_options
 from experiments.muon import Muon, MuonAndAdam
 from experiments.neighbours import begin_with_neighbours, shift_matrix
-from experiments.training_options import FAST, FAST_PARTS, Parts, changed, find, linear_decay_rate
+from experiments.training_options import (
+    FAST,
+    FAST_OPTIONS,
+    TrainingOptions,
+    find,
+    linear_decay_rate,
+    override,
+)
 from lessonkit.exercises.positions import my_shift
 from tests.helpers import TINY
 from transformer.attention import MultiHeadAttention
-from transformer.config import BOS_ID, EOS_ID, ModelConfig, TrainingConfig
+from transformer.config import BOS_ID, EOS_ID, ModelConfig, Recipe, TrainingConfig
 from transformer.data.batches import Example, TokenBudgetBatches
 from transformer.model import Transformer
 from transformer.positions import sinusoidal_positions
@@ -26,6 +34,7 @@ from transformer.training.loop import TrainingResult, train
 from transformer.training.recipe import train_recipe
 
 DEMO = find_recipe("demo")
+PAPER = TrainingOptions()
 
 
 def network(**changes: Any) -> Transformer:
@@ -89,30 +98,41 @@ def test_linear_decay_by_hand() -> None:
         linear_decay_rate(7, 6, 16, 5)
 
 
-def test_settings_go_to_the_recipe_or_to_the_parts() -> None:
-    recipe, parts = changed(DEMO, {"steps": "300", "decay": "linear", "cooccurrence_start": "true"})
+def test_settings_go_to_the_recipe_or_to_the_options() -> None:
+    recipe, options = override(
+        DEMO, PAPER, {"steps": "300", "decay": "linear", "cooccurrence_start": "true"}
+    )
     assert recipe == DEMO.override({"steps": "300"})
-    assert (parts.decay, parts.optimizer, parts.cooccurrence_start) == ("linear", "adam", True)
-    options = parts.options(recipe)
-    assert sorted(options) == ["extra_settings", "initialize", "schedule"]
-    assert options["schedule"](300) == 0
-    assert Parts().options(DEMO) == {}
-    assert sorted(FAST_PARTS.options(FAST)) == [
+    assert (options.decay, options.optimizer, options.cooccurrence_start) == (
+        "linear",
+        "adam",
+        True,
+    )
+    arguments = options.train_arguments(recipe)
+    assert sorted(arguments) == ["extra_settings", "initialize", "schedule"]
+    assert arguments["schedule"](300) == 0
+    assert PAPER.train_arguments(DEMO) == {}
+    assert sorted(FAST_OPTIONS.train_arguments(FAST)) == [
         "extra_settings",
         "initialize",
         "optimizer",
         "schedule",
     ]
-    assert [find("multi30k-de-en-fast"), find("demo")] == [(FAST, FAST_PARTS), (DEMO, Parts())]
+    assert [find("multi30k-de-en-fast"), find("demo")] == [
+        (FAST, FAST_OPTIONS),
+        (DEMO, PAPER),
+    ]
 
 
-def test_a_run_goes_on_with_the_parts_that_it_was_begun_with(tmp_path: Path) -> None:
+def test_a_run_goes_on_with_the_options_that_it_was_begun_with(tmp_path: Path) -> None:
     linear, muon = {"decay": "linear"}, {"optimizer": "muon", "muon_rate_factor": "2"}
-    options: dict[str, Any] = {"on_begin": lambda line: None, "on_report": lambda report: None}
+    quiet: dict[str, Any] = {"on_begin": lambda line: None, "on_report": lambda report: None}
 
     def run(settings: dict[str, str], **more: Any) -> TrainingResult:
-        recipe, parts = changed(DEMO.override(TINY | {"steps": 4, "warmup_steps": 2}), settings)
-        return train_recipe(recipe, tmp_path, **parts.options(recipe) | options | more)
+        recipe, options = override(
+            DEMO.override(TINY | {"steps": 4, "warmup_steps": 2}), PAPER, settings
+        )
+        return train_recipe(recipe, tmp_path, **options.train_arguments(recipe) | quiet | more)
 
     run(linear | muon, stop_after=2)
     for settings, message in (
@@ -126,7 +146,34 @@ def test_a_run_goes_on_with_the_parts_that_it_was_begun_with(tmp_path: Path) -> 
     assert run(linear | muon, resume=True).step == 4
 
 
-def test_parts_that_cannot_be() -> None:
+def test_a_schedule_and_an_optimizer_of_ones_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A function each, and an entry in a table."""
+
+    def constant(recipe: Recipe) -> Callable[[int], float]:
+        return lambda step: 0.25 / recipe.training.steps
+
+    def sgd(*_: Any) -> Callable[[nn.Module], torch.optim.Optimizer]:
+        return lambda model: torch.optim.SGD(model.parameters(), lr=0.0, momentum=0.5)
+
+    monkeypatch.setitem(training_options.SCHEDULES, "constant", constant)
+    monkeypatch.setitem(training_options.OPTIMIZERS, "sgd", sgd)
+    settings = {**TINY, "steps": "4", "decay": "constant", "optimizer": "sgd"}
+    recipe, options = override(DEMO, PAPER, settings)
+    rates = []
+    train_recipe(
+        recipe,
+        tmp_path,
+        on_begin=lambda line: None,
+        on_report=lambda report: rates.append(report.learning_rate),
+        **options.train_arguments(recipe),
+    )
+    assert rates
+    assert set(rates) == {0.0625}
+
+
+def test_options_that_cannot_be() -> None:
     for settings, message in (
         ({"decay": "lineal"}, "unknown decay 'lineal': did you mean 'linear'?"),
         ({"muon_rate_factor": "2"}, "muon_rate_factor has no effect on adam: leave it out"),
@@ -135,8 +182,8 @@ def test_parts_that_cannot_be() -> None:
         ({"decay": "linear", "steps": "7", "warmup_steps": "7"}, "warmup_steps 7 leave no step"),
     ):
         with pytest.raises(UserError, match=f"^{re.escape(message)}"):  # noqa: PT012
-            recipe, parts = changed(DEMO, settings)
-            parts.options(recipe)
+            recipe, options = override(DEMO, PAPER, settings)
+            options.train_arguments(recipe)
     with pytest.raises(UserError, match="no matrix between hidden layers: take optimizer=adam"):
         made(nn.Embedding(3, 5))
 
@@ -251,9 +298,9 @@ def test_heads_begin_with_a_place() -> None:
 
 
 def test_errors(monkeypatch: pytest.MonkeyPatch) -> None:
-    recipe, parts = changed(find_recipe("demo-lstm"), {"cooccurrence_start": "true"})
+    recipe, options = override(find_recipe("demo-lstm"), PAPER, {"cooccurrence_start": "true"})
     with pytest.raises(UserError, match="_start are for Transformers"):
-        parts.options(recipe)
+        options.train_arguments(recipe)
     config = ModelConfig(d_model=32, num_heads=4, num_layers=1)
     model = Transformer(config, src_vocab_size=20, tgt_vocab_size=20)
     with pytest.raises(UserError, match=r"one direction for each of 20 types .* has 32 numbers"):
