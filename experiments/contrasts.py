@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from scipy.stats import binomtest
 
 from experiments.model_records import record_model
-from lessonkit.analysis.articles import corpus_table
+from lessonkit.analysis.lexicon import corpus_table
 from lessonkit.analysis.significance import LEVEL, Interval
 from transformer.config import BEAM_SIZE, LENGTH_PENALTY
 from transformer.data.normalizers import normalize_whitespace

@@ -13,12 +13,8 @@ EXPORTS = {
     "ablation": ("Ablation", "EDGE_KINDS", "translate_without_each_head"),
     "activations": ("mean_head_outputs", "next_token_probabilities"),
     "alignment": ("alignment_error_rate", "diagonal_links", "word_attention"),
-    "articles": (
-        "article_cases",
-        "count_correct_articles",
-        "count_patched_articles",
-        "gender_pairs",
-    ),
+    "articles": ("article_cases", "count_correct_articles"),
+    "gender_patching": ("count_patched_articles", "gender_pairs"),
     "beam_tree": ("grow_beam_tree",),
     "bleu_variants": ("score_five_ways",),
     "bootstrap": ("bleu_of_counts", "paired_bootstrap", "sentence_counts"),
@@ -64,16 +60,12 @@ if TYPE_CHECKING:
     from lessonkit.analysis.ablation import EDGE_KINDS, Ablation, translate_without_each_head
     from lessonkit.analysis.activations import mean_head_outputs, next_token_probabilities
     from lessonkit.analysis.alignment import alignment_error_rate, diagonal_links, word_attention
-    from lessonkit.analysis.articles import (
-        article_cases,
-        count_correct_articles,
-        count_patched_articles,
-        gender_pairs,
-    )
+    from lessonkit.analysis.articles import article_cases, count_correct_articles
     from lessonkit.analysis.beam_tree import grow_beam_tree
     from lessonkit.analysis.bleu_variants import score_five_ways
     from lessonkit.analysis.bootstrap import bleu_of_counts, paired_bootstrap, sentence_counts
     from lessonkit.analysis.flops import count_flops, forward_flops, step_flops
+    from lessonkit.analysis.gender_patching import count_patched_articles, gender_pairs
     from lessonkit.analysis.heads import Head, all_heads, head_table
     from lessonkit.analysis.interventions import MaskedSource, ablate_heads, patch_heads
     from lessonkit.analysis.layer_costs import (

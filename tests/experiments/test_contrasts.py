@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from experiments import contrasts
-from lessonkit.analysis.articles import corpus_table
+from lessonkit.analysis.lexicon import corpus_table
 from tests.helpers import ROOT
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError

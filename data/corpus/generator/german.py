@@ -5,7 +5,7 @@ from functools import cache
 from data.corpus.generator import realization
 from data.corpus.generator.realization import FORMS, Word, word
 from data.corpus.generator.tree import TO_BE, Clause, Key, Phrase, Tree
-from lessonkit.analysis.articles import corpus_table
+from lessonkit.analysis.lexicon import corpus_table
 
 DE = FORMS["de"]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, get_type_hints
 
-from lessonkit.analysis.articles import corpus_table
+from lessonkit.analysis.lexicon import corpus_table
 from transformer.support.folders import corpus_folder
 
 Forms = tuple[str, ...]

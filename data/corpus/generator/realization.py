@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from data.corpus.generator.tree import Clause, Key, Tree
-from lessonkit.analysis.articles import corpus_table
+from lessonkit.analysis.lexicon import corpus_table
 
 # Pronouns, auxiliaries and what melts together, by language.
 FORMS: dict[str, dict[str, Any]] = tomllib.loads(

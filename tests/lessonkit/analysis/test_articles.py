@@ -6,6 +6,7 @@ import pytest
 
 from lessonkit.analysis import articles
 from lessonkit.analysis.activations import next_token_probabilities, record_activations
+from lessonkit.analysis.gender_patching import count_patched_articles, gender_pairs
 from lessonkit.analysis.heads import Head
 from lessonkit.analysis.interventions import patch_memory
 from transformer.data import corpora
@@ -35,7 +36,7 @@ def text(*pairs: tuple[str, str]) -> ParallelText:
     return ParallelText(src_lang="en", tgt_lang="fr", src=src, tgt=tgt)
 
 
-def test_subjects_and_their_places(shipped: Translator, held_out: ParallelText) -> None:
+def test_cases_and_their_positions(shipped: Translator, held_out: ParallelText) -> None:
     one, other = articles.article_cases(shipped, text(*FIT, *OTHER))
     assert (one.sentence, one.article) == (FIT[0][0], "La")
     for case, noun, last in ((one, "▁saleswoman", "▁novel."), (other, "▁cat", "▁sleeping.")):
@@ -53,21 +54,21 @@ def test_pairs_by_hand_and_errors(shipped: Translator) -> None:
         ("The saleswoman is reading because she is sad.", "La vendeuse lit parce que."),
         ("The women are reading.", "Les femmes lisent."),
     )
-    (pair,) = articles.gender_pairs(shipped, text(clever, sad, women))
+    (pair,) = gender_pairs(shipped, text(clever, sad, women))
     assert pair.subject.sentence == "The clever saleswoman is reading."
     assert pair.other == "The clever salesman is reading."
     assert pair.same == "The clever woman is reading."
     german = corpora.load("embedded", "test", "en", "de")
-    for count in (articles.count_correct_articles, articles.gender_pairs):
+    for count in (articles.count_correct_articles, gender_pairs):
         with pytest.raises(UserError, match="en-de: give a text from en to fr"):
             count(shipped, german)
 
 
 @pytest.mark.slow
-def test_carried_counts_by_hand(shipped: Translator, held_out: ParallelText) -> None:
+def test_patched_counts_by_hand(shipped: Translator, held_out: ParallelText) -> None:
     model: Any = shipped.model
-    pairs = articles.gender_pairs(shipped, held_out)[:30]
-    rows = articles.count_patched_articles(shipped, pairs, CARRIERS)
+    pairs = gender_pairs(shipped, held_out)[:30]
+    rows = count_patched_articles(shipped, pairs, CARRIERS)
     found = 0
     for pair in pairs:
         run, subject = record_activations(shipped, pair.other, []), pair.subject

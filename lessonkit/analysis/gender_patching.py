@@ -1,0 +1,160 @@
+"""Which place carries a noun's gender to the French article: counted by activation patching.
+
+Not in the paper. *The saleswoman is reading* and *The salesman is reading* differ in one word, and
+in French in *La* and *Le*. If a vector of the one sentence's run is put into the other's, the
+article that comes out says whether the vector held the gender.
+"""
+
+from collections.abc import Sequence
+from itertools import takewhile
+from typing import NamedTuple
+
+from lessonkit.analysis.activations import Activations, record_activations, require_transformer
+from lessonkit.analysis.articles import (
+    ArticleCase,
+    article_cases,
+    first_article,
+    without_punctuation,
+)
+from lessonkit.analysis.heads import Head, all_heads
+from lessonkit.analysis.interventions import patch_heads, patch_memory
+from lessonkit.analysis.lexicon import Noun, nouns
+from transformer.data.parallel import ParallelText
+from transformer.models.translator import Translator
+
+SEXES = frozenset({"male", "female"})
+VOWELS = "aeiouhéèêœ"  # before these, h perhaps, it is l'
+PRONOUNS = {"he", "she", "him", "his", "her"}
+
+
+class GenderPair(NamedTuple):
+    """A sentence, and two in which its first noun is another, all with as many tokens."""
+
+    subject: ArticleCase  # the sentence, and where its noun stands
+    other: str  # with a noun of the other French gender: *Le* for *La*, *La* for *Le*
+    same: str  # the control: with another noun of the same gender
+
+
+def gender_pairs(translator: Translator, text: ParallelText) -> list[GenderPair]:
+    """Make minimal pairs of the sentences that begin with *The* and a noun.
+
+    The new noun is the one most like the old in what it can be said of (the lexicon's classes;
+    people stay people), then in its French spelling: *salesman* for *saleswoman*. Sentences
+    with *he, she, him, his* or *her* tell the gender twice and are left out.
+    """
+    pairs = []
+    for case in article_cases(translator, text):
+        words = [without_punctuation(word) for word in case.sentence.split()]
+        if PRONOUNS & {word.lower() for word in words}:
+            continue
+        noun = nouns()[words[case.word]]
+        other = _with_noun(case, noun, _most_similar(noun, same_gender=False))
+        same = _with_noun(case, noun, _most_similar(noun, same_gender=True))
+        lengths = [len(translator.src_tokenizer.encode(sentence)) for sentence in (other, same)]
+        if lengths == [case.length - 1, case.length - 1]:
+            pairs.append(GenderPair(case, other, same))
+    return pairs
+
+
+def _with_noun(case: ArticleCase, noun: Noun, replacement: Noun) -> str:
+    """Return a sentence with another noun in the place of its first."""
+    words = case.sentence.split()
+    words[case.word] = words[case.word].replace(noun.en, replacement.en)
+    return " ".join(words)
+
+
+def _most_similar(noun: Noun, same_gender: bool) -> Noun:
+    """Return the noun most similar to another, of its French gender or of the other one."""
+    is_person = not noun.classes.isdisjoint(SEXES)
+    candidates = [
+        candidate
+        for candidate in nouns().values()
+        if candidate is not noun
+        and (candidate.gender == noun.gender) == same_gender
+        and (not candidate.classes.isdisjoint(SEXES)) == is_person
+        and candidate.fr[0] not in VOWELS
+    ]
+
+    def similarity(candidate: Noun) -> tuple[int, int]:
+        common_classes = (candidate.classes & noun.classes) - SEXES
+        return len(common_classes), _common_prefix(candidate.fr, noun.fr)
+
+    return max(candidates, key=similarity)
+
+
+def _common_prefix(first: str, second: str) -> int:
+    """Return how many letters two words have in common at their beginning."""
+    letters = zip(first, second, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], letters))
+
+
+class PatchedArticles(NamedTuple):
+    """How many articles follow the vectors that are patched in from other sentences."""
+
+    seen: str  # what the decoder could see of the source
+    put: str  # which vectors were patched in
+    other: int  # articles that became the other one, with vectors of a noun of that gender
+    same: int  # the control: those that did with vectors of a noun of the same gender
+    of: int  # sentences
+
+
+class _Patch(NamedTuple):
+    """Which vectors are patched in, and what the decoder sees meanwhile."""
+
+    label: str
+    memory_at: str = ""  # of the encoder's output: "The", "noun", "last", or none
+    heads: Sequence[Head] = ()  # whose outputs at The
+    only_the: bool = False  # whether the decoder sees nothing but The
+
+
+def count_patched_articles(
+    translator: Translator, pairs: Sequence[GenderPair], carriers: Sequence[Head]
+) -> list[PatchedArticles]:
+    """Count how often a vector of another sentence's run brings that sentence's article.
+
+    Args:
+        translator: A Transformer from English to French.
+        pairs: From `gender_pairs`.
+        carriers: Heads of the encoder said to carry the gender to *The*.
+
+    Returns:
+        With the whole source in the decoder's sight: the encoder's output patched at *The*, at the
+        noun, and at the last word (a control). With *The* alone in sight: the encoder's output
+        patched there, then only the carriers' outputs, then those of the other heads.
+    """
+    heads = all_heads(require_transformer(translator))
+    others = [head for head in heads if head.stack == "encoder" and head not in carriers]
+    names = " and ".join(f"{head.layer}.{head.head}" for head in carriers)
+    patches = (
+        _Patch("the encoder's output at The", memory_at="The"),
+        _Patch("the encoder's output at the noun", memory_at="noun"),
+        _Patch("control: at the last word", memory_at="last"),
+        _Patch("the encoder's output at The", memory_at="The", only_the=True),
+        _Patch(f"heads {names} at The", heads=carriers, only_the=True),
+        _Patch("control: the other heads at The", heads=others, only_the=True),
+    )
+    others_runs = [record_activations(translator, pair.other, []) for pair in pairs]
+    same_runs = [record_activations(translator, pair.same, []) for pair in pairs]
+    rows = []
+    for patch in patches:
+        other_count = same_count = 0
+        for pair, other_run, same_run in zip(pairs, others_runs, same_runs, strict=True):
+            if _follows(translator, pair.subject, other_run, patch):
+                other_count += 1
+            if _follows(translator, pair.subject, same_run, patch):
+                same_count += 1
+        seen = "The alone" if patch.only_the else "everything"
+        rows.append(PatchedArticles(seen, patch.label, other_count, same_count, len(pairs)))
+    return rows
+
+
+def _follows(translator: Translator, case: ArticleCase, run: Activations, patch: _Patch) -> bool:
+    """Return whether the other article is the most probable with vectors of another run."""
+    positions = {"": [], "The": [0], "noun": case.noun, "last": case.last}[patch.memory_at]
+    hidden = range(1, case.length) if patch.only_the else ()
+    model = require_transformer(translator)
+    memory = {position: run.memory[position] for position in positions}
+    outputs = {head: {0: run.heads[head][0]} for head in patch.heads}
+    with patch_memory(model, memory), patch_heads(model, outputs):
+        article = first_article(translator, case, after=hidden)
+    return article not in (None, case.article)
