@@ -1,7 +1,7 @@
 """When a Transformer does not learn: which law does its code break?
 
 Not in the paper. `diagnose(model)` tries the laws on anybody's encoder-decoder,
-`diagnose_pipeline(pipeline)` those of the text, the data and the score around it.
+`diagnose_pipeline(pipeline)` those about the text, the data and the score around it.
 """
 
 from typing import Any
@@ -26,7 +26,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Give `cases`, for which pytest is needed, when it is asked for."""
+    """Import `cases`, which needs pytest, only when it is asked for."""
     if name == "cases":
         from attention_laws.pytest_plugin import cases
 

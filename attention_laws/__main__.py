@@ -7,28 +7,28 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from attention_laws.box import BY_NAME, Order, diagnose_boxed
 from attention_laws.errors import UserError
+from attention_laws.factory import parse_target
 from attention_laws.report import MISTAKE, Report, read_baseline
-from attention_laws.target import split
+from attention_laws.sandbox import LAWS_BY_NAME, Request, diagnose_in_sandbox
 
-ABOUT = """Try the laws of an encoder-decoder on anybody's code, in a process of its own.
+DESCRIPTION = """Try the laws of an encoder-decoder on anybody's code, in a process of its own.
 
-NAME is a function without arguments that gives a torch module, an Adapter or a Pipeline.
+NAME is a function without arguments that returns a torch module, an Adapter or a Pipeline.
 Exit status: 0 no law is broken; 1 one is; 2 there is no model to try; 3 it could not be judged,
 since laws of the core (shape, future, padding, gradients) were not tried."""
 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        """Say the mistake in one line, and end the program."""
+        """End the program with the mistake in one line."""
         self.exit(MISTAKE, f"error: {message} (see {self.prog} --help)\n")
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """Describe the options."""
-    lines = argparse.RawDescriptionHelpFormatter
-    parser = _Parser("attention-laws", description=ABOUT, formatter_class=lines)
+    """Return the parser of the command's options."""
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = _Parser("attention-laws", description=DESCRIPTION, formatter_class=raw)
     add = parser.add_argument
     add("target", metavar="MODULE:NAME", help="from this folder; or FILE.py:NAME")
     add("--minute", action="store_true", help="try the laws that train too; they take a minute")
@@ -38,25 +38,30 @@ def make_parser() -> argparse.ArgumentParser:
     add("--baseline", metavar="FILE", type=Path, help="accepted breaks: `law: reason`, one a line")
     add("--json", action="store_true", help="print the report for a program")
     add("--seconds", metavar="S", type=float, default=30.0, help="until a law is ended (30)")
-    add("--memory", metavar="GB", type=float, default=8.0, help="it may take beyond torch (8)")
-    called = parser.add_argument_group("how a bare module is called (found out where not given)")
-    add = called.add_argument
-    order = called.add_mutually_exclusive_group()
-    order.add_argument("--batch-first", action="store_true", help="ids are (batch, length)")
-    order.add_argument("--length-first", action="store_true", help="ids are (length, batch)")
-    for name, what in (("pad", "padding"), ("tgt-pad", "the target's padding, where another")):
-        add(f"--{name}", metavar="N", type=int, help=f"id of {what}; -1: there is none")
-    for name, what in (("bos", "begins each target"), ("eos", "ends each sentence")):
-        add(f"--{name}", metavar="N", type=int, help=f"id that {what}")
-    add("--masks", metavar="M", help="may|hidden, bool|int|float, 2|3|4 axes, as in may-bool-4")
+    add("--memory", metavar="GB", type=float, default=8.0, help="limit beyond torch's own (8)")
+    _add_calling_options(parser)
     return parser
 
 
+def _add_calling_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say how a bare module is called."""
+    group = parser.add_argument_group("how a bare module is called (found by trying if not given)")
+    order = group.add_mutually_exclusive_group()
+    order.add_argument("--batch-first", action="store_true", help="ids are (batch, length)")
+    order.add_argument("--length-first", action="store_true", help="ids are (length, batch)")
+    add = group.add_argument
+    add("--pad", metavar="N", type=int, help="id of padding; -1: there is none")
+    add("--tgt-pad", metavar="N", type=int, help="id of the target's padding, if another; -1: none")
+    add("--bos", metavar="N", type=int, help="id that begins each target")
+    add("--eos", metavar="N", type=int, help="id that ends each sentence")
+    add("--masks", metavar="M", help="may|hidden, bool|int|float, 2|3|4 axes, as in may-bool-4")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command, and give its exit status."""
+    """Run the command and return its exit status."""
     options = make_parser().parse_args(arguments)
     try:
-        report = report_of(options)
+        report = make_report(options)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return MISTAKE
@@ -67,53 +72,56 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return report.exit_status
 
 
-def report_of(options: argparse.Namespace) -> Report:
-    """Try what is asked for."""
-    folder, module, name = split(options.target)
+def make_report(options: argparse.Namespace) -> Report:
+    """Return the report that the options ask for."""
+    folder, module, name = parse_target(options.target)
     reasons = read_baseline(options.baseline) if options.baseline else {}
-    order = Order(
+    request = Request(
         folder=str(folder),
         module=module,
         name=name,
-        options=calling(options),
-        laws=chosen(options.only, options.skip),
+        options=calling_options(options),
+        laws=chosen_laws(options.only, options.skip),
         minute=options.minute,
         seconds=options.seconds,
         gigabytes=options.memory,
     )
-    known(reasons)
-    report = diagnose_boxed(order).accepting(reasons)
+    check_law_names(reasons)
+    report = diagnose_in_sandbox(request).with_baseline(reasons)
     return dataclasses.replace(report, strict=options.strict)
 
 
-def calling(options: argparse.Namespace) -> dict[str, Any]:
-    """Give how a bare module is called, as far as it is said."""
-    given: dict[str, Any] = {}
+def calling_options(options: argparse.Namespace) -> dict[str, Any]:
+    """Return how a bare module is called, as arguments of `from_module`, if the user says so."""
+    arguments: dict[str, Any] = {}
     if options.batch_first or options.length_first:
-        given["batch_first"] = options.batch_first
+        arguments["batch_first"] = options.batch_first
     for name in ("pad", "tgt_pad", "bos", "eos"):
-        if (number := getattr(options, name)) is not None:
-            given[f"{name}_id"] = None if number < 0 else number
+        token = getattr(options, name)
+        if token is not None:
+            arguments[f"{name}_id"] = None if token < 0 else token
     if options.masks:
-        given["masks"] = options.masks
-    return given
+        arguments["masks"] = options.masks
+    return arguments
 
 
-def chosen(only: list[str], skip: list[str]) -> list[str] | None:
-    """Give the names of the laws to try; None where all are."""
-    known([*only, *skip])
-    return [name for name in only or BY_NAME if name not in skip] if only or skip else None
+def chosen_laws(only: list[str], skip: list[str]) -> list[str] | None:
+    """Return the names of the laws to try; None for all."""
+    check_law_names([*only, *skip])
+    if not only and not skip:
+        return None
+    return [name for name in only or LAWS_BY_NAME if name not in skip]
 
 
 def _names(text: str) -> list[str]:
-    return [each.strip() for each in text.split(",") if each.strip()]
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def known(names: Iterable[str]) -> None:
-    """Raise a UserError at a name that is no law's."""
+def check_law_names(names: Iterable[str]) -> None:
+    """Raise a UserError unless each name is a law's."""
     for name in names:
-        if name not in BY_NAME:
-            raise UserError(f"there is no law {name!r}: {', '.join(BY_NAME)}")
+        if name not in LAWS_BY_NAME:
+            raise UserError(f"there is no law {name!r}: {', '.join(LAWS_BY_NAME)}")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""What is asked of an encoder-decoder, and of what stands around it, whoever wrote it.
+"""What an encoder-decoder and its surroundings offer to the laws, whoever wrote them.
 
 Not in the paper. An `Adapter` is a handful of functions around somebody's model, a `Pipeline`
-around text, data and score. Only `forward` is needed; a law that needs more says so.
+around text, data and score. Only `forward` is required; a law that needs more says so.
 """
 
 import dataclasses
@@ -14,29 +14,32 @@ from torch import Tensor, nn
 
 from attention_laws.errors import UserError
 
-PAD_ID, BOS_ID, EOS_ID = 0, 2, 3  # unless an adapter says others: the course's own
+# The course's own ids, unless an adapter names others.
+PAD_ID, BOS_ID, EOS_ID = 0, 2, 3
+MIN_VOCAB_SIZE = 8
+
 Pair = tuple[str, str]
-Rows = Sequence[list[int]]
+TokenIds = Sequence[list[int]]
 
 
 class Candidate(NamedTuple):
-    """What a search found for one source."""
+    """A translation that a search returned for one source."""
 
     ids: list[int]  # target ids, without bos and eos
-    # sum over these ids, and eos where `finished` (nats), before any length penalty
+    # The sum over these ids, and eos if `finished` (nats), before any length penalty.
     log_prob: float
-    finished: bool  # whether eos ended it, not a limit
+    finished: bool  # whether eos ended it rather than a limit
 
 
 @dataclass(frozen=True, kw_only=True)
 class CachedDecoder:
-    """How a model decodes a token at a time; `cache` is whatever it remembers.
+    """Incremental decoding, one token at a time; `cache` is whatever the model remembers.
 
     Attributes:
-        start: `start(src)` encodes (batch, src_len) and gives an empty cache that goes with it.
+        start: `start(src)` encodes (batch, src_len) and returns an empty cache for it.
         step: `step(tokens, cache)` reads the newest token of each row, (batch, 1), extends the
-            cache in place or gives it back changed, and returns (logits (batch, vocab), cache).
-        reorder: `reorder(cache, rows)` gives the cache whose row i was row `rows[i]`.
+            cache in place or returns a changed one: (logits (batch, vocab), cache).
+        reorder: `reorder(cache, rows)` returns the cache whose row i was row `rows[i]`.
     """
 
     start: Callable[[Tensor], Any]
@@ -45,51 +48,50 @@ class CachedDecoder:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Given:
+class _Replaceable:
     def replace(self, **changes: Any) -> Self:
-        """Give another that differs in these attributes."""
+        """Return a copy with these attributes changed."""
         return dataclasses.replace(self, **changes)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Adapter(_Given):
+class Adapter(_Replaceable):
     """An encoder-decoder as the laws see it: batch first, ids in, logits out.
 
     Attributes:
-        forward: `forward(src, tgt_in)` gives logits (batch, tgt_len, tgt_vocab_size), before the
-            softmax, of ids src (batch, src_len) and tgt_in (batch, tgt_len); it makes its masks
-            from the ids. Position t scores the token after `tgt_in[:, t]`.
-        src_vocab_size: Source ids are below it.
-        tgt_vocab_size: Target ids are below it; the width of the logits.
-        module: What holds the parameters and the mode; without it no law on either is tried.
-        pad_id: Padding, of both sides; None where the model has none.
-        bos_id: Begins each target.
-        eos_id: Ends each sentence.
-        encode: `encode(src)` gives the memory, (batch, src_len, width).
-        decode: `decode(tgt_in, memory, src)` gives logits of a memory from `encode`.
+        forward: `forward(src, tgt_in)` returns logits (batch, tgt_len, tgt_vocab_size), before
+            the softmax, for ids src (batch, src_len) and tgt_in (batch, tgt_len); it makes its
+            masks from the ids. Position t scores the token after `tgt_in[:, t]`.
+        src_vocab_size: Number of source ids.
+        tgt_vocab_size: Number of target ids, which is the width of the logits.
+        module: The module with the parameters and the mode; laws about either need it.
+        pad_id: Padding on both sides; None if the model has none.
+        bos_id: First token of each target.
+        eos_id: Last token of each sentence.
+        encode: `encode(src)` returns the memory, (batch, src_len, width).
+        decode: `decode(tgt_in, memory, src)` returns logits for a memory from `encode`.
         cached: Decoding with a cache.
-        attention: `attention(src, tgt_in)` gives weights by name, each
+        attention: `attention(src, tgt_in)` returns weights by name, each
             (batch, num_heads, q_len, k_len).
-        greedy: `greedy(src, length)` gives each row's ids, without bos and eos: `length` of them,
-            or fewer where eos ended it.
-        beam: `beam(src, beam_size, length)` gives for each row its candidates, the best first.
-        rank: `rank(log_prob, length)` is what the search orders candidates by, more is better;
-            `length` is their number of tokens, eos included.
-        alpha: Of the paper's length penalty, if `rank` is to be that.
-        loss: `loss(logits, tgt_out)` gives a scalar, in nats: a sum over tokens, or a mean.
-        optimizer: What trains `module`.
-        train_step: `train_step(src, tgt_in, tgt_out)` does one whole step of training, and gives
-            its loss.
+        greedy: `greedy(src, length)` returns each row's ids, without bos and eos: `length` of
+            them, or fewer if eos ended it.
+        beam: `beam(src, beam_size, length)` returns the candidates of each row, the best first.
+        candidate_score: `candidate_score(log_prob, length)` is what the search orders candidates
+            by, higher is better; `length` is their number of tokens, eos included.
+        alpha: Exponent of the paper's length penalty, if `candidate_score` is meant to use it.
+        loss: `loss(logits, tgt_out)` returns a scalar in nats: a sum over tokens, or a mean.
+        optimizer: The optimizer that trains `module`.
+        train_step: `train_step(src, tgt_in, tgt_out)` makes one whole update and returns its loss.
         stateful: What a `train_step` changes besides `module` and `optimizer`, such as a
-            scheduler or the count of steps; each has `state_dict` and `load_state_dict`.
-        schedule: `schedule(step)` gives the learning rate of a step, from 1.
-        warmup_steps: Of the paper's schedule, if `schedule` is to be that.
+            scheduler or a step counter; each has `state_dict` and `load_state_dict`.
+        schedule: `schedule(step)` returns the learning rate of a step, counted from 1.
+        warmup_steps: Of the paper's schedule, if `schedule` is meant to be that.
         d_model: Width, for that schedule.
-        make_batch: `make_batch(sources, targets)` gives src, tgt_in and tgt_out of lists of ids
-            without special ids.
-        declared_tied: Names of parameters that are said to be one matrix, in groups.
-        fresh: Whether the weights are still as they were drawn; None: it is looked for.
-        assumptions: What had to be assumed, each with the option that says otherwise.
+        make_batch: `make_batch(sources, targets)` returns src, tgt_in and tgt_out for lists of ids
+            without special tokens.
+        declared_tied: Groups of names of parameters that are meant to be one tensor.
+        untrained: Whether the weights are as they were initialized; None: the laws find out.
+        assumptions: What had to be assumed, each with the option that overrides it.
     """
 
     forward: Callable[[Tensor, Tensor], Tensor]
@@ -105,7 +107,7 @@ class Adapter(_Given):
     attention: Callable[[Tensor, Tensor], Mapping[str, Tensor]] | None = None
     greedy: Callable[[Tensor, int], list[list[int]]] | None = None
     beam: Callable[[Tensor, int, int], list[list[Candidate]]] | None = None
-    rank: Callable[[float, int], float] | None = None
+    candidate_score: Callable[[float, int], float] | None = None
     alpha: float | None = None
     loss: Callable[[Tensor, Tensor], Tensor] | None = None
     optimizer: torch.optim.Optimizer | None = None
@@ -114,37 +116,36 @@ class Adapter(_Given):
     schedule: Callable[[int], float] | None = None
     warmup_steps: int | None = None
     d_model: int | None = None
-    make_batch: Callable[[Rows, Rows], tuple[Tensor, Tensor, Tensor]] | None = None
+    make_batch: Callable[[TokenIds, TokenIds], tuple[Tensor, Tensor, Tensor]] | None = None
     declared_tied: tuple[tuple[str, ...], ...] = ()
-    fresh: bool | None = None
+    untrained: bool | None = None
     assumptions: tuple[str, ...] = field(default=())
 
     def __post_init__(self) -> None:
-        """Refuse sizes with which no sentence can be made."""
+        """Raise unless the vocabularies are large enough to write sentences with."""
         for side, size in (("source", self.src_vocab_size), ("target", self.tgt_vocab_size)):
-            if size < 8:
-                what = f"a {side} vocabulary of {size} is too small to diagnose with"
-                raise UserError(f"{what}: give 8 or more")
+            if size < MIN_VOCAB_SIZE:
+                problem = f"a {side} vocabulary of {size} is too small to diagnose with"
+                raise UserError(f"{problem}: give {MIN_VOCAB_SIZE} or more")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pipeline(_Given):
+class Pipeline(_Replaceable):
     """How text becomes ids, ids become text, and text a score.
 
     Attributes:
-        train: Pairs of texts that the model learns from, source and target, as the corpus has
-            them.
-        test: Pairs that it is judged by.
+        train: Pairs of texts that the model learns from, source and target, as in the corpus.
+        test: Pairs that it is evaluated on.
         encode_src: Ids of a source, as in training.
         encode_tgt: Ids of a target, as in training.
-        encode_to_translate: Ids of a source, as when somebody translates.
-        decode: The text that is scored, of target ids as a search gives them: bos, eos and
+        encode_to_translate: Ids of a source, as at inference.
+        decode: The text that is scored, for target ids as a search returns them: bos, eos and
             padding may be among them.
         score: `score(hypotheses, references)` is the corpus's BLEU in percent.
-        pad_id: Padding; None where there is none.
-        bos_id: Begins each target.
-        eos_id: Ends each sentence.
-        unk_id: What unknown words become; None where nothing is unknown.
+        pad_id: Padding; None if there is none.
+        bos_id: First token of each target.
+        eos_id: Last token of each sentence.
+        unk_id: The id of unknown words; None if nothing is unknown.
         joint_vocabulary: Whether both sides have the same ids, so that `decode` reads sources too.
     """
 
@@ -161,6 +162,7 @@ class Pipeline(_Given):
     unk_id: int | None = None
     joint_vocabulary: bool = False
 
-    def without_marks(self, ids: list[int]) -> list[int]:
-        """Leave out bos, eos and padding."""
-        return [each for each in ids if each not in (self.pad_id, self.bos_id, self.eos_id)]
+    def without_special_ids(self, ids: list[int]) -> list[int]:
+        """Return ids without bos, eos and padding."""
+        special_ids = (self.pad_id, self.bos_id, self.eos_id)
+        return [token for token in ids if token not in special_ids]

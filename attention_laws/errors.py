@@ -1,31 +1,31 @@
-"""What a user of the laws can get wrong, and what somebody's code raises, told in one line."""
+"""A user's mistakes, and errors of somebody's code described in one line (not in the paper)."""
 
 
 class UserError(ValueError):
-    """A mistake in what the user gave; the message names the value, the limit and the remedy."""
+    """A mistake in what the user passed; the message names the value, the limit and the remedy."""
 
 
-class NothingSeenError(RuntimeError):
-    """What a law looks at was not to be seen; the message says what."""
+class NotObservedError(RuntimeError):
+    """What a law inspects could not be observed in this model; the message says what."""
 
 
-def told(error: BaseException) -> str:
-    """Give an error in one line: kind, message, and the last place in the code.
+def describe_error(error: BaseException) -> str:
+    """Return an error as one line: its type, its message and the last place in the code.
 
-    What we say ourselves has its remedy in it, and no place.
+    Our own errors contain their remedy, and need no place.
     """
-    if isinstance(error, UserError | NothingSeenError):
+    if isinstance(error, UserError | NotObservedError):
         return str(error)
-    place = error.__traceback__
-    while place is not None and place.tb_next is not None:
-        place = place.tb_next
-    where = "" if place is None else f" ({place.tb_frame.f_code.co_filename}:{place.tb_lineno})"
-    return f"{type(error).__name__}: {said(error)}{where}"
+    frame = error.__traceback__
+    while frame is not None and frame.tb_next is not None:
+        frame = frame.tb_next
+    where = "" if frame is None else f" ({frame.tb_frame.f_code.co_filename}:{frame.tb_lineno})"
+    return f"{type(error).__name__}: {error_message(error)}{where}"
 
 
-def said(error: BaseException) -> str:
-    """Give the message of an error, whose class may be somebody's own, in one line."""
+def error_message(error: BaseException) -> str:
+    """Return the message of an error on one line, even if its class is somebody's own."""
     try:
         return " ".join(str(error).split())[:200]
-    except BaseException:  # an error whose own message raises
+    except BaseException:  # The conversion of somebody's own error to text may raise as well.
         return "without a message that can be read"

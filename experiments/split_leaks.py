@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from attention_laws.laws.text import measure_leak
+from attention_laws.laws.leakage import measure_leak
 from lessonkit.analysis.translation_memory import translate_from_memory
 from transformer.data import corpora
 from transformer.data.grouping import Pair, split_pairs

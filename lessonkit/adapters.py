@@ -86,7 +86,7 @@ def adapt_network(model: Any, src_vocab_size: int, tgt_vocab_size: int) -> Adapt
         cached=CachedDecoder(start=start, step=step, reorder=reorder),
         greedy=greedy,
         beam=beam,
-        rank=lambda log_prob, length: log_prob / decoding.length_penalty(length),
+        candidate_score=lambda log_prob, length: log_prob / decoding.length_penalty(length),
     )
 
 
@@ -108,7 +108,7 @@ def adapt_folder(folder: str | Path) -> tuple[Adapter, Pipeline]:
         adapter = adapt_network(model, src_vocab_size, model.output.out_features)
     else:
         adapter = adapt_transformer(model)
-    return adapter.replace(fresh=False), adapt_pipeline(translator)
+    return adapter.replace(untrained=False), adapt_pipeline(translator)
 
 
 def adapt_pipeline(translator: Translator) -> Pipeline:

@@ -1,42 +1,45 @@
-"""What is read and what is to be said are one sentence, a place apart (§3.1)."""
+"""The decoder's input and its target are one sentence, shifted by one position (§3.1)."""
 
-from attention_laws.law import Subject, law, needed
+from attention_laws.law import law, required
 from attention_laws.report import Finding, broken, kept, warned
+from attention_laws.subject import Subject
 
+ORDER = 20
 LENGTHS = ((3, 4), (5, 2), (1, 6))  # of source and target
-EQUAL = ((4, 5),) * 3  # for a model without padding
+EQUAL_LENGTHS = ((4, 5),) * 3  # for a model without padding
 
 
-class _Made:
+class _Batch:
     """Sentences, and the batch that the adapter makes of them."""
 
     def __init__(self, subject: Subject) -> None:
         adapter = subject.adapter
         self.pad_id, self.bos_id, self.eos_id = adapter.pad_id, adapter.bos_id, adapter.eos_id
-        lengths = EQUAL if self.pad_id is None else LENGTHS
-        self.sources = [subject.ids(adapter.src_vocab_size, n).tolist() for n, _ in lengths]
-        self.targets = [subject.ids(adapter.tgt_vocab_size, n).tolist() for _, n in lengths]
-        self.src, self.tgt_in, self.tgt_out = needed(adapter.make_batch)(self.sources, self.targets)
-        read, said = self.tgt_in.tolist(), self.tgt_out.tolist()
-        self.rows = list(zip(self.targets, read, said, strict=True))
+        lengths = EQUAL_LENGTHS if self.pad_id is None else LENGTHS
+        self.sources = [subject.draw_ids(adapter.src_vocab_size, n).tolist() for n, _ in lengths]
+        self.targets = [subject.draw_ids(adapter.tgt_vocab_size, n).tolist() for _, n in lengths]
+        make_batch = required(adapter.make_batch)
+        self.src, self.tgt_in, self.tgt_out = make_batch(self.sources, self.targets)
+        tgt_in, tgt_out = self.tgt_in.tolist(), self.tgt_out.tolist()
+        self.rows = list(zip(self.targets, tgt_in, tgt_out, strict=True))
 
 
 @law("make_batch", compares=False)
 def targets_have_bos_and_eos(subject: Subject) -> Finding:
-    """What the decoder reads begins with bos; what it is to say ends in eos.
+    """The decoder's input begins with bos, and its target ends in eos.
 
     Means: without bos nothing asks for the first word, without eos the model never learns to stop
-    Look: at where the marks are added, and at what is cut off with [:-1] and [1:]
+    Look: at where the special tokens are added, and at what is cut off with [:-1] and [1:]
     """
-    made = _Made(subject)
-    for target, tgt_in, tgt_out in made.rows:
-        if tgt_in[:1] != [made.bos_id]:
+    batch = _Batch(subject)
+    for target, tgt_in, tgt_out in batch.rows:
+        if tgt_in[:1] != [batch.bos_id]:
             return broken(f"target {target}: tgt_in is {tgt_in} and does not begin with bos")
-        if made.eos_id not in tgt_out:
+        if batch.eos_id not in tgt_out:
             return broken(f"target {target}: tgt_out is {tgt_out} and has no eos")
-        if made.bos_id in tgt_out and made.bos_id != made.eos_id:
-            return broken(f"target {target}: tgt_out is {tgt_out} and says bos")
-    return kept("each tgt_in begins with bos, and each tgt_out says eos")
+        if batch.bos_id in tgt_out and batch.bos_id != batch.eos_id:
+            return broken(f"target {target}: tgt_out is {tgt_out} and contains bos")
+    return kept("each tgt_in begins with bos, and each tgt_out contains eos")
 
 
 @law("make_batch", compares=False)
@@ -46,13 +49,16 @@ def targets_are_shifted_by_one(subject: Subject) -> Finding:
     Means: the target is not shifted (the model learns to copy its input), or twice
     Look: at where tgt_in and tgt_out are cut from the target
     """
-    made = _Made(subject)
-    if made.tgt_in.shape != made.tgt_out.shape:
-        return broken(f"tgt_in is {tuple(made.tgt_in.shape)}, tgt_out {tuple(made.tgt_out.shape)}")
-    for target, tgt_in, tgt_out in made.rows:
-        said = [*target, made.eos_id]
-        read = [made.bos_id, *target]
-        if tgt_out[: len(said)] != said or tgt_in[: len(read)] != read:
+    batch = _Batch(subject)
+    if batch.tgt_in.shape != batch.tgt_out.shape:
+        tgt_in_shape, tgt_out_shape = tuple(batch.tgt_in.shape), tuple(batch.tgt_out.shape)
+        return broken(f"tgt_in is {tgt_in_shape}, tgt_out {tgt_out_shape}")
+    for target, tgt_in, tgt_out in batch.rows:
+        expected_out = [*target, batch.eos_id]
+        expected_in = [batch.bos_id, *target]
+        out_fits = tgt_out[: len(expected_out)] == expected_out
+        in_fits = tgt_in[: len(expected_in)] == expected_in
+        if not out_fits or not in_fits:
             how = ", not shifted" if tgt_in == tgt_out else ""
             return broken(f"target {target}: tgt_in {tgt_in}, tgt_out {tgt_out}{how}")
     return kept("tgt_in is bos and the target, tgt_out the target and eos")
@@ -60,41 +66,41 @@ def targets_are_shifted_by_one(subject: Subject) -> Finding:
 
 @law("make_batch", compares=False)
 def padding_is_trailing(subject: Subject) -> Finding:
-    """After a target there is padding and nothing else.
+    """A target is followed by padding and nothing else.
 
-    Means: padding stands before the target, or rows are filled with another id
+    Means: padding precedes the target, or rows are filled with another id
     Look: at pad_sequence and its padding_value
     """
-    made = _Made(subject)
-    for target, tgt_in, tgt_out in made.rows:
+    batch = _Batch(subject)
+    for target, tgt_in, tgt_out in batch.rows:
         after = tgt_out[len(target) + 1 :]
-        if set(after) - {made.pad_id}:
+        if set(after) - {batch.pad_id}:
             return broken(f"target {target}: tgt_out {tgt_out} goes on after eos")
-        # Where a padded sentence is cut in two, eos may be read where nothing is to be said.
-        if set(tgt_in[len(target) + 1 :]) - {made.pad_id, made.eos_id}:
+        # If a padded sentence is cut in two, tgt_in may have eos where tgt_out has padding.
+        if set(tgt_in[len(target) + 1 :]) - {batch.pad_id, batch.eos_id}:
             return broken(f"target {target}: tgt_in {tgt_in} goes on after the target")
-    return kept("after each target there is padding alone")
+    return kept("each target is followed by padding alone")
 
 
 @law("make_batch", compares=False)
 def sources_are_complete(subject: Subject) -> Finding:
-    """Each source is in the batch as it is, with an end mark.
+    """Each source is in the batch as it is, with eos at its end.
 
-    Means: tokens are cut off or reversed; on an end mark training and translation must agree
+    Means: tokens are cut off or reversed; as to eos, training and translation must agree
     Look: at how sources are put together, in training and in translation
     """
-    made = _Made(subject)
-    marked = []
-    for source, row in zip(made.sources, made.src.tolist(), strict=True):
-        real = [each for each in row if each != made.pad_id]
+    batch = _Batch(subject)
+    ends_in_eos = []
+    for source, row in zip(batch.sources, batch.src.tolist(), strict=True):
+        real = [token for token in row if token != batch.pad_id]
         starts = [i for i in range(len(real)) if real[i : i + len(source)] == source]
         if not starts:
             return broken(f"source {source}: src is {row}")
         rest = real[: starts[0]] + real[starts[0] + len(source) :]
-        if set(rest) - {made.bos_id, made.eos_id}:
-            return broken(f"source {source}: src is {row}, with more than marks beside it")
-        marked.append(real[-1] == made.eos_id)
-    if not all(marked):
-        some = "some sources" if any(marked) else "no source"
-        return warned(f"{some} of {len(marked)} ends in eos: {made.src.tolist()}")
-    return kept("each source is whole and ends in eos")
+        if set(rest) - {batch.bos_id, batch.eos_id}:
+            return broken(f"source {source}: src is {row}, with more than special tokens beside it")
+        ends_in_eos.append(real[-1] == batch.eos_id)
+    if not all(ends_in_eos):
+        some = "some sources" if any(ends_in_eos) else "no source"
+        return warned(f"{some} of {len(ends_in_eos)} ends in eos: {batch.src.tolist()}")
+    return kept("each source is complete and ends in eos")

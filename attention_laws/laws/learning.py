@@ -1,7 +1,7 @@
-"""It can learn: a batch by heart, to copy, to look back (not in the paper).
+"""A model can learn: to overfit a batch, to copy, to look back (not in the paper).
 
-These three are about the code, not about the rate: where the optimizer is one of Adam's kind,
-it is given the rate that the paper's schedule reaches for a model of this width.
+These three are about the code, not about the learning rate: an optimizer of Adam's kind is given
+the rate that the paper's schedule reaches for a model of this width.
 """
 
 import itertools
@@ -16,20 +16,25 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.optim import Adam, Adamax, AdamW, NAdam, RAdam
 
-from attention_laws.law import Subject, law, needed
+from attention_laws.law import law, required
 from attention_laws.laws.loss import output_form
-from attention_laws.laws.parameters import trainable
-from attention_laws.laws.schedule import learning_rate
+from attention_laws.laws.schedule import paper_learning_rate
+from attention_laws.model_state import hooks
 from attention_laws.report import Finding, broken, kept, not_tried, warned
-from attention_laws.untouched import hooked
+from attention_laws.subject import Subject
 
-SECONDS, STEPS = 20.0, 600  # seconds of this thread's computing
-EXAMINE_EVERY = 25
-SENTENCES, EXAMINED = 32, 64  # of a batch, and those that the loss is measured on
-PAPERS_WARMUP, WARMUP = 4000, 40  # §5.3 gives the peak of the rate; here it is reached sooner
-MOVED = 0.05  # share of the weights' size below which nothing is said either
-TYPES = 6  # of a toy language
-BLIND = 0.97  # share of what is had without looking; above it nothing was learned
+ORDER = 140
+MAX_SECONDS, MAX_STEPS = 20.0, 600  # seconds of this thread's computing
+EVALUATE_EVERY = 25
+# Sentences of a batch, and those that the loss is measured on.
+SENTENCES, EVALUATED_SENTENCES = 32, 64
+# §5.3 reaches the peak of the rate after its warm-up; here it is reached sooner.
+PAPER_WARMUP, WARMUP = 4000, 40
+# Share of the weights' size: if they moved less, nothing can be said.
+MIN_MOVE = 0.05
+MAX_TYPES = 6  # of a toy language
+# Share of the loss that needs no attention; above it nothing was learned.
+MAX_LEARNED = 0.97
 
 Rows = list[list[int]]
 Pairs = tuple[Rows, Rows]  # sources and targets
@@ -39,114 +44,119 @@ Pairs = tuple[Rows, Rows]  # sources and targets
 class Task:
     """Something to learn."""
 
-    draw: Callable[[int], Pairs]  # gives so many sources and targets
-    enough: float  # loss at which it is learned, nats per token
-    blind: float  # loss of who does not look where the answer is
-    without: str  # what that is
+    draw: Callable[[int], Pairs]  # draws so many sources and targets
+    target_loss: float  # loss at which it is learned, nats per token
+    shortcut_loss: float  # loss of a model that ignores what the task needs
+    shortcut: str  # what such a model does
 
 
-def learned(subject: Subject, task: Task) -> Finding:
-    """Train a model until it has learned a task, or the time is up, and say what its loss means."""
-    train_step = needed(subject.adapter.train_step)
+def train_on_task(subject: Subject, task: Task) -> Finding:
+    """Train a model until it has learned a task or the time is up, and judge its loss."""
+    train_step = required(subject.adapter.train_step)
     form = output_form(subject)
-    before = _flat(subject)
-    examined = task.draw(EXAMINED)
-    losses = [_loss(subject, examined, form)]
-    began, steps = time.thread_time(), 0
-    with _at_our_rate(subject) as rate:
-        while steps < STEPS and losses[-1] > task.enough:
-            if time.thread_time() - began > SECONDS:
+    before = _flat_weights(subject)
+    evaluated = task.draw(EVALUATED_SENTENCES)
+    losses = [_evaluate(subject, evaluated, form)]
+    start, steps = time.thread_time(), 0
+    with _suitable_learning_rate(subject) as rate:
+        while steps < MAX_STEPS and losses[-1] > task.target_loss:
+            if time.thread_time() - start > MAX_SECONDS:
                 break
             subject.module.train()
-            train_step(*_batch(subject, task.draw(SENTENCES)))
+            train_step(*_make_batch(subject, task.draw(SENTENCES)))
             steps += 1
-            if steps % EXAMINE_EVERY == 0:
-                losses.append(_loss(subject, examined, form))
-    moved = float((_flat(subject) - before).norm() / before.norm())
-    at = "at its own rate" if rate is None else f"at a rate of {rate:.2g}"
-    seen = f"loss {losses[0]:.2f} before, {losses[-1]:.2f} after {steps} steps {at}"
-    if losses[-1] <= task.enough:
-        return kept(f"{seen}; {task.blind:.2f} {task.without}")
-    if steps < STEPS:
-        return not_tried(f"{steps} steps in {SECONDS:.0f} s are too few to tell: {seen}")
-    if moved < MOVED:
+            if steps % EVALUATE_EVERY == 0:
+                losses.append(_evaluate(subject, evaluated, form))
+    moved = float((_flat_weights(subject) - before).norm() / before.norm())
+    at_rate = "at its own rate" if rate is None else f"at a rate of {rate:.2g}"
+    seen = f"loss {losses[0]:.2f} before, {losses[-1]:.2f} after {steps} steps {at_rate}"
+    if losses[-1] <= task.target_loss:
+        return kept(f"{seen}; {task.shortcut_loss:.2f} {task.shortcut}")
+    if steps < MAX_STEPS:
+        return not_tried(f"{steps} steps in {MAX_SECONDS:.0f} s are too few to tell: {seen}")
+    if moved < MIN_MOVE:
         return not_tried(f"the weights moved by {moved:.1%}, too little to tell: {seen}")
-    if losses[-1] <= BLIND * task.blind or rate is None:
-        return warned(f"{seen}, not {task.enough:.2f}; {task.blind:.2f} {task.without}")
-    return broken(f"{seen}; {task.blind:.2f} is had {task.without}")
+    if losses[-1] <= MAX_LEARNED * task.shortcut_loss or rate is None:
+        shortcut = f"{task.shortcut_loss:.2f} {task.shortcut}"
+        return warned(f"{seen}, not {task.target_loss:.2f}; {shortcut}")
+    return broken(f"{seen}; {task.shortcut_loss:.2f} can be reached {task.shortcut}")
 
 
 @torch.no_grad()
-def _loss(subject: Subject, examined: Pairs, form: str) -> float:
-    """Measure the loss in evaluation, nats per token, whatever the adapter makes of targets."""
+def _evaluate(subject: Subject, pairs: Pairs, form: str) -> float:
+    """Return the loss in evaluation mode, nats per token, however the adapter makes batches."""
     subject.module.eval()
-    adapter, targets = subject.adapter, examined[1]
-    tgt_in = torch.tensor([[adapter.bos_id, *each] for each in targets])
-    tgt_out = torch.tensor([[*each, adapter.eos_id] for each in targets])
-    logits = subject.logits(_batch(subject, examined)[0], tgt_in)
-    scores = logits.log() if form == "probabilities" else logits
-    loss = float(F.cross_entropy(scores.flatten(end_dim=1), tgt_out.flatten()))
+    adapter, targets = subject.adapter, pairs[1]
+    tgt_in = torch.tensor([[adapter.bos_id, *ids] for ids in targets])
+    tgt_out = torch.tensor([[*ids, adapter.eos_id] for ids in targets])
+    outputs = subject.logits(_make_batch(subject, pairs)[0], tgt_in)
+    logits = outputs.log() if form == "probabilities" else outputs
+    loss = float(F.cross_entropy(logits.flatten(end_dim=1), tgt_out.flatten()))
     return loss if math.isfinite(loss) else math.inf
 
 
-def _batch(subject: Subject, pairs: Pairs) -> tuple[Tensor, Tensor, Tensor]:
-    """Make a batch, as the adapter does if it says how."""
+def _make_batch(subject: Subject, pairs: Pairs) -> tuple[Tensor, Tensor, Tensor]:
+    """Return a batch, made by the adapter if it can."""
     adapter = subject.adapter
     if adapter.make_batch is not None:
         return adapter.make_batch(*pairs)
     sources, targets = pairs
-    src = torch.tensor([[*each, adapter.eos_id] for each in sources])
-    tgt_in = torch.tensor([[adapter.bos_id, *each] for each in targets])
-    return src, tgt_in, torch.tensor([[*each, adapter.eos_id] for each in targets])
+    src = torch.tensor([[*ids, adapter.eos_id] for ids in sources])
+    tgt_in = torch.tensor([[adapter.bos_id, *ids] for ids in targets])
+    return src, tgt_in, torch.tensor([[*ids, adapter.eos_id] for ids in targets])
 
 
 @contextmanager
-def _at_our_rate(subject: Subject) -> Iterator[float | None]:
-    """Let an optimizer of Adam's kind make its updates at a rate that suits the width.
+def _suitable_learning_rate(subject: Subject) -> Iterator[float | None]:
+    """Let an optimizer of Adam's kind use a learning rate that suits the width in the block.
 
-    The rate is the peak of the paper's schedule. Others keep their own, which is given as None.
+    The rate is the peak of the paper's schedule. Other optimizers keep their own: None.
     """
     optimizer = subject.adapter.optimizer
     if not isinstance(optimizer, Adam | AdamW | Adamax | NAdam | RAdam):
         yield None
         return
-    widths = sorted(w.shape[-1] for w in trainable(subject).values() if w.dim() > 1)
+    parameters = subject.trainable_parameters().values()
+    widths = sorted(weight.shape[-1] for weight in parameters if weight.dim() > 1)
     width = subject.adapter.d_model or widths[len(widths) // 2]
-    rate = learning_rate(PAPERS_WARMUP, width, PAPERS_WARMUP)
+    rate = paper_learning_rate(PAPER_WARMUP, width, PAPER_WARMUP)
     updates = itertools.count(1)
 
     def set_rate(*_: object) -> None:
-        rise = min(1.0, next(updates) / WARMUP)
+        warmup = min(1.0, next(updates) / WARMUP)
         for group in optimizer.param_groups:
-            group["lr"] = rate * rise
+            group["lr"] = rate * warmup
 
-    with hooked([optimizer.register_step_pre_hook(set_rate)]):
+    with hooks([optimizer.register_step_pre_hook(set_rate)]):
         yield rate
 
 
-def _flat(subject: Subject) -> Tensor:
-    return torch.cat([w.detach().float().flatten() for w in trainable(subject).values()])
+def _flat_weights(subject: Subject) -> Tensor:
+    parameters = subject.trainable_parameters().values()
+    return torch.cat([weight.detach().float().flatten() for weight in parameters])
 
 
-class Languages:
-    """A few types of each side, and sentences of them."""
+class ToyLanguages:
+    """A few types of each side, and sentences made of them."""
 
     def __init__(self, subject: Subject) -> None:
-        adapter, self.generator = subject.adapter, subject.generator
-        self.src_types, self.tgt_types = (
-            [each for each in range(size) if each not in subject.special][:TYPES]
-            for size in (adapter.src_vocab_size, adapter.tgt_vocab_size)
-        )
-        self.number = min(len(self.src_types), len(self.tgt_types))
+        self.generator = subject.generator
+        self.src_types = self._types(subject, subject.adapter.src_vocab_size)
+        self.tgt_types = self._types(subject, subject.adapter.tgt_vocab_size)
+        self.num_types = min(len(self.src_types), len(self.tgt_types))
+
+    @staticmethod
+    def _types(subject: Subject, vocab_size: int) -> list[int]:
+        return [i for i in range(vocab_size) if i not in subject.special_ids][:MAX_TYPES]
 
     def draw(self, number: int, length: int) -> Rows:
-        """Draw rows of indices of types, each alike and for itself."""
-        return torch.randint(self.number, (number, length), generator=self.generator).tolist()
+        """Draw rows of indices of types, uniformly and independently."""
+        return torch.randint(self.num_types, (number, length), generator=self.generator).tolist()
 
     def pairs(self, sources: Rows, targets: Rows) -> Pairs:
-        """Write rows of indices in the ids of the two sides."""
-        sides = (self.src_types, sources), (self.tgt_types, targets)
-        src, tgt = ([[types[i] for i in row] for row in rows] for types, rows in sides)
+        """Return rows of indices as ids of the two sides."""
+        src = [[self.src_types[i] for i in row] for row in sources]
+        tgt = [[self.tgt_types[i] for i in row] for row in targets]
         return src, tgt
 
 
@@ -154,30 +164,37 @@ class Languages:
 def model_can_overfit_a_batch(subject: Subject) -> Finding:
     """A few sentences can be learned by heart.
 
-    Means: the step trains another model, the loss is another, or logits do not see the sentence
-    Look: at what the laws about loss, parameters and reach say
+    Means: the step trains another model, the loss is another, or logits ignore the sentence
+    Look: at the laws about loss, gradients and dependence on tokens
     """
-    languages = Languages(subject)
+    languages = ToyLanguages(subject)
     pairs = languages.pairs(languages.draw(4, 6), languages.draw(4, 6))
-    blind = 6 / 7 * math.log(languages.number)
-    return learned(subject, Task(lambda _: pairs, 0.4, blind, "without looking at the sentence"))
+    task = Task(
+        draw=lambda _: pairs,
+        target_loss=0.4,
+        shortcut_loss=6 / 7 * math.log(languages.num_types),
+        shortcut="without looking at the sentence",
+    )
+    return train_on_task(subject, task)
 
 
 @law("module", "train_step", minute=True)
 def model_can_learn_to_copy(subject: Subject) -> Finding:
-    """A translation word by word can be learned.
+    """A word-by-word translation can be learned.
 
     Means: the decoder does not see the source, or not in order; or targets are not shifted
     Look: at cross-attention, at positions, at the batches
     """
-    languages = Languages(subject)
+    languages = ToyLanguages(subject)
 
     def draw(number: int) -> Pairs:
         rows = languages.draw(number, 2)
         return languages.pairs(rows, rows)
 
-    blind = 2 / 3 * math.log(languages.number)
-    return learned(subject, Task(draw, blind / 2, blind, "without the source"))
+    shortcut_loss = 2 / 3 * math.log(languages.num_types)
+    return train_on_task(
+        subject, Task(draw, shortcut_loss / 2, shortcut_loss, "without the source")
+    )
 
 
 @law("module", "train_step", minute=True)
@@ -186,15 +203,16 @@ def model_can_learn_to_look_back(subject: Subject) -> Finding:
 
     Means: the decoder's self-attention is thrown away, or gives each position its own input
     Look: at what becomes of the self-attention's result in the decoder
-    How: The source tells nothing, and the last word alone tells nothing either.
+    How: Neither the source nor the last word alone says what follows.
     """
-    languages = Languages(subject)
+    languages = ToyLanguages(subject)
 
     def draw(number: int) -> Pairs:
         rows = languages.draw(number, 2)
         for row in rows:
-            row.extend((row[i % 2] + 1 + i // 2) % languages.number for i in range(4))
+            row.extend((row[i % 2] + 1 + i // 2) % languages.num_types for i in range(4))
         return languages.pairs(languages.draw(number, 2), rows)
 
-    blind = 6 / 7 * math.log(languages.number)
-    return learned(subject, Task(draw, 0.6 * blind, blind, "with the last word alone"))
+    shortcut_loss = 6 / 7 * math.log(languages.num_types)
+    task = Task(draw, 0.6 * shortcut_loss, shortcut_loss, "with the last word alone")
+    return train_on_task(subject, task)

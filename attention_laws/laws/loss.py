@@ -3,59 +3,64 @@
 import torch
 from torch import Tensor
 
-from attention_laws.law import Subject, law, needed
+from attention_laws.law import law, required
 from attention_laws.report import Finding, broken, kept, not_tried, warned
+from attention_laws.subject import Subject
 
-ROUNDING = 1e-4  # share of a loss; half precision is no matter, the scores are drawn here
+ORDER = 30
+# Share of a loss; half precision does not matter, since the logits are drawn here.
+ROUNDING = 1e-4
 CONFIDENT = 100.0  # nats
 LENGTHS = (2, 5)  # real tokens of the two sentences
 
 
-class _Scores:
-    """Scores as this model gives them, drawn at random, and what the loss says of them."""
+class _Logits:
+    """Random logits in the form in which this model returns them, and their loss."""
 
     def __init__(self, subject: Subject) -> None:
         self.subject = subject
-        self.probabilities = output_form(subject) == "probabilities"
+        self.are_probabilities = output_form(subject) == "probabilities"
 
     def draw(self, batch: int, length: int) -> Tensor:
-        """Draw scores before the softmax, (batch, length, tgt_vocab_size)."""
+        """Draw logits, (batch, length, tgt_vocab_size)."""
         shape = (batch, length, self.subject.adapter.tgt_vocab_size)
         return torch.randn(shape, generator=self.subject.generator)
 
-    def loss(self, scores: Tensor, targets: Tensor) -> Tensor:
-        """Give the loss of scores, normalised, or as probabilities where the loss wants these.
+    def loss(self, logits: Tensor, targets: Tensor) -> Tensor:
+        """Return the loss of logits: normalized, or as probabilities if the loss takes these.
 
-        Log-probabilities are logits too, and right for a loss that wants either.
+        Log-probabilities are logits too, and right for a loss that takes either.
         """
-        given = scores.log_softmax(dim=-1)
-        if self.probabilities and not shift_changes_nothing(self.subject):
-            given = given.exp()
-        return needed(self.subject.adapter.loss)(given, targets)
+        outputs = logits.log_softmax(dim=-1)
+        if self.are_probabilities and not loss_ignores_a_shift(self.subject):
+            outputs = outputs.exp()
+        return required(self.subject.adapter.loss)(outputs, targets)
 
 
 def output_form(subject: Subject) -> str:
-    """Tell whether the model gives logits, log-probabilities or probabilities."""
-    found = subject.logits(subject.src(2, 5), subject.tgt_in(2, 4))
-    if bool((found >= 0).all()) and bool((found.sum(dim=-1) - 1).abs().max() < 1e-3):
+    """Return whether the model's outputs are logits, log-probabilities or probabilities."""
+    outputs = subject.logits(subject.draw_src(2, 5), subject.draw_tgt_in(2, 4))
+    if bool((outputs >= 0).all()) and bool((outputs.sum(dim=-1) - 1).abs().max() < 1e-3):
         return "probabilities"
-    if bool((found <= 0).all()) and bool((found.exp().sum(dim=-1) - 1).abs().max() < 1e-3):
+    if bool((outputs <= 0).all()) and bool((outputs.exp().sum(dim=-1) - 1).abs().max() < 1e-3):
         return "log-probabilities"
     return "logits"
 
 
-def shift_changes_nothing(subject: Subject) -> bool:
-    """Add a constant to the logits of each place; a softmax does not see it."""
-    loss = needed(subject.adapter.loss)
-    scores = torch.randn((2, 4, subject.adapter.tgt_vocab_size), generator=subject.generator)
-    targets = subject.ids(subject.adapter.tgt_vocab_size, 2, 4)
+def loss_ignores_a_shift(subject: Subject) -> bool:
+    """Return whether a constant added to all logits of a position leaves the loss the same.
+
+    It does if the loss takes a softmax.
+    """
+    loss = required(subject.adapter.loss)
+    logits = torch.randn((2, 4, subject.adapter.tgt_vocab_size), generator=subject.generator)
+    targets = subject.draw_ids(subject.adapter.tgt_vocab_size, 2, 4)
     shifts = torch.tensor([0.5, 1.0, 1.5, 2.0])[:, None]
-    losses = [float(loss(each, targets)) for each in (scores, scores + shifts)]
-    return _near(*losses)
+    return _near(float(loss(logits, targets)), float(loss(logits + shifts, targets)))
 
 
-def _near(one: float, other: float) -> bool:
-    return abs(one - other) <= ROUNDING * max(abs(one), abs(other), 1e-3)
+def _near(first: float, second: float) -> bool:
+    return abs(first - second) <= ROUNDING * max(abs(first), abs(second), 1e-3)
 
 
 @law("loss")
@@ -63,53 +68,60 @@ def softmax_is_taken_once(subject: Subject) -> Finding:
     """The loss takes a softmax of logits, once.
 
     Means: the model ends in a softmax and the loss takes another, which flattens every
-    gradient; or the loss wants probabilities and is given logits
+    gradient; or the loss expects probabilities and gets logits
     Look: at the model's last line and at the name of the loss: CrossEntropyLoss takes logits,
     NLLLoss and KLDivLoss take log-probabilities
     """
     form = output_form(subject)
-    softmax_inside = shift_changes_nothing(subject)
+    softmax_inside = loss_ignores_a_shift(subject)
     if form == "probabilities" and softmax_inside:
-        return broken("the model gives probabilities, and the loss takes a softmax of them again")
+        return broken("the model returns probabilities, and the loss takes a softmax of them again")
     if form == "logits" and not softmax_inside:
-        return broken("a constant added to all logits of a place changes the loss of such logits")
-    scores, true = _Scores(subject), subject.other_id(-1)
-    alike = torch.zeros(1, 1, subject.adapter.tgt_vocab_size)
-    another_is_sure = alike.clone()
-    another_is_sure[..., subject.other_id(true)] = CONFIDENT
-    target = torch.tensor([[true]])
-    even, wrong = (float(scores.loss(each, target)) for each in (alike, another_is_sure))
-    if even <= 0 or wrong < 4 * even:
-        said = f"a log-probability of {-CONFIDENT:.0f} costs {wrong:.3g}, an even one {even:.3g}"
-        return broken(f"{said}: the softmax is taken twice, or the loss has a ceiling")
-    takes = "a" if softmax_inside else "no"
-    return kept(f"the model gives {form}, and the loss takes {takes} softmax")
+        return broken("a constant added to all logits of a position changes the loss")
+    random_logits, true_token = _Logits(subject), subject.other_id(-1)
+    even_logits = torch.zeros(1, 1, subject.adapter.tgt_vocab_size)
+    wrong_logits = even_logits.clone()
+    wrong_logits[..., subject.other_id(true_token)] = CONFIDENT
+    target = torch.tensor([[true_token]])
+    even_loss = float(random_logits.loss(even_logits, target))
+    wrong_loss = float(random_logits.loss(wrong_logits, target))
+    if even_loss <= 0 or wrong_loss < 4 * even_loss:
+        seen = f"a log-probability of {-CONFIDENT:.0f} costs {wrong_loss:.3g}"
+        seen += f", a uniform one {even_loss:.3g}"
+        return broken(f"{seen}: the softmax is taken twice, or the loss has a ceiling")
+    softmaxes = "a" if softmax_inside else "no"
+    return kept(f"the model returns {form}, and the loss takes {softmaxes} softmax")
 
 
 @law("loss", "pad_id")
 def loss_ignores_padding(subject: Subject) -> Finding:
-    """Padding is out of the loss, and out of what it is divided by.
+    """Padding is left out of the loss, and of what it is divided by.
 
-    Means: ignore_index is missing, or the sum is divided by all places
+    Means: ignore_index is missing, or the sum is divided by all positions
     Look: at ignore_index, and at what the sum is divided by
     """
-    pad_id = needed(subject.adapter.pad_id)
-    scores = _Scores(subject)
-    drawn, targets = scores.draw(2, max(LENGTHS)), _targets(subject)
-    before = float(scores.loss(drawn, targets))
-    other = torch.where((targets == pad_id)[..., None], scores.draw(2, max(LENGTHS)), drawn)
-    longer = torch.cat((drawn, scores.draw(2, 3)), dim=1), subject.padded(targets, 3)
-    cases = {"other logits at its padding": (other, targets), "3 more places of padding": longer}
-    for what, given in cases.items():
-        if not _near(before, moved := float(scores.loss(*given))):
-            said = f"{what} move the loss from {before:.4g} to {moved:.4g}"
-            return broken(said, tgt_out=targets[0])
+    pad_id = required(subject.adapter.pad_id)
+    random_logits = _Logits(subject)
+    logits, targets = random_logits.draw(2, max(LENGTHS)), _draw_targets(subject)
+    loss = float(random_logits.loss(logits, targets))
+    is_padding = (targets == pad_id)[..., None]
+    other_at_padding = torch.where(is_padding, random_logits.draw(2, max(LENGTHS)), logits)
+    longer = torch.cat((logits, random_logits.draw(2, 3)), dim=1), subject.padded(targets, 3)
+    cases = {
+        "other logits at padding": (other_at_padding, targets),
+        "3 more positions of padding": longer,
+    }
+    for change, arguments in cases.items():
+        changed_loss = float(random_logits.loss(*arguments))
+        if not _near(loss, changed_loss):
+            seen = f"{change} move the loss from {loss:.4g} to {changed_loss:.4g}"
+            return broken(seen, tgt_out=targets[0])
     return kept("neither logits at padding nor more padding moves the loss")
 
 
-def _targets(subject: Subject) -> Tensor:
-    """Draw two targets of unequal lengths, (2, 5), eos at each end."""
-    targets = subject.ids(subject.adapter.tgt_vocab_size, 2, max(LENGTHS))
+def _draw_targets(subject: Subject) -> Tensor:
+    """Draw two targets of unequal lengths, (2, 5), each ending in eos."""
+    targets = subject.draw_ids(subject.adapter.tgt_vocab_size, 2, max(LENGTHS))
     for row, length in enumerate(LENGTHS):
         targets[row, length - 1] = subject.adapter.eos_id
         if subject.adapter.pad_id is not None:
@@ -124,84 +136,104 @@ def loss_weighs_tokens_equally(subject: Subject) -> Finding:
     Means: a mean is divided again, or means are averaged: tokens of short sentences weigh more
     Look: at each mean() and each division after the loss
     """
-    scores = _Scores(subject)
-    drawn, targets = scores.draw(2, max(LENGTHS)), _targets(subject)
-    both = float(scores.loss(drawn, targets))
-    rows = [(drawn[i : i + 1, :n], targets[i : i + 1, :n]) for i, n in enumerate(LENGTHS)]
-    one, other = (float(scores.loss(*row)) for row in rows)
-    # One sentence said twice over: a sum doubles, a mean does not.
-    twice = float(scores.loss(drawn[1:].repeat(1, 2, 1), targets[1:].repeat(1, 2)))
+    random_logits = _Logits(subject)
+    logits, targets = random_logits.draw(2, max(LENGTHS)), _draw_targets(subject)
+    together = float(random_logits.loss(logits, targets))
+    short, long = (
+        float(random_logits.loss(logits[row : row + 1, :length], targets[row : row + 1, :length]))
+        for row, length in enumerate(LENGTHS)
+    )
+    # The same sentence twice in a row: a sum doubles, a mean does not.
+    doubled_logits, doubled_targets = logits[1:].repeat(1, 2, 1), targets[1:].repeat(1, 2)
+    doubled = float(random_logits.loss(doubled_logits, doubled_targets))
     few, many = LENGTHS
-    seen = f"sentences of {few} and {many} tokens cost {one:.4g} and {other:.4g} alone"
-    seen += f", together {both:.4g}"
-    if _near(twice, 2 * other) and (_near(both, one + other) or _near(both, (one + other) / 2)):
+    seen = f"sentences of {few} and {many} tokens cost {short:.4g} and {long:.4g} alone"
+    seen += f", {together:.4g} together"
+    sums_tokens = _near(doubled, 2 * long)
+    if sums_tokens and (_near(together, short + long) or _near(together, (short + long) / 2)):
         return kept(f"a sum over tokens, or over those of a sentence: {seen}")
-    if _near(twice, other) and _near(both, (few * one + many * other) / (few + many)):
+    averages_tokens = _near(doubled, long)
+    if averages_tokens and _near(together, (few * short + many * long) / (few + many)):
         return kept(f"a mean over tokens: {seen}")
-    if _near(twice, other) and _near(both, (one + other) / 2):
+    if averages_tokens and _near(together, (short + long) / 2):
         return broken(f"a mean of sentence means, not of tokens: {seen}")
-    return broken(f"neither a sum nor a mean over tokens: {seen}; one twice over {twice:.4g}")
+    seen += f"; one of them twice in a row costs {doubled:.4g}"
+    return broken(f"neither a sum nor a mean over tokens: {seen}")
 
 
 @law("loss")
 def loss_favors_the_target(subject: Subject) -> Finding:
-    """At every real token the loss is lowered most by the true token's logit.
+    """At every real token the logit of the true token lowers the loss most.
 
     Means: targets are shifted against the logits, once too often, or eos is left out
     Look: at what is shifted where: by the batch, by the model or by the loss, but once
     """
-    scores = _Scores(subject)
-    targets = _targets(subject)
-    slopes = _slopes(scores, torch.zeros_like(scores.draw(2, max(LENGTHS))), targets)
+    random_logits = _Logits(subject)
+    targets = _draw_targets(subject)
+    zero_logits = torch.zeros_like(random_logits.draw(2, max(LENGTHS)))
+    gradient = _loss_gradient(random_logits, zero_logits, targets)
     pad_id = subject.adapter.pad_id
-    real = torch.ones_like(targets) if pad_id is None else targets.ne(pad_id)
-    for row, place in real.nonzero().tolist():
-        true, wanted = int(targets[row, place]), int(slopes[row, place].argmin())
-        where = f"tgt_out {targets[row].tolist()}, position {place}"
-        if not bool(slopes[row, place].any()):
+    is_real = torch.ones_like(targets) if pad_id is None else targets.ne(pad_id)
+    for row, position in is_real.nonzero().tolist():
+        true_token = int(targets[row, position])
+        favored = int(gradient[row, position].argmin())
+        where = f"tgt_out {targets[row].tolist()}, position {position}"
+        if not bool(gradient[row, position].any()):
             return broken(f"{where}: the loss does not depend on the logits there")
-        if wanted != true:
-            return broken(f"{where}: the loss would have token {wanted}, not {true}")
-    return kept(f"at each of {int(real.sum())} tokens, eos among them, the true one is wanted most")
+        if favored != true_token:
+            return broken(f"{where}: the loss favors token {favored}, not {true_token}")
+    count = int(is_real.sum())
+    return kept(f"at each of {count} tokens, eos among them, the loss favors the true token")
 
 
-def _slopes(scores: _Scores, at: Tensor, targets: Tensor) -> Tensor:
-    """Give the gradient of the loss at scores."""
-    at = at.clone().requires_grad_()
-    (found,) = torch.autograd.grad(scores.loss(at, targets), at)
-    return found
+def _loss_gradient(random_logits: _Logits, logits: Tensor, targets: Tensor) -> Tensor:
+    """Return the gradient of the loss with respect to the logits."""
+    logits = logits.clone().requires_grad_()
+    (gradient,) = torch.autograd.grad(random_logits.loss(logits, targets), logits)
+    return gradient
 
 
 @law("loss")
 def smoothed_targets_sum_to_one(subject: Subject) -> Finding:
     """The smoothed target is a distribution: it sums to one.
 
-    Means: what the true token gives up is shared among more tokens, or fewer, than are there
+    Means: what the true token gives up is shared among more tokens, or fewer, than there are
     Look: at what the smoothing is divided by, and whether the true token and padding share it
     How: With probabilities p and a target q of mass m = sum(q), one token's loss has the gradient
-    m p - q. Between two sets of logits q falls out, and m is left; then q.
+    m p - q. Between two sets of logits q cancels out, which leaves m; then q.
     """
-    scores = _Scores(subject)
+    random_logits = _Logits(subject)
     target = torch.tensor([[subject.other_id(-1)]])
-    first, second = scores.draw(1, 1), scores.draw(1, 1)
-    slopes = [_slopes(scores, each, target)[0, 0].double() for each in (first, second)]
-    p = [each[0, 0].double().softmax(dim=-1) for each in (first, second)]
-    change = p[0] - p[1]
-    mass = float((slopes[0] - slopes[1]) @ change / (change @ change))
-    left = (slopes[0] - slopes[1] - mass * change).abs().max()
-    if left > ROUNDING * abs(mass):
+    first_logits, second_logits = random_logits.draw(1, 1), random_logits.draw(1, 1)
+    first_gradient = _loss_gradient(random_logits, first_logits, target)[0, 0].double()
+    second_gradient = _loss_gradient(random_logits, second_logits, target)[0, 0].double()
+    first_p = first_logits[0, 0].double().softmax(dim=-1)
+    second_p = second_logits[0, 0].double().softmax(dim=-1)
+    change = first_p - second_p
+    gradient_change = first_gradient - second_gradient
+    mass = float(gradient_change @ change / (change @ change))
+    unexplained = (gradient_change - mass * change).abs().max()
+    if unexplained > ROUNDING * abs(mass):
         return not_tried("a token's loss is no cross-entropy to a fixed distribution")
-    wanted = mass * p[0] - slopes[0]
-    true = float(wanted[target[0, 0]])
-    others = torch.cat((wanted[: target[0, 0]], wanted[target[0, 0] + 1 :]))
-    plain = float(others.abs().max()) <= 1e-5 * abs(mass)
+    smoothed = mass * first_p - first_gradient
+    true_token = int(target)
+    true_share = float(smoothed[true_token])
+    others = torch.cat((smoothed[:true_token], smoothed[true_token + 1 :]))
+    return _judge_smoothing(mass, true_share, others)
+
+
+def _judge_smoothing(mass: float, true_share: float, others: Tensor) -> Finding:
+    """Return the finding for a target: its sum, its share on the true token, and the others'."""
+    unsmoothed = float(others.abs().max()) <= 1e-5 * abs(mass)
     least, most = float(others.min()), float(others.max())
-    whole = abs(mass * round(1 / mass) - 1) < 1e-5  # a share of steps whose gradients add up
-    if abs(mass - 1) > 1e-5 and plain and (whole or mass > 1):
+    # A fraction 1 / n: the loss of one of n steps whose gradients are added.
+    is_fraction = abs(mass * round(1 / mass) - 1) < 1e-5
+    if abs(mass - 1) > 1e-5 and unsmoothed and (is_fraction or mass > 1):
         return warned(f"one token costs {mass:.4g} times its nats: no sum or mean over tokens")
     if abs(mass - 1) > 1e-5 or least < -1e-5:
-        shares = f"{true:.4g} on the true token and {least:.4g} to {most:.4g} on the others"
+        shares = f"{true_share:.4g} on the true token and {least:.4g} to {most:.4g} on the others"
         return broken(f"the target is {shares}, {mass:.6g} in all")
-    if plain:
+    if unsmoothed:
         return kept("no smoothing: the target is 1 on the true token")
-    return kept(f"{true:.4g} on the true token and up to {most:.2g} on others, {mass:.5g} in all")
+    shares = f"{true_share:.4g} on the true token and up to {most:.2g} on others"
+    return kept(f"{shares}, {mass:.5g} in all")

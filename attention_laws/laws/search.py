@@ -1,4 +1,4 @@
-"""A search finds what the model says (§6.1)."""
+"""A search finds what the model scores highest (§6.1)."""
 
 from collections.abc import Callable, Iterable
 from functools import wraps
@@ -7,150 +7,207 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from attention_laws.law import Subject, law, needed
+from attention_laws.law import law, required
 from attention_laws.report import Finding, Verdict, broken, kept, not_tried, warned
-from attention_laws.watch import let_end
+from attention_laws.subject import Subject
 
-SENTENCES, LENGTH = 5, 8  # the sources have at least as many tokens as a target may have
-BEAM_SIZE, WIDEST = 4, 100
-
-
-def _sources(subject: Subject) -> list[Tensor]:
-    """Draw sources of several lengths, (1, src_len) each; of one where there is no padding."""
-    grows = subject.adapter.pad_id is not None
-    return [subject.src(1, LENGTH + grows * (3 * row % 5)) for row in range(SENTENCES)]
+ORDER = 130
+# The sources have at least as many tokens as a target may have.
+SENTENCES, LENGTH = 5, 8
+BEAM_SIZE = 4
+MAX_FULL_WIDTH = 100  # of a beam as wide as the vocabulary
 
 
-def _found(subject: Subject, *searches: Callable[[Tensor], Iterable[Any]]) -> list[Any]:
-    """Search a batch of sources; give each, (1, src_len), and what each search finds for it."""
-    sources = _sources(subject)
-    longest = max(each.shape[1] for each in sources)
-    batch = torch.cat([subject.padded(each, longest - each.shape[1]) for each in sources])
+def _draw_sources(subject: Subject) -> list[Tensor]:
+    """Draw sources of several lengths, (1, src_len) each; of one length without padding."""
+    if subject.adapter.pad_id is None:
+        return [subject.draw_src(1, LENGTH) for _ in range(SENTENCES)]
+    return [subject.draw_src(1, LENGTH + 3 * row % 5) for row in range(SENTENCES)]
+
+
+def _search_batch(
+    subject: Subject, *searches: Callable[[Tensor], Iterable[Any]]
+) -> list[tuple[Any, ...]]:
+    """Search a batch of sources; return each, (1, src_len), with the result of each search."""
+    sources = _draw_sources(subject)
+    longest = max(source.shape[1] for source in sources)
+    batch = torch.cat([subject.padded(source, longest - source.shape[1]) for source in sources])
     return list(zip(sources, *(search(batch) for search in searches), strict=True))
 
 
-def _next(subject: Subject, src: Tensor, ids: list[int]) -> Tensor:
-    """Give the logits after bos and after each of `ids`, (len(ids) + 1, vocab), for one source."""
+def _next_logits(subject: Subject, src: Tensor, ids: list[int]) -> Tensor:
+    """Return the logits after bos and after each of `ids`, (len(ids) + 1, vocab)."""
     return subject.logits(src, torch.tensor([[subject.adapter.bos_id, *ids]]))[0]
 
 
-def _barred(subject: Subject, logits: Tensor) -> Tensor:
-    """Bar padding and bos, as a careful search does."""
-    barred = [subject.adapter.pad_id, subject.adapter.bos_id]
+def _without_padding_and_bos(subject: Subject, logits: Tensor) -> Tensor:
+    """Return logits in which padding and bos are impossible, as in a careful search."""
+    impossible = [subject.adapter.pad_id, subject.adapter.bos_id]
     logits = logits.clone()
-    logits[..., [each for each in barred if each is not None]] = -torch.inf
+    logits[..., [token for token in impossible if token is not None]] = -torch.inf
     return logits
 
 
-def _short_of_best(subject: Subject, logits: Tensor, chosen: int) -> float:
-    """Give how far a choice is below the best of (vocab,), all counted or the barred not."""
-    short = min(float(each.max() - logits[chosen]) for each in (logits, _barred(subject, logits)))
-    return short if short > 2 * subject.tolerance else 0.0
+def _shortfall(subject: Subject, logits: Tensor, chosen: int) -> float:
+    """Return how far a choice is below the best of (vocab,), with padding and bos or without."""
+    both = (logits, _without_padding_and_bos(subject, logits))
+    shortfall = min(float(scores.max() - logits[chosen]) for scores in both)
+    return shortfall if shortfall > 2 * subject.tolerance else 0.0
 
 
-def some_end(check: Callable[[Subject], Finding]) -> Callable[[Subject], Finding]:
-    """Try a check again where no sentence ends: with larger logits, and more for eos."""
+def retried_with_likelier_eos(check: Callable[[Subject], Finding]) -> Callable[[Subject], Finding]:
+    """Retry a check if no sentence ends: with larger logits, and more for eos."""
 
     @wraps(check)
-    def tried(subject: Subject) -> Finding:
-        found = check(subject)
-        if found.verdict != Verdict.KEPT or _ended(subject):
-            return found
-        drawn = subject.generator.get_state()
-        if not let_end(subject) or not _ended(subject):
-            return kept(f"{found.seen}; no sentence ends in eos")
-        subject.generator.set_state(drawn)
-        again = check(subject)
-        if again.verdict == Verdict.KEPT:
-            return again
-        return Finding(again.verdict, f"with eos likelier, so that sentences end: {again.seen}")
+    def retried_check(subject: Subject) -> Finding:
+        finding = check(subject)
+        if finding.verdict != Verdict.KEPT or _some_sentence_ends(subject):
+            return finding
+        random_state = subject.generator.get_state()
+        if not _make_eos_likelier(subject) or not _some_sentence_ends(subject):
+            return kept(f"{finding.seen}; no sentence ends in eos")
+        subject.generator.set_state(random_state)
+        retried = check(subject)
+        if retried.verdict == Verdict.KEPT:
+            return retried
+        return Finding(retried.verdict, f"with eos likelier, so that sentences end: {retried.seen}")
 
-    return tried
+    return retried_check
 
 
-def _ended(subject: Subject) -> bool:
-    """Tell whether eos ends a translation of greedy search, or a candidate."""
+def _some_sentence_ends(subject: Subject) -> bool:
+    """Return whether eos ends a translation of greedy search, or a candidate of a beam."""
     greedy, beam = subject.adapter.greedy, subject.adapter.beam
     if greedy is not None:
-        return any(len(ids) < LENGTH for _, ids in _found(subject, lambda src: greedy(src, LENGTH)))
-    beams = [] if beam is None else _found(subject, lambda src: beam(src, BEAM_SIZE, LENGTH))
-    return any(each.finished for _, row in beams for each in row)
+        translations = _search_batch(subject, lambda src: greedy(src, LENGTH))
+        return any(len(ids) < LENGTH for _, ids in translations)
+    if beam is None:
+        return False
+    beams = _search_batch(subject, lambda src: beam(src, BEAM_SIZE, LENGTH))
+    return any(candidate.finished for _, candidates in beams for candidate in candidates)
+
+
+@torch.no_grad()
+def _make_eos_likelier(subject: Subject) -> bool:
+    """Scale up a model's output layer and raise eos; return whether the layer was found."""
+    if subject.adapter.module is None:
+        return False
+    ids = subject.draw_src(1, 5), subject.draw_tgt_in(1, 4)
+    width = subject.logits(*ids).shape[-1]
+    linear_calls = [call for call in subject.torch_calls(*ids) if call.name == "linear"]
+    outputs = [call for call in linear_calls if call.output.shape[-1] == width]
+    if not outputs:
+        return False
+    pointers = {arg.data_ptr() for arg in outputs[-1].args[1:] if arg is not None}
+    weights = [w for w in subject.module.parameters() if w.data_ptr() in pointers]
+    for weight in weights:
+        is_bias = weight.dim() == 1
+        if is_bias:
+            weight[subject.adapter.eos_id] += 2
+        else:
+            weight.mul_(3)
+    return bool(weights)
 
 
 @law("greedy")
-@some_end
+@retried_with_likelier_eos
 @torch.no_grad()
 def greedy_search_matches_forward(subject: Subject) -> Finding:
-    """Greedy search says what forward scores highest after each of its prefixes.
+    """Greedy search chooses what forward scores highest after each of its prefixes.
 
-    Means: translation takes another road than training: a mask or positions differ, the model
+    Means: translation takes another path than training: a mask or positions differ, the model
     is in training mode, bos is another id, or the argmax is taken at the wrong position
     Look: at the first token that differs: what did the model read at that step?
     """
-    adapter, greedy, ended = subject.adapter, needed(subject.adapter.greedy), 0
-    for src, given in _found(subject, lambda src: greedy(src, LENGTH)):
-        marks = [i for i, each in enumerate(given) if each in (adapter.eos_id, adapter.pad_id)]
-        ids = given[: min(marks, default=len(given))]  # after a mark it may say what it likes
-        ends = len(given) < LENGTH if ids == given else given[len(ids)] == adapter.eos_id
-        said = [*ids, adapter.eos_id] if ends else ids
-        ended += len(said) > len(ids)
-        logits = _next(subject, src, ids)
-        for place, token in enumerate(said):
-            if short := _short_of_best(subject, logits[place], token):
-                what = "it ends" if place == len(ids) else f"it says {token}"
-                more = f"{int(logits[place].argmax())} by {short:.2g} more"
-                return broken(f"after {ids[:place]} {what}, and forward scores {more}", src=src[0])
+    greedy, ended = required(subject.adapter.greedy), 0
+    for src, output in _search_batch(subject, lambda src: greedy(src, LENGTH)):
+        ids, ends = _until_the_end(subject, output)
+        chosen = [*ids, subject.adapter.eos_id] if ends else ids
+        if ends:
+            ended += 1
+        logits = _next_logits(subject, src, ids)
+        for position, token in enumerate(chosen):
+            shortfall = _shortfall(subject, logits[position], token)
+            if shortfall:
+                choice = "it ends" if position == len(ids) else f"it chooses {token}"
+                best = int(logits[position].argmax())
+                seen = f"after {ids[:position]} {choice}, and forward scores {best} higher"
+                return broken(f"{seen} by {shortfall:.2g}", src=src[0])
     return kept(f"{SENTENCES} translations, {ended} of them ended by eos, are forward's choices")
 
 
+def _until_the_end(subject: Subject, output: list[int]) -> tuple[list[int], bool]:
+    """Return a translation up to its eos or padding, and whether eos ends it.
+
+    What follows is not looked at.
+    """
+    adapter = subject.adapter
+    ends = [i for i, token in enumerate(output) if token in (adapter.eos_id, adapter.pad_id)]
+    if not ends:
+        return output, len(output) < LENGTH
+    return output[: ends[0]], output[ends[0]] == adapter.eos_id
+
+
 @law()
-@some_end
+@retried_with_likelier_eos
 @torch.no_grad()
 def search_stops_at_eos(subject: Subject) -> Finding:
     """A translation holds no bos and no padding, and nothing after eos.
 
-    Means: the search does not look for eos, or looks for another id; padding or bos that
-    nothing bars is said by a model that has not learned yet, seldom by one that has
+    Means: the search does not look for eos, or looks for another id; a model that has not learned
+    yet also chooses padding or bos if nothing prevents it, seldom one that has
     Look: at the condition that ends a sentence, in a batch above all
     """
     adapter, greedy, beam = subject.adapter, subject.adapter.greedy, subject.adapter.beam
-    searches = []
+    searches: list[Callable[[Tensor], Iterable[Any]]] = []
     if greedy is not None:
         searches.append(lambda src: ([ids] for ids in greedy(src, LENGTH)))
     if beam is not None:
-        searches.append(lambda src: ([x.ids for x in row] for row in beam(src, BEAM_SIZE, LENGTH)))
+        searches.append(
+            lambda src: (
+                [candidate.ids for candidate in candidates]
+                for candidates in beam(src, BEAM_SIZE, LENGTH)
+            )
+        )
     if not searches:
         return not_tried("the adapter has no greedy and no beam")
-    found = [(src, ids) for src, *rows in _found(subject, *searches) for row in rows for ids in row]
-    given = [(ids, f"src {src[0].tolist()} gives {ids}") for src, ids in found]
-    for ids, shown in given:
+    translations = []
+    for src, *results in _search_batch(subject, *searches):
+        for translations_of_search in results:
+            for ids in translations_of_search:
+                translations.append((ids, f"src {src[0].tolist()} gives {ids}"))
+    for ids, example in translations:
         if len(ids) > LENGTH:
-            return broken(f"{shown}: {len(ids)} tokens where {LENGTH} were allowed")
+            return broken(f"{example}: {len(ids)} tokens, although {LENGTH} were allowed")
         if adapter.eos_id in ids[:-1]:
-            return broken(f"{shown}: it goes on after eos, {adapter.eos_id}")
-    for ids, shown in given:
+            return broken(f"{example}: it goes on after eos, {adapter.eos_id}")
+    for ids, example in translations:
         if adapter.eos_id in ids:
-            return not_tried(f"{shown}: the adapter is to leave eos, {adapter.eos_id}, out")
-    for ids, shown in given:
-        if marks := [each for each in ids if each in (adapter.pad_id, adapter.bos_id)]:
-            seen = f"{shown}: nothing bars {marks[0]}, no word"
-            return kept(f"{seen}; the model is fresh") if adapter.fresh else warned(seen)
-    return kept(f"{len(found)} translations hold no bos, no padding, and nothing after eos")
+            return not_tried(f"{example}: the adapter is to leave eos, {adapter.eos_id}, out")
+    for ids, example in translations:
+        special_ids = [token for token in ids if token in (adapter.pad_id, adapter.bos_id)]
+        if special_ids:
+            seen = f"{example}: nothing prevents {special_ids[0]}, which is no word"
+            return kept(f"{seen}; the model is untrained") if adapter.untrained else warned(seen)
+    count = len(translations)
+    return kept(f"{count} translations hold no bos, no padding, and nothing after eos")
 
 
-def _log_probs(subject: Subject, src: Tensor, ids: list[int], finished: bool) -> list[float]:
-    """Add up log probabilities of ids by forward: over all types, and without the barred ones."""
-    logits = _next(subject, src, ids).double()
-    said = torch.tensor([*ids, subject.adapter.eos_id] if finished else ids, dtype=torch.long)
+def _forward_log_probs(
+    subject: Subject, src: Tensor, ids: list[int], finished: bool
+) -> list[float]:
+    """Return the log probability of ids by forward: over all types, and without padding, bos."""
+    logits = _next_logits(subject, src, ids).double()
+    chosen = torch.tensor([*ids, subject.adapter.eos_id] if finished else ids, dtype=torch.long)
     sums = []
-    for each in (logits, _barred(subject, logits)):
-        picked = each.log_softmax(dim=-1)[: len(said)].gather(1, said[:, None])
-        sums.append(float(picked.sum()))
+    for scores in (logits, _without_padding_and_bos(subject, logits)):
+        log_probs = scores.log_softmax(dim=-1)[: len(chosen)].gather(1, chosen[:, None])
+        sums.append(float(log_probs.sum()))
     return sums
 
 
 @law("beam")
-@some_end
+@retried_with_likelier_eos
 @torch.no_grad()
 def beam_log_probs_match_forward(subject: Subject) -> Finding:
     """Each candidate's log probability is what forward gives for its ids.
@@ -159,45 +216,47 @@ def beam_log_probs_match_forward(subject: Subject) -> Finding:
     added in place of log probabilities, or scores are gathered by the wrong index
     Look: where prefixes are reordered: is everything else that has a row reordered too?
     """
-    beam, sizes, number = needed(subject.adapter.beam), (1, BEAM_SIZE), 0
+    beam, sizes, count = required(subject.adapter.beam), (1, BEAM_SIZE), 0
     searches = [lambda src, size=size: beam(src, size, LENGTH) for size in sizes]
-    for src, *found in _found(subject, *searches):
-        for size, candidates in zip(sizes, found, strict=True):
+    for src, *results in _search_batch(subject, *searches):
+        for size, candidates in zip(sizes, results, strict=True):
             for ids, log_prob, finished in candidates:
-                number += 1
-                sums = _log_probs(subject, src, ids, finished)
+                count += 1
+                sums = _forward_log_probs(subject, src, ids, finished)
                 allowed = (len(ids) + 1) * (2 * subject.tolerance + 1e-5)
-                apart = min(abs(each - log_prob) for each in sums)
-                if not apart <= allowed:
-                    what = f"beam {size}: {ids}{' and eos' if finished else ''}"
-                    wrong = f"is said to have {log_prob:.4f} nats, and has {sums[0]:.4f} by forward"
-                    return broken(f"{what} {wrong}", src=src[0])
-    return kept(f"{number} candidates of {SENTENCES} sentences have the sums that forward gives")
+                gap = min(abs(expected - log_prob) for expected in sums)
+                if not gap <= allowed:
+                    candidate = f"beam {size}: {ids}{' and eos' if finished else ''}"
+                    seen = f"{candidate} reports {log_prob:.4f} nats"
+                    return broken(f"{seen}, and has {sums[0]:.4f} by forward", src=src[0])
+    return kept(f"{count} candidates of {SENTENCES} sentences have the sums that forward gives")
 
 
 @law("beam")
 @torch.no_grad()
 def beam_candidates_are_sorted_and_unique(subject: Subject) -> Finding:
-    """No candidate stands twice, and of equally long ones the more probable comes first.
+    """No candidate occurs twice, and of equally long ones the more probable comes first.
 
     Means: all beams begin with the same prefix and a score of 0, or the order is ascending
     Look: at the first step's scores: all but one must be minus infinity
     """
-    beam = needed(subject.adapter.beam)
-    for src, candidates in _found(subject, lambda src: beam(src, BEAM_SIZE, LENGTH)):
-        for place, one in enumerate(candidates):
-            for other in candidates[place + 1 :]:
-                if one.ids == other.ids and one.finished == other.finished:
-                    return broken(f"{one.ids} stands there twice", src=src[0])
-                alike = len(one.ids) == len(other.ids) and one.finished == other.finished
-                if alike and other.log_prob > one.log_prob + 1e-5:
-                    first, second = (f"{x.ids} with {x.log_prob:.4f} nats" for x in (one, other))
-                    return broken(f"{first} stands before {second}", src=src[0])
-    return kept("no candidate stands twice, and of equally long ones the best is first")
+    beam = required(subject.adapter.beam)
+    for src, candidates in _search_batch(subject, lambda src: beam(src, BEAM_SIZE, LENGTH)):
+        for i, first in enumerate(candidates):
+            for second in candidates[i + 1 :]:
+                if first.ids == second.ids and first.finished == second.finished:
+                    return broken(f"{first.ids} occurs twice", src=src[0])
+                is_as_long = len(first.ids) == len(second.ids)
+                is_comparable = is_as_long and first.finished == second.finished
+                if is_comparable and second.log_prob > first.log_prob + 1e-5:
+                    seen = f"{first.ids} with {first.log_prob:.4f} nats precedes "
+                    seen += f"{second.ids} with {second.log_prob:.4f} nats"
+                    return broken(seen, src=src[0])
+    return kept("no candidate occurs twice, and of equally long ones the best is first")
 
 
 @law("beam", "greedy")
-@some_end
+@retried_with_likelier_eos
 @torch.no_grad()
 def beam_of_one_is_greedy(subject: Subject) -> Finding:
     """A beam of one is greedy search, and knows where it ended.
@@ -206,14 +265,18 @@ def beam_of_one_is_greedy(subject: Subject) -> Finding:
     Look: at what becomes of a candidate that ends
     How: A sound beam may go on after eos, and then find another translation.
     """
-    greedy, beam = needed(subject.adapter.greedy), needed(subject.adapter.beam)
-    both = _found(subject, lambda src: greedy(src, LENGTH), lambda src: beam(src, 1, LENGTH))
-    alike = 0
-    for src, ids, candidates in both:
-        if any(one.ids == ids and not one.finished for one in candidates) and len(ids) < LENGTH:
+    greedy, beam = required(subject.adapter.greedy), required(subject.adapter.beam)
+    results = _search_batch(
+        subject, lambda src: greedy(src, LENGTH), lambda src: beam(src, 1, LENGTH)
+    )
+    equal = 0
+    for src, ids, candidates in results:
+        unfinished = any(x.ids == ids and not x.finished for x in candidates)
+        if unfinished and len(ids) < LENGTH:
             return broken(f"{ids} ends greedy search, and is not finished in a beam", src=src[0])
-        alike += bool(candidates) and candidates[0].ids == ids
-    return kept(f"{alike} of {SENTENCES} translations are greedy search's, ends included")
+        if candidates and candidates[0].ids == ids:
+            equal += 1
+    return kept(f"{equal} of {SENTENCES} translations are greedy search's, ends included")
 
 
 @law("beam")
@@ -224,25 +287,28 @@ def wide_beam_finds_the_best(subject: Subject) -> Finding:
     Means: fewer prefixes go on than the beam is wide, or what ends takes the place of others
     Look: at how many continuations are taken, and from what
     """
-    types = subject.adapter.tgt_vocab_size
-    if types > WIDEST:
-        return not_tried(f"a beam of {types} is too wide to try: {WIDEST} at most")
-    words = torch.tensor([each for each in range(types) if each not in subject.special])
+    vocab_size = subject.adapter.tgt_vocab_size
+    if vocab_size > MAX_FULL_WIDTH:
+        return not_tried(f"a beam of {vocab_size} is too wide to try: {MAX_FULL_WIDTH} at most")
+    words = torch.tensor([i for i in range(vocab_size) if i not in subject.special_ids])
     pairs = torch.cartesian_prod(words, words)
-    for src in _sources(subject)[:3]:
-        (found,) = needed(subject.adapter.beam)(src, types, 2)
-        given = {tuple(each.ids) for each in found if not each.finished}
-        tgt_in = torch.cat((torch.full((len(words), 1), subject.adapter.bos_id), words[:, None]), 1)
+    bos = torch.full((len(words), 1), subject.adapter.bos_id)
+    tgt_in = torch.cat((bos, words[:, None]), dim=1)
+    for src in _draw_sources(subject)[:3]:
+        (candidates,) = required(subject.adapter.beam)(src, vocab_size, 2)
+        found = {tuple(candidate.ids) for candidate in candidates if not candidate.finished}
+        is_found = torch.tensor([tuple(pair) in found for pair in pairs.tolist()])
+        count = int(is_found.sum())
         logits = subject.logits(src.expand(len(words), -1), tgt_in)
-        short = []
-        for scores in (logits, _barred(subject, logits)):
-            steps = scores.log_softmax(dim=-1)
-            sums = (steps[0, 0][words][:, None] + steps[:, 1][:, words]).flatten()
-            has = torch.tensor([tuple(pair) in given for pair in pairs.tolist()])
-            best = sums.sort(descending=True).values[: int(has.sum())]
-            apart = best - sums[has].sort(descending=True).values
-            short.append(max(apart.tolist(), default=0.0))
-        if min(short) > 4 * subject.tolerance + 1e-5:
-            what = f"{len(best)} pairs that a beam of {types} finds are not the most probable"
-            return broken(f"{what}, by up to {min(short):.2g} nats", src=src[0])
-    return kept(f"a beam of {types} finds the most probable of {len(pairs)} pairs of words")
+        shortfalls = []
+        for scores in (logits, _without_padding_and_bos(subject, logits)):
+            log_probs = scores.log_softmax(dim=-1)
+            first, second = log_probs[0, 0][words], log_probs[:, 1][:, words]
+            sums = (first[:, None] + second).flatten()
+            best = sums.sort(descending=True).values[:count]
+            gaps = best - sums[is_found].sort(descending=True).values
+            shortfalls.append(max(gaps.tolist(), default=0.0))
+        if min(shortfalls) > 4 * subject.tolerance + 1e-5:
+            seen = f"{count} pairs that a beam of {vocab_size} finds are not the most probable"
+            return broken(f"{seen}, by up to {min(shortfalls):.2g} nats", src=src[0])
+    return kept(f"a beam of {vocab_size} finds the most probable of {len(pairs)} pairs of words")

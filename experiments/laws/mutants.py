@@ -18,8 +18,8 @@ import torch
 from torch import nn
 
 from attention_laws import Adapter, Verdict
-from attention_laws.adapters import from_module
-from attention_laws.run import Trial
+from attention_laws.bare_module import from_module
+from attention_laws.run import Diagnosis
 from experiments.laws.operators import OPERATORS, nodes_of_classes
 from experiments.mutation import Mutant, mutants
 
@@ -102,7 +102,7 @@ def _fingerprint(adapter: Any) -> list[Any]:
         for hypothesis in hypotheses:
             log_prob = round(hypothesis.log_prob, 4)
             values.append([hypothesis.ids, log_prob, hypothesis.finished])
-    values += [adapter.greedy(src, 6), adapter.rank(-2.0, 7)]
+    values += [adapter.greedy(src, 6), adapter.candidate_score(-2.0, 7)]
     cache = adapter.cached.start(src)
     for pos in range(3):
         logits, cache = adapter.cached.step(tgt_in[:, pos : pos + 1], cache)
@@ -189,12 +189,12 @@ def try_laws(mutant: Mutant, module: ModuleType) -> dict[str, Any]:
 def _first_broken(subject: Adapter | nn.Module) -> tuple[str, list[str]]:
     """Try law after law until one is broken; return its name, or else the laws that warned."""
     try:
-        trial = Trial(subject if isinstance(subject, Adapter) else from_module(subject))
+        diagnosis = Diagnosis(subject if isinstance(subject, Adapter) else from_module(subject))
     except Exception:  # the fault shows
         return "it cannot be run", []
-    for law in trial.laws:
-        if trial.line(law).verdict == Verdict.BROKEN:
+    for law in diagnosis.laws:
+        if diagnosis.try_law(law).verdict == Verdict.BROKEN:
             return law.name, []
-    report = trial.report()
+    report = diagnosis.report()
     warned = [line.law for line in report.of(Verdict.WARNED) if line.law != SOUND_WARNING]
     return "could not be judged" if report.exit_status else "", warned

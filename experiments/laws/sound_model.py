@@ -295,7 +295,7 @@ def whole(model=None):
         cached=CachedDecoder(start=setup.start, step=setup.step, reorder=setup.reorder),
         greedy=setup.greedy,
         beam=setup.beam,
-        rank=setup.rank,
+        candidate_score=setup.rank,
         alpha=0.6,
         loss=setup.loss,
         optimizer=setup.optimizer,
@@ -304,5 +304,5 @@ def whole(model=None):
         warmup_steps=WARMUP,
         d_model=D_MODEL,
         make_batch=setup.make_batch,
-        fresh=True,
+        untrained=True,
     )

@@ -115,7 +115,7 @@ class Setup:
         return adapt_transformer(self.model).replace(
             greedy=self.greedy,
             beam=self.candidates,
-            rank=self.rank,
+            candidate_score=self.rank,
             alpha=0.6,
             loss=self.loss,
             optimizer=self.optimizer,
@@ -123,7 +123,7 @@ class Setup:
             schedule=self.rate,
             warmup_steps=self.warmup_steps,
             make_batch=self.make_batch,
-            fresh=self.updates() == 0,
+            untrained=self.updates() == 0,
         )
 
 

@@ -10,11 +10,12 @@ from torch import Tensor
 
 from attention_laws import Adapter, Finding, Line, Report, Verdict, diagnose
 from attention_laws.errors import UserError
-from attention_laws.law import Law, Subject
+from attention_laws.law import Law
 from attention_laws.laws import LAWS
 from attention_laws.report import CORE, NO_PADDING, kept
+from attention_laws.subject import Subject
 from lessonkit.adapters import adapt_transformer
-from tests.attention_laws.trying import small
+from tests.attention_laws.one_law import small
 from transformer.config import BOS_ID, EOS_ID, PAD_ID
 from transformer.models.translator import Translator
 
@@ -79,7 +80,7 @@ def test_the_shipped_model_is_sound_and_it_does_not_take_long() -> None:
 
 def test_sentences_have_their_marks_and_no_other_special_ids() -> None:
     subject = Subject(small())
-    src, tgt_in = subject.src(40, 6), subject.tgt_in(40, 5)
+    src, tgt_in = subject.draw_src(40, 6), subject.draw_tgt_in(40, 5)
     assert src.shape == (40, 6)
     assert (src[:, -1] == EOS_ID).all()
     assert (tgt_in[:, 0] == BOS_ID).all()
@@ -87,17 +88,17 @@ def test_sentences_have_their_marks_and_no_other_special_ids() -> None:
     assert not inner & {PAD_ID, BOS_ID, EOS_ID}
     assert src.max() < subject.adapter.src_vocab_size <= tgt_in.max()
     # no token stands twice in a sentence where there are enough
-    assert all(len(set(row)) == 20 for row in subject.ids(23, 50, 20).tolist())
-    assert subject.ids(23, 2, 21).shape == (2, 21)  # one more than there are
+    assert all(len(set(row)) == 20 for row in subject.draw_ids(23, 50, 20).tolist())
+    assert subject.draw_ids(23, 2, 21).shape == (2, 21)  # one more than there are
 
 
 def test_special_ids_may_be_any_and_the_same_sentences_are_drawn() -> None:
     for special in ((5, 6, 7), (22, 0, 11), (None, 1, 1)):
         pad_id, bos_id, eos_id = special
         subject = Subject(small().replace(pad_id=pad_id, bos_id=bos_id, eos_id=eos_id))
-        assert not set(subject.ids(23, 20).tolist()) & set(special)
+        assert not set(subject.draw_ids(23, 20).tolist()) & set(special)
         assert subject.other_id(3) not in (3, *special)
-    one, same = (Subject(small()).src(3, 9) for _ in range(2))
+    one, same = (Subject(small()).draw_src(3, 9) for _ in range(2))
     assert torch.equal(one, same)
 
 
@@ -110,9 +111,9 @@ def test_what_counts_as_a_difference_grows_with_the_logits() -> None:
         assert 1e-6 * largest < Subject(adapter).tolerance < 1e-3 * largest
     subject = Subject(small())
     zero, nan = torch.zeros(3), torch.tensor([0.0, torch.nan, 0.0])
-    assert subject.differ(zero, zero + subject.tolerance / 2) == 0
-    assert subject.differ(zero, zero + 2 * subject.tolerance) > 0
-    assert subject.differ(zero, nan) != 0
+    assert subject.difference(zero, zero + subject.tolerance / 2) == 0
+    assert subject.difference(zero, zero + 2 * subject.tolerance) > 0
+    assert subject.difference(zero, nan) != 0
 
 
 def test_a_model_that_cannot_run_in_64_bits_is_measured_in_32() -> None:
@@ -161,7 +162,7 @@ def test_the_exit_status_is_of_broken_laws_and_of_the_cores_that_were_not_tried(
         line(not_tried, "source_padding_is_ignored"), seen=NO_PADDING
     )
     assert Report((line(kept), without_padding)).exit_status == 0
-    report = Report((line(kept, "two"),)).accepting({"two": "no"})
+    report = Report((line(kept, "two"),)).with_baseline({"two": "no"})
     assert "accepts two, which is kept" in report.assumptions[0]
 
 

@@ -15,7 +15,7 @@ from experiments.laws.mutants import FILE, SAME, fingerprint, run
 from lessonkit.museum import FAULTS
 from lessonkit.museum.edited_source import SourceEdit
 from lessonkit.museum.fault import apply_edits
-from tests.attention_laws.trying import expect, small, tried
+from tests.attention_laws.one_law import expect, small, tried
 
 NAMED = {each.name: each for each in FAULTS}
 
@@ -32,12 +32,7 @@ def test_what_is_not_there_is_not_looked_for() -> None:
         (no_numbers, "evaluation_is_deterministic", "kept", ""),
         (small(dropout=0.0), "dropout_is_active_in_training", "not tried", ""),
         (small(dropout=0.0), "train_step_runs_in_train_mode", "not tried", ""),
-        (
-            without_positions,
-            "embedding_and_position_scales_match",
-            "not tried",
-            "no positions are added",
-        ),
+        (without_positions, "embedding_and_position_scales_match", "not tried", ""),
         (undeclared, "declared_weights_are_tied", "not tried", tied),
     ):
         expect(adapter, law, verdict, seen)
@@ -66,7 +61,7 @@ def test_what_is_rounded_otherwise_is_no_fault_where_64_bits_can_be_had() -> Non
         logits = forward(src, tgt_in)
         return logits + 0.1 if len(src) > 1 and logits.dtype == torch.float32 else logits
 
-    said = "kept in 64 bits, where less is rounded; in 32: "
+    said = "float64"
     expect(
         adapter.replace(cached=replace(cached, step=rounded)),
         "cached_decoding_matches_forward",
@@ -89,7 +84,7 @@ def test_a_faint_leak_is_a_leak_in_64_bits_too() -> None:
     for name in ("source_padding_is_ignored", "batch_rows_are_independent"):
         line = tried(adapter, name)
         assert line.verdict == Verdict.BROKEN
-        assert "64 bits" not in line.seen
+        assert "float64" not in line.seen
 
 
 def test_what_is_no_number_in_32_bits_is_not_excused_by_64() -> None:
@@ -111,7 +106,7 @@ def test_a_dark_place_is_warned_of() -> None:
 
 
 def test_nothing_of_the_beginning_is_said_of_a_trained_model() -> None:
-    trained, bare = (small().replace(fresh=None) for _ in range(2))
+    trained, bare = (small().replace(untrained=None) for _ in range(2))
     expect(trained, "initial_loss_is_near_log_vocab_size", "kept")
     trained.train_step(*trained.make_batch([[5, 6]], [[7, 8]]))  # type: ignore[misc]
     for part in bare.module.modules():
@@ -119,9 +114,9 @@ def test_nothing_of_the_beginning_is_said_of_a_trained_model() -> None:
             part.elementwise_affine = False
             part.weight = part.bias = None
     for adapter, seen in (
-        (small().replace(fresh=False), "the adapter says that it is trained"),
-        (trained, "norms have learned"),
-        (bare, "say fresh=True"),
+        (small().replace(untrained=False), "adapter"),
+        (trained, "norms"),
+        (bare, "untrained=True"),
     ):
         expect(adapter, "initial_loss_is_near_log_vocab_size", "not tried", seen)
 
@@ -147,7 +142,8 @@ def test_without_what_it_needs_it_is_not_tried() -> None:
     for law in LAWS:
         for need in law.needs:
             line = tried(small().replace(**{need: None}), law.name, minute=True)
-            assert (line.verdict, line.seen) == ("not tried", f"the adapter has no {need}")
+            assert line.verdict == "not tried"
+            assert need in line.seen
 
 
 def test_without_padding_what_is_about_padding_is_not_tried() -> None:
@@ -202,8 +198,8 @@ def test_an_edit_of_the_sound_model_breaks_the_law_that_is_about_it() -> None:
 def test_what_others_do_otherwise_and_rightly_is_kept() -> None:
     text = FILE.read_text(encoding="utf-8").replace(" / math.sqrt(query.shape[-1])", "")
     as_t5 = text.replace("self.key =", ROOT_IN_QUERIES)
-    expect(run(text).whole(), "scores_are_scaled_by_sqrt_d_k", "broken", "nothing divides them")
-    expect(run(as_t5).whole(), "scores_are_scaled_by_sqrt_d_k", "kept", "as T5's are")
+    expect(run(text).whole(), "scores_are_scaled_by_sqrt_d_k", "broken")
+    expect(run(as_t5).whole(), "scores_are_scaled_by_sqrt_d_k", "kept", "T5")
     as_fairseq = text.replace("self.register_buffer", "waves[1] = 0\n        self.register_buffer")
     expect(run(as_fairseq).whole(), "sinusoids_match_paper", "kept")
 

@@ -64,8 +64,7 @@ def test_words_in_place_of_pieces_are_sound() -> None:
 def test_what_is_missing_is_said() -> None:
     report = diagnose_pipeline(Pipeline())
     assert [line.law for line in report.of(Verdict.NOT_TRIED)] == NAMES
-    assert report["training_and_inference_encode_alike"].seen == (
-        "the pipeline has no test and no encode_src and no encode_to_translate"
-    )
+    reason = report["training_and_inference_encode_alike"].seen
+    assert all(name in reason for name in ("test", "encode_src", "encode_to_translate"))
     few = diagnose_pipeline(sound().replace(train=(), test=sound().test[:3]))
-    assert "have 5 words or more: give 8" in few["references_score_100"].seen
+    assert few["references_score_100"].verdict == Verdict.NOT_TRIED

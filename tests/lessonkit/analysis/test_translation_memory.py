@@ -3,7 +3,7 @@
 import pytest
 
 from attention_laws.errors import UserError
-from attention_laws.laws.text import Leak, measure_leak
+from attention_laws.laws.leakage import Leak, measure_leak
 from lessonkit.analysis.translation_memory import translate_from_memory
 from transformer.data.grouping import Pair
 

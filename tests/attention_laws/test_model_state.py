@@ -6,7 +6,7 @@ from torch import nn
 from torch.optim import Adam
 from torch.optim.lr_scheduler import LambdaLR
 
-from attention_laws.untouched import in_double, untouched
+from attention_laws.model_state import float64_weights, state_restored
 
 
 class Model(nn.Module):
@@ -44,7 +44,7 @@ def test_a_step_of_training_leaves_no_trace() -> None:
         return copy.deepcopy([*kept, model.table, foreign.detach(), grads, torch.get_rng_state()])
 
     before = state()
-    with untouched(model, optimizer, (scheduler,)):
+    with state_restored(model, optimizer, (scheduler,)):
         foreign.sum().backward()
         trained(model, optimizer)
         scheduler.step()
@@ -63,11 +63,11 @@ def test_a_step_of_training_leaves_no_trace() -> None:
 def test_it_is_put_back_after_an_error_and_an_optimizer_without_a_module() -> None:
     model, weight = Model(), torch.ones(3, requires_grad=True)
     before, optimizer = model.linear.weight.detach().clone(), Adam([weight], lr=0.1)
-    with contextlib.suppress(KeyError), untouched(model), torch.no_grad():
+    with contextlib.suppress(KeyError), state_restored(model), torch.no_grad():
         model.linear.weight.zero_()
         raise KeyError
     assert torch.equal(model.linear.weight, before)
-    with untouched(None, optimizer):
+    with state_restored(None, optimizer):
         weight.sum().backward()
         optimizer.step()
     assert torch.equal(weight, torch.ones(3))
@@ -78,7 +78,7 @@ def test_it_is_put_back_after_an_error_and_an_optimizer_without_a_module() -> No
 def test_64_bits_are_there_for_a_while() -> None:
     model = Model()
     weight, values = model.linear.weight, model.linear.weight.detach().clone()
-    with in_double(model):
+    with float64_weights(model):
         assert model(torch.randn(5, 3, dtype=torch.float64)).dtype == torch.float64
         assert model.table.dtype == torch.float64
     assert model.linear.weight is weight

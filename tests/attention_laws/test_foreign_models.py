@@ -12,8 +12,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from attention_laws import Adapter, Report, Verdict, diagnose
-from attention_laws.adapters import from_module
-from tests.attention_laws.foreign import from_hugging_face, from_x_transformers
+from attention_laws.bare_module import from_module
+from tests.attention_laws.foreign_adapters import from_hugging_face, from_x_transformers
 from tests.helpers import ROOT
 
 PAGE = (ROOT / "docs" / "foreign_models.md").read_text(encoding="utf-8")
@@ -37,7 +37,7 @@ def marian(**changes: Any) -> Adapter:
     torch.manual_seed(0)
     options = sizes | ids | {"attn_implementation": "eager"} | changes
     model = transformers.MarianMTModel(transformers.MarianConfig(**options))
-    return from_hugging_face(model).replace(fresh=True)
+    return from_hugging_face(model).replace(untrained=True)
 
 
 @pytest.mark.slow
@@ -56,7 +56,7 @@ def test_x_transformers_is_sound() -> None:
         sizes |= {f"{stack}_num_tokens": types, f"{stack}_depth": 2, f"{stack}_heads": 4}
         sizes |= {f"{stack}_max_seq_len": 64}
     torch.manual_seed(0)
-    adapter = from_x_transformers(x_transformers.XTransformer(**sizes)).replace(fresh=True)
+    adapter = from_x_transformers(x_transformers.XTransformer(**sizes)).replace(untrained=True)
     held_by_the_page("`XTransformer`, `from_x_transformers`", diagnose(adapter))
 
 
@@ -94,7 +94,7 @@ class Embedded(nn.Module):
 
 def test_torchs_own_transformer_is_sound() -> None:
     torch.manual_seed(0)
-    report = diagnose(from_module(AroundTorch()).replace(fresh=True))
+    report = diagnose(from_module(AroundTorch()).replace(untrained=True))
     held_by_the_page("a module around `torch.nn.Transformer`, bare", report)
 
 
@@ -134,7 +134,7 @@ def attend(maps: nn.ModuleDict, part: str, query: Tensor, memory: Tensor, hide: 
 
 def test_a_notebooks_functions_are_sound_but_for_float16() -> None:
     torch.manual_seed(0)
-    report = diagnose(from_module(Notebook()).replace(fresh=True))
+    report = diagnose(from_module(Notebook()).replace(untrained=True))
     held_by_the_page("a notebook's functions, bare", report)
     assert "ids are length first" in report.assumptions[0]
     assert "-1e9" in report["logits_are_finite_in_float16"].seen

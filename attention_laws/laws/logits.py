@@ -1,15 +1,18 @@
-"""What a model gives: logits, numbers in 16 bits too, drawn in training alone (§3.4, §5.4)."""
+"""The output of a model: finite logits, deterministic except for dropout (§3.4, §5.4)."""
 
 import torch
 from torch import nn
 
-from attention_laws.law import Subject, law
+from attention_laws.law import law
+from attention_laws.model_state import hooks
 from attention_laws.report import Finding, broken, kept, not_tried
-from attention_laws.untouched import hooked
-from attention_laws.watch import FUSED, Watch
+from attention_laws.subject import Subject
+from attention_laws.torch_calls import FUSED_ATTENTION, TorchCallRecorder
 
+ORDER = 10
 SIZES = ((1, 3, 2), (2, 5, 4), (3, 2, 7))  # batch, src_len, tgt_len
-DRAWS = 8  # passes in training mode before dropout is said to do nothing
+# Passes in training mode before dropout is said to do nothing.
+PASSES = 8
 
 
 @law(compares=False)
@@ -21,16 +24,16 @@ def logits_have_expected_shape(subject: Subject) -> Finding:
     """
     width = subject.adapter.tgt_vocab_size
     for batch, src_len, tgt_len in SIZES:
-        src, tgt_in = subject.src(batch, src_len), subject.tgt_in(batch, tgt_len)
-        given = f"src {tuple(src.shape)}, tgt_in {tuple(tgt_in.shape)}"
+        src, tgt_in = subject.draw_src(batch, src_len), subject.draw_tgt_in(batch, tgt_len)
+        inputs = f"src {tuple(src.shape)}, tgt_in {tuple(tgt_in.shape)}"
         try:
-            found = tuple(subject.logits(src, tgt_in).shape)
+            shape = tuple(subject.logits(src, tgt_in).shape)
         except (RuntimeError, IndexError, ValueError) as error:
             if (batch, src_len, tgt_len) == SIZES[0]:
                 raise
-            return broken(f"{given}: it raises {' '.join(str(error).split())[:100]}")
-        if len(found) != 3 or found[:2] != tuple(tgt_in.shape) or found[2] < width:
-            return broken(f"{given}: logits are {found}, not {(batch, tgt_len, width)}")
+            return broken(f"{inputs}: it raises {' '.join(str(error).split())[:100]}")
+        if len(shape) != 3 or shape[:2] != tuple(tgt_in.shape) or shape[2] < width:
+            return broken(f"{inputs}: logits are {shape}, not {(batch, tgt_len, width)}")
     return kept(f"logits of {len(SIZES)} batches are (batch, tgt_len, {width})")
 
 
@@ -42,16 +45,16 @@ def logits_are_finite(subject: Subject) -> Finding:
     Look: at the first layer whose output is not finite
     """
     for batch, src_len, tgt_len in SIZES:
-        src, tgt_in = subject.src(batch, src_len), subject.tgt_in(batch, tgt_len)
+        src, tgt_in = subject.draw_src(batch, src_len), subject.draw_tgt_in(batch, tgt_len)
         if subject.adapter.pad_id is not None:
             src = subject.padded(src, 1)
         logits = subject.logits(src, tgt_in)
-        odd = ~logits.isfinite()
-        if bool(odd.any()):
-            row = int(odd.flatten(1).any(dim=1).int().argmax())
-            what = "NaN" if bool(logits.isnan().any()) else "infinite"
-            said = f"{int(odd.sum())} of {odd.numel()} logits are {what}"
-            return broken(said, src=src[row], tgt_in=tgt_in[row])
+        not_finite = ~logits.isfinite()
+        if bool(not_finite.any()):
+            row = int(not_finite.flatten(1).any(dim=1).int().argmax())
+            value = "NaN" if bool(logits.isnan().any()) else "infinite"
+            seen = f"{int(not_finite.sum())} of {logits.numel()} logits are {value}"
+            return broken(seen, src=src[row], tgt_in=tgt_in[row])
     return kept("all logits are finite")
 
 
@@ -62,13 +65,13 @@ def logits_can_be_negative(subject: Subject) -> Finding:
     Means: a ReLU or a softmax stands between the last layer and the loss
     Look: at what follows the output layer
     """
-    logits = subject.logits(subject.src(4, 5), subject.tgt_in(4, 4))
+    logits = subject.logits(subject.draw_src(4, 5), subject.draw_tgt_in(4, 4))
     if bool((logits < 0).any()):
         return kept(f"{float((logits < 0).float().mean()):.0%} of the logits are below 0")
     if bool((logits.sum(dim=-1) - 1).abs().max() < 1e-3):
         if subject.adapter.loss is not None:
-            return not_tried("it gives probabilities: see `softmax_is_taken_once`")
-        return broken("each place sums to 1: these are probabilities, and a loss takes logits")
+            return not_tried("it returns probabilities: see `softmax_is_taken_once`")
+        return broken("each position sums to 1: these are probabilities, and a loss takes logits")
     zeros = float((logits == 0).float().mean())
     least = float(logits.min())
     return broken(f"the least of {logits.numel()} logits is {least:.2g}, {zeros:.0%} are 0")
@@ -82,7 +85,7 @@ def evaluation_is_deterministic(subject: Subject) -> Finding:
     layer that no eval() reaches, or eval() was forgotten
     Look: at each F.dropout, and at layers kept in a plain list
     """
-    src, tgt_in = subject.src(1, 3), subject.tgt_in(1, 2)
+    src, tgt_in = subject.draw_src(1, 3), subject.draw_tgt_in(1, 2)
     torch.manual_seed(1)
     with torch.no_grad():
         first = subject.adapter.forward(src, tgt_in)
@@ -91,7 +94,7 @@ def evaluation_is_deterministic(subject: Subject) -> Finding:
     moved = float((first - second).abs().nan_to_num(0).max())
     if moved > 0:
         return broken(f"src {src.tolist()}, tgt_in {tgt_in.tolist()}, run twice: {moved:.2g} apart")
-    return kept("twice the same input gave equal logits")
+    return kept("the same input twice gave equal logits")
 
 
 @law("module")
@@ -102,23 +105,38 @@ def dropout_is_active_in_training(subject: Subject) -> Finding:
     Look: at forward: is the layer's result used?
     """
     module = subject.module
-    layers = {n: m for n, m in module.named_modules() if isinstance(m, nn.Dropout) and m.p > 0}
-    src, tgt_in = subject.src(2, 7), subject.tgt_in(2, 5)
+    layers = {
+        name: part
+        for name, part in module.named_modules()
+        if isinstance(part, nn.Dropout) and part.p > 0
+    }
+    src, tgt_in = subject.draw_src(2, 7), subject.draw_tgt_in(2, 5)
     module.train()
     torch.manual_seed(0)
     called: set[nn.Module] = set()
-    handles = [m.register_forward_pre_hook(lambda m, _: called.add(m)) for m in layers.values()]
-    with hooked(handles), Watch() as watch:
+
+    def record(layer: nn.Module, inputs: object) -> None:
+        called.add(layer)
+
+    with (
+        hooks(layer.register_forward_pre_hook(record) for layer in layers.values()),
+        TorchCallRecorder() as recorder,
+    ):
         first = subject.adapter.forward(src, tgt_in).detach()
-    fused = any(each.name == FUSED for each in watch.calls)  # which is given the rate alone
-    idle = [n for n, each in layers.items() if each not in called and not (fused and "att" in n)]
+    # A fused attention is given the rate alone: its dropout layer is never called, and rightly.
+    is_fused = any(call.name == FUSED_ATTENTION for call in recorder.calls)
+    idle = [
+        name
+        for name, layer in layers.items()
+        if layer not in called and not (is_fused and "att" in name)
+    ]
     if idle:
         return broken(f"{idle[0]}, an nn.Dropout of {layers[idle[0]].p}, is made and never called")
-    for draw in range(1, DRAWS):
-        torch.manual_seed(draw)
+    for seed in range(1, PASSES):
+        torch.manual_seed(seed)
         if not torch.equal(first, subject.adapter.forward(src, tgt_in)):
             return kept("in training mode the logits vary")
     if not layers:
         return not_tried("it has no nn.Dropout with a probability above 0")
-    most = max(each.p for each in layers.values())
-    return broken(f"with dropout of up to {most} the logits of {DRAWS} passes are equal")
+    largest = max(layer.p for layer in layers.values())
+    return broken(f"with dropout of up to {largest} the logits of {PASSES} passes are equal")

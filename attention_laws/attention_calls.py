@@ -1,0 +1,123 @@
+"""Find the attentions among the recorded calls of torch (not in the paper)."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from attention_laws.torch_calls import (
+    FUSED_ATTENTION,
+    MULTI_HEAD_ATTENTION,
+    PRODUCTS,
+    TorchCall,
+    factor_of,
+)
+
+
+@dataclass
+class AttentionCall:
+    """One attention as it was computed."""
+
+    # The weights as they were used, (..., q_len, k_len): after a mask that follows the softmax.
+    weights: Tensor
+    # The input of the softmax; None if it is inside one call of torch.
+    scores: Tensor | None = None
+    product: Tensor | None = None  # queries times keys, of the same shape
+    d_k: int = 0  # width of queries and keys
+    factor: float = 1.0  # what queries and keys were multiplied by before
+    ratio: float = 1.0  # size of queries relative to keys
+
+
+def attention_calls(calls: list[TorchCall], lengths: set[int]) -> list[AttentionCall]:
+    """Return the attentions among calls whose numbers of queries and keys are in `lengths`."""
+    attentions: list[AttentionCall] = []
+    products: list[TorchCall] = []
+    # Whether the next product may be the weights times the values.
+    after_softmax = False
+    for call in calls:
+        if call.name in (FUSED_ATTENTION, MULTI_HEAD_ATTENTION):
+            is_module = call.name == MULTI_HEAD_ATTENTION
+            attention = AttentionCall(call.output[1]) if is_module else _from_fused(call)
+            if attention.weights is not None and set(attention.weights.shape[-2:]) <= lengths:
+                attentions.append(attention)
+        elif call.name in PRODUCTS:
+            operands = _operands(call)
+            if after_softmax and operands and operands[0].shape == attentions[-1].weights.shape:
+                attentions[-1].weights = operands[0]
+            after_softmax = False
+            if call.output.dim() >= 3 and set(call.output.shape[-2:]) <= lengths:
+                products.append(call)
+        elif call.name == "softmax" and isinstance(call.args[0], Tensor):
+            scores = call.args[0]
+            if scores.dim() >= 3 and set(scores.shape[-2:]) <= lengths:
+                attentions.append(_from_softmax(call, products))
+                after_softmax = True
+    return attentions
+
+
+def _from_softmax(call: TorchCall, products: list[TorchCall]) -> AttentionCall:
+    """Return the attention of a softmax, with the last product of the shape of its scores."""
+    scores = call.args[0]
+    attention = AttentionCall(call.output, scores)
+    fitting = [product for product in products if product.output.shape == scores.shape]
+    if fitting:
+        product = fitting[-1]
+        first, second = _operands(product)[:2]
+        attention.product = product.output
+        attention.d_k = _contracted_length(product, first)
+        attention.factor = factor_of(first) * factor_of(second)
+        attention.ratio = _size_ratio(first, second)
+    return attention
+
+
+def _size_ratio(first: Tensor, second: Tensor) -> float:
+    """Return the root mean square of a tensor relative to that of another."""
+    squares = [float(tensor.detach().double().square().mean()) for tensor in (first, second)]
+    return (squares[0] / max(squares[1], 1e-30)) ** 0.5
+
+
+def _operands(call: TorchCall) -> list[Tensor]:
+    """Return the tensors that a product multiplies, also if einsum gets them as a list."""
+    args = call.args[1:] if call.name == "einsum" else call.args
+    operands: list[Any] = []
+    for arg in args:
+        operands += arg if isinstance(arg, tuple | list) else [arg]
+    return [operand for operand in operands if isinstance(operand, Tensor)]
+
+
+def _contracted_length(call: TorchCall, first: Tensor) -> int:
+    """Return the length of the axis that a product sums over; 0 if that cannot be seen."""
+    if call.name != "einsum":
+        return first.shape[-1]
+    terms, _, output = call.args[0].replace(" ", "").partition("->")
+    first_term = terms.split(",")[0]
+    letters = [letter for letter in first_term if letter not in output and letter.isalpha()]
+    return first.shape[terms.index(letters[0])] if len(letters) == 1 else 0
+
+
+def _from_fused(call: TorchCall) -> AttentionCall:
+    """Compute what torch's fused attention does not return: its weights and scores."""
+    names = ("query", "key", "value", "attn_mask", "dropout_p", "is_causal")
+    arguments = {**dict(zip(names, call.args, strict=False)), **call.options}
+    query, key, mask = arguments["query"], arguments["key"], arguments.get("attn_mask")
+    # Grouped queries: several heads of queries share one head of keys.
+    if query.shape[-3:-2] != key.shape[-3:-2]:
+        key = key.repeat_interleave(query.shape[-3] // key.shape[-3], dim=-3)
+    scale = arguments.get("scale") or query.shape[-1] ** -0.5
+    product = query @ key.transpose(-2, -1)
+    scores = product * scale
+    if arguments.get("is_causal"):
+        ones = torch.ones(scores.shape[-2:], dtype=torch.bool)
+        scores = scores.masked_fill(~ones.tril(), -torch.inf)
+    if mask is not None:
+        is_boolean = mask.dtype == torch.bool
+        scores = scores.masked_fill(~mask, -torch.inf) if is_boolean else scores + mask
+    return AttentionCall(
+        weights=scores.softmax(dim=-1),
+        scores=scores,
+        product=product,
+        d_k=query.shape[-1],
+        factor=factor_of(arguments["query"]) * factor_of(arguments["key"]),
+        ratio=_size_ratio(arguments["query"], arguments["key"]),
+    )

@@ -1,0 +1,282 @@
+"""How a module is called: order, masks, and where its logits are (not in the paper)."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from attention_laws.errors import error_message
+from attention_laws.forward_signature import SRC, TGT, ForwardSignature, forward_signature
+from attention_laws.mask_style import MASK_STYLES, MaskStyle, make_mask
+from attention_laws.model_state import hooks
+
+# Of the first call: these are distinct, also after one token was cut off, so that a shape
+# identifies its axes.
+BATCH, SRC_LEN, TGT_LEN = 2, 5, 4
+
+
+class NoLogitsError(ValueError):
+    """What a call returned contains no logits."""
+
+
+@dataclass(frozen=True)
+class CallingConvention:
+    """One way to call a module."""
+
+    module: nn.Module  # what is called
+    signature: ForwardSignature  # its parameters
+    batch_first: bool = True  # whether ids are (batch, length)
+    mask_style: MaskStyle | None = None  # how masks are written; None: none are passed
+    # Padding, from which masks are made.
+    src_pad: int | None = 0
+    tgt_pad: int | None = 0
+    path: tuple[Any, ...] = ()  # keys that lead to the logits in what it returns
+    layout: str = ""  # the order of the logits' axes: a key of `LAYOUTS`
+    drops_last: bool = False  # whether it cuts the last token off the target itself
+    shifts_target: bool = False  # whether it shifts the target by one position itself
+    # Name of a submodule that makes logits from what it returns, and that others call.
+    head: str = ""
+    # Name of a submodule that returns logits, if the module itself returns a loss.
+    logits_module: str = ""
+
+    def __call__(self, src: Tensor, tgt_in: Tensor) -> Tensor:
+        """Return logits (batch, tgt_len, vocab) for ids, batch first."""
+        if self.drops_last or self.shifts_target:
+            tgt_in = torch.cat((tgt_in, tgt_in[:, -1:]), dim=1)
+        output = self.raw_output(src, tgt_in)
+        for key in self.path:
+            is_key = isinstance(key, int) or isinstance(output, dict)
+            output = output[key] if is_key else getattr(output, key)
+        batch, length = tgt_in.shape
+        if self.drops_last:
+            length -= 1
+        batch_first = LAYOUTS[self.layout].to_batch_first(output, batch, length)
+        if self.shifts_target:
+            batch_first = batch_first[:, 1:]
+        return self.module.get_submodule(self.head)(batch_first) if self.head else batch_first
+
+    def with_head(self, src: Tensor, tgt_in: Tensor, vocab_size: int) -> "CallingConvention":
+        """Return the convention that ends in the submodule that makes logits, if there is one.
+
+        The Annotated Transformer is such a case: its `forward` leaves its `generator` to the loss.
+        """
+        output = self(src, tgt_in)
+        if output.shape[-1] == vocab_size:
+            return self
+        for name, submodule in self.module.named_modules():
+            try:
+                if submodule(output).shape == (*output.shape[:2], vocab_size):
+                    return replace(self, head=name)
+            except Exception:  # A submodule of somebody's model may raise anything.
+                continue
+        return self
+
+    def raw_output(self, src: Tensor, tgt_in: Tensor) -> Any:
+        """Call the module and return its output, or the last output of `logits_module`."""
+        if not self.logits_module:
+            return self._call(src, tgt_in)
+        outputs: list[Any] = []
+        submodule = self.module.get_submodule(self.logits_module)
+
+        def record(module: nn.Module, inputs: Any, output: Any) -> None:
+            outputs.append(output)
+
+        with hooks([submodule.register_forward_hook(record)]):
+            self._call(src, tgt_in)
+        return outputs[-1]
+
+    def _call(self, src: Tensor, tgt_in: Tensor) -> Any:
+        ids = (src, tgt_in) if self.batch_first else (src.T, tgt_in.T)
+        if self.signature.pair:
+            return self.module(ids)
+        masks = self._masks(src, tgt_in)
+        positional = [mask for name, mask in masks if not name]
+        options = {name: mask for name, mask in masks if name}
+        for name in self.signature.others:
+            options[name] = self._other_argument(name.lower(), src, tgt_in)
+        if not self.signature.src or not self.signature.tgt:
+            return self.module(*ids, *positional, **options)
+        return self.module(**{self.signature.src: ids[0], self.signature.tgt: ids[1]}, **options)
+
+    def _masks(self, src: Tensor, tgt_in: Tensor) -> list[tuple[str, Tensor]]:
+        if self.mask_style is None:
+            return []
+        src_real = _is_real(src, self.src_pad)
+        tgt_real = _is_real(tgt_in, self.tgt_pad)
+        masks = self.signature.masks
+        beside_padding = any(role.padding for _, role in masks)
+        return [
+            (name, make_mask(self.mask_style, role, src_real, tgt_real, beside_padding))
+            for name, role in masks
+        ]
+
+    def _other_argument(self, name: str, src: Tensor, tgt_in: Tensor) -> Any:
+        """Return lengths or positions of the side that a parameter's name says."""
+        if "teacher" in name:
+            return 1.0
+        is_target = TGT.search(name) and not SRC.match(name)
+        ids, pad = (tgt_in, self.tgt_pad) if is_target else (src, self.src_pad)
+        if "len" in name:
+            return _is_real(ids, pad).sum(dim=1)
+        positions = torch.arange(ids.shape[1]).expand(ids.shape)
+        return positions if self.batch_first else positions.T
+
+    def with_logits_found(self, src: Tensor, tgt_in: Tensor) -> "CallingConvention":
+        """Call the module once, and return the convention that knows where the logits are.
+
+        Raises:
+            NoLogitsError: nothing that it returns has the shape of logits.
+        """
+        output = self.raw_output(src, tgt_in)
+        shapes = []
+        batch, tgt_len = tgt_in.shape
+        for path, tensor in _float_tensors(output):
+            shapes.append(tuple(tensor.shape))
+            for drops_last, length in ((False, tgt_len), (True, tgt_len - 1)):
+                layout = _layout(tensor, batch, length, self.batch_first)
+                if layout:
+                    return replace(self, path=path, layout=layout, drops_last=drops_last)
+        returns_loss = shapes == [()]
+        if returns_loss and not self.logits_module:
+            return self._with_logits_module(src, tgt_in)
+        if shapes:
+            raise NoLogitsError(f"it returns tensors of the shapes {shapes}")
+        raise NoLogitsError(f"it returns {type(output).__name__}, no tensor")
+
+    def _with_logits_module(self, src: Tensor, tgt_in: Tensor) -> "CallingConvention":
+        """Return the convention for a module that returns a loss.
+
+        Its logits are what the last submodule returned that returned any.
+        """
+        call_order: list[str] = []
+
+        def record_calls_of(name: str) -> Callable[..., None]:
+            return lambda *_: call_order.append(name)
+
+        with hooks(
+            submodule.register_forward_hook(record_calls_of(name))
+            for name, submodule in self.module.named_modules()
+        ):
+            self._call(src, tgt_in)
+        for name in reversed(call_order):
+            if name:
+                with contextlib.suppress(NoLogitsError):
+                    return replace(self, logits_module=name).with_logits_found(src, tgt_in)
+        raise NoLogitsError("it returns a loss, and no submodule returns logits")
+
+    @property
+    def description(self) -> str:
+        """The order and the masks, in a few words for a reader."""
+        order = "batch first" if self.batch_first else "length first"
+        return f"{order}, masks {self.mask_style}" if self.mask_style else order
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What was found by trying, each with the flag that overrides it."""
+        assumptions = []
+        if self.mask_style is not None:
+            names = ", ".join(name for name, _ in self.signature.masks if name) or "by position"
+            flag = f"masks=, --masks {self.mask_style}"
+            assumptions.append(f"masks ({names}) are {self.mask_style.description} ({flag})")
+        if self.path:
+            path = ".".join(map(str, self.path))
+            assumptions.append(f"logits are {path} of what it returns")
+        if self.layout != "batch":
+            axes = LAYOUTS[self.layout].axes
+            assumptions.append(f"logits are {axes}, and are transposed")
+        if self.head:
+            assumptions.append(f"logits are its {self.head} of what it returns")
+        if self.logits_module:
+            assumptions.append(
+                f"it returns a loss, and its {self.logits_module} returns the logits"
+            )
+        if self.shifts_target:
+            assumptions.append("it shifts the target itself, and is given one token more")
+        if self.drops_last:
+            assumptions.append("it cuts off the target's last token itself, and is given one more")
+        return tuple(assumptions)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """One order of the axes of logits."""
+
+    axes: str  # for a reader
+    # Returns (batch, length, vocab) of logits, a batch size and a length.
+    to_batch_first: Callable[[Tensor, int, int], Tensor]
+
+
+LAYOUTS = {
+    "batch": Layout("(batch, tgt_len, vocab)", lambda logits, batch, length: logits),
+    "length": Layout(
+        "(tgt_len, batch, vocab)", lambda logits, batch, length: logits.transpose(0, 1)
+    ),
+    "classes": Layout(
+        "(batch, vocab, tgt_len)", lambda logits, batch, length: logits.transpose(1, 2)
+    ),
+    "flat": Layout(
+        "(batch * tgt_len, vocab)", lambda logits, batch, length: logits.view(batch, length, -1)
+    ),
+    "flat_length": Layout(
+        "(tgt_len * batch, vocab)",
+        lambda logits, batch, length: logits.view(length, batch, -1).transpose(0, 1),
+    ),
+}
+
+
+def _layout(tensor: Tensor, batch: int, length: int, batch_first: bool) -> str:
+    """Return the layout of logits, as a key of `LAYOUTS`; empty if the tensor is none."""
+    if tensor.dim() == 2 and tensor.shape[0] == batch * length:
+        return "flat" if batch_first else "flat_length"
+    if tensor.dim() != 3:
+        return ""
+    for name in ("batch", "length", "classes"):
+        if LAYOUTS[name].to_batch_first(tensor, batch, length).shape[:2] == (batch, length):
+            return name
+    return ""
+
+
+def _is_real(ids: Tensor, pad: int | None) -> Tensor:
+    """Return where ids are no padding, of the same shape."""
+    return torch.ones_like(ids, dtype=torch.bool) if pad is None else ids != pad
+
+
+def _float_tensors(output: Any) -> Iterator[tuple[tuple[Any, ...], Tensor]]:
+    """Yield every floating-point tensor in an output, and the keys to it; "logits" first."""
+    if isinstance(output, Tensor):
+        if output.is_floating_point():
+            yield (), output
+        return
+    items: list[tuple[Any, Any]] = []
+    if hasattr(output, "logits"):
+        items.append(("logits", output.logits))
+    if isinstance(output, dict):
+        items += sorted(output.items(), key=lambda item: item[0] != "logits")
+    elif isinstance(output, tuple | list):
+        items += enumerate(output)
+    for key, value in items:
+        for path, tensor in _float_tensors(value):
+            yield (key, *path), tensor
+
+
+def calling_conventions(
+    module: nn.Module, batch_first: bool | None, mask_style: MaskStyle | None
+) -> Iterator[CallingConvention]:
+    """Yield every way to call a module that its parameters allow, the likeliest first."""
+    signature = forward_signature(module)
+    orders = (True, False) if batch_first is None else (batch_first,)
+    styles: list[MaskStyle | None] = [mask_style] if mask_style else list(MASK_STYLES)
+    if signature.masks_optional and not mask_style:
+        styles = [None, *styles]
+    for style in styles if signature.masks else [None]:
+        for order in orders:
+            yield CallingConvention(module, signature, order, style)
+
+
+def failure_reason(error: Exception) -> str:
+    """Return in a few words why a way to call a module failed."""
+    message = error_message(error)[:120]
+    return message if isinstance(error, NoLogitsError) else f"{type(error).__name__}: {message}"

@@ -1,0 +1,233 @@
+"""How a model begins, before it has learned anything (not in the paper)."""
+
+import itertools
+import math
+from collections import defaultdict
+from collections.abc import Callable
+from functools import wraps
+
+import torch
+from torch import Tensor, nn
+
+from attention_laws.errors import NotObservedError
+from attention_laws.law import law
+from attention_laws.laws.attention_weights import seen_attentions
+from attention_laws.model_state import hooks
+from attention_laws.report import Finding, broken, kept, not_tried, warned
+from attention_laws.subject import Subject
+
+ORDER = 80
+MAX_EXCESS_LOSS = 2.0  # nats above ln V
+MAX_SCORE_DEVIATION = 2.5
+# Bounds of the ratio of what words and what positions change, squared.
+WORDS_TO_POSITIONS = (0.5, 300.0)
+# Unequal, so that the shape of attention weights tells which attention they are of.
+SRC_LEN, TGT_LEN = 11, 8
+
+
+def if_untrained(check: Callable[[Subject], Finding]) -> Callable[[Subject], Finding]:
+    """Try a check only if the model is untrained: one step makes the scales of norms unequal."""
+
+    @wraps(check)
+    def checked(subject: Subject) -> Finding:
+        module, untrained = subject.adapter.module, subject.adapter.untrained
+        if untrained is False:
+            return not_tried("the adapter says that it is trained")
+        if untrained is None:
+            scales = [] if module is None else _norm_scales(module)
+            if not scales:
+                reason = "it has no norms that tell whether it is trained"
+                return not_tried(f"{reason}: say untrained=True if not")
+            if not all(bool((scale == scale[0]).all()) for scale in scales):
+                return not_tried(
+                    "it is about an untrained model, and this one's norms have learned"
+                )
+        return check(subject)
+
+    return checked
+
+
+def _norm_scales(module: nn.Module) -> list[Tensor]:
+    """Return the vectors that norms scale and shift by."""
+    norms = [part for part in module.modules() if "norm" in type(part).__name__.lower()]
+    weights = [weight for norm in norms for weight in norm.parameters(recurse=False)]
+    return [weight for weight in weights if weight.dim() == 1 and len(weight) > 1]
+
+
+@law()
+@if_untrained
+def initial_loss_is_near_log_vocab_size(subject: Subject) -> Finding:
+    """A fresh model's loss is near ln V: it prefers no token.
+
+    Means: logits are too large at the start: embeddings that serve as output weights too and
+    are initialized too large, a final norm that is missing, or a softmax taken twice
+    Look: at how the embeddings and the output layer are initialized
+    How: The sentence's own tokens are left out, since a model whose output weights are its
+    embeddings begins by repeating what it reads.
+    """
+    src, tgt_in = subject.draw_src(8, 3), subject.draw_tgt_in(8, 3)
+    logits = subject.logits(src, tgt_in)  # (8, 3, vocab_size)
+    is_other = torch.ones(8, logits.shape[-1], dtype=torch.bool)
+    is_other.scatter_(1, tgt_in, False)
+    if subject.adapter.src_vocab_size == subject.adapter.tgt_vocab_size:
+        is_other.scatter_(1, src, False)
+    hidden = ~is_other[:, None, :]
+    log_probs = logits.masked_fill(hidden, -torch.inf).log_softmax(dim=-1)
+    count = is_other.sum(dim=-1, keepdim=True)  # (8, 1): tokens left
+    losses = -log_probs.masked_fill(hidden, 0).sum(dim=-1) / count
+    loss, uniform_loss = float(losses.mean()), float(count.log().mean())
+    seen = f"over {int(count.min())} tokens the loss is {loss:.2f}, "
+    seen += f"ln of their number {uniform_loss:.2f}"
+    return warned(seen) if loss > uniform_loss + MAX_EXCESS_LOSS else kept(seen)
+
+
+@law()
+@if_untrained
+def initial_scores_have_unit_scale(subject: Subject) -> Finding:
+    """An untrained model's attention scores have a standard deviation of about 1.
+
+    Means: scores are not divided by the square root of d_k, or what attention reads is too
+    large: the softmax begins saturated, and passes little gradient
+    Look: at the line that divides the scores, and at how embeddings are initialized and scaled
+    """
+    src, tgt_in = subject.draw_src(4, SRC_LEN), subject.draw_tgt_in(4, TGT_LEN)
+    with torch.no_grad():
+        if subject.adapter.attention is not None:
+            weights_by_name = dict(subject.adapter.attention(src, tgt_in))
+        else:
+            attentions = seen_attentions(subject, src, tgt_in)
+            weights_by_name = {
+                f"attention {number}": attention.weights
+                for number, attention in enumerate(attentions, start=1)
+            }
+    if not weights_by_name:
+        return not_tried("the adapter has no attention, and no softmax over keys was seen")
+    deviations = {name: _score_deviation(weights) for name, weights in weights_by_name.items()}
+    name = max(deviations, key=deviations.__getitem__)
+    scores = "scores of one query have a standard deviation of"
+    if deviations[name] > MAX_SCORE_DEVIATION:
+        return warned(f"{name}: {scores} {deviations[name]:.1f}")
+    return kept(f"{scores} {min(deviations.values()):.2f} to {deviations[name]:.2f}")
+
+
+def _score_deviation(weights: Tensor) -> float:
+    """Return the typical standard deviation of the scores behind weights (..., q_len, k_len)."""
+    scores = weights.float().clamp(min=1e-30).log().flatten(end_dim=-3)
+    q_len, k_len = scores.shape[-2:]
+    is_causal = q_len == k_len == TGT_LEN
+    rows = [
+        scores[:, query, : query + 1 if is_causal else k_len].std(dim=-1)
+        for query in range(2, q_len)
+    ]
+    return float(torch.stack(rows).median())
+
+
+@law("module")
+@if_untrained
+def embedding_and_position_scales_match(subject: Subject) -> Finding:
+    """In an untrained model word embeddings and positions are of similar size.
+
+    Means: embeddings are not multiplied by the square root of d_model, or initialized so small
+    that the positions drown them; or so large that they drown the positions
+    Look: at how embeddings are initialized, and at what is added to them
+    """
+    # Four sentences, each of which repeats one word.
+    src = subject.draw_src(1, 5)[0, :4, None].expand(4, SRC_LEN)
+    tgt_in = subject.draw_tgt_in(len(src), TGT_LEN)
+    by_word, by_position = _squared_moves(subject, src, tgt_in, src)
+    if by_position == 0 or by_word == 0:
+        return not_tried("the first layer reads words alone: no positions are added to them")
+    seen = f"what the first layer reads moves by {math.sqrt(by_word):.2g} a component with another "
+    seen += f"word, by {math.sqrt(by_position):.2g} in another position"
+    few, many = WORDS_TO_POSITIONS
+    return kept(seen) if few <= by_word / by_position <= many else warned(seen)
+
+
+@law("module")
+def positions_are_added_to_both_sides_or_neither(subject: Subject) -> Finding:
+    """Positions are added on both sides, or on neither (§3.5).
+
+    Means: positions are added on one side alone; a causal mask tells a decoder of order,
+    faintly, so that it learns all the same, and worse
+    Look: where positions are added to the embeddings, on both sides
+    """
+    vocab_size = min(subject.adapter.src_vocab_size, subject.adapter.tgt_vocab_size)
+    words = subject.draw_ids(vocab_size, 1, 4)
+    src, tgt_in = (words[0, :, None].expand(4, length) for length in (SRC_LEN, TGT_LEN))
+    moves = [_squared_moves(subject, src, tgt_in, ids) for ids in (src, tgt_in)]
+    if not all(by_word for by_word, _ in moves):
+        return not_tried("words make no difference to what the first layer reads")
+    source, target = (by_position > 1e-9 * by_word for by_word, by_position in moves)
+    if source != target:
+        side = "source" if source else "target"
+        return broken(f"only the {side} has positions in what the first layer reads")
+    sides = "both sides have" if source else "neither side has"
+    return kept(f"{sides} positions in what the first layer reads")
+
+
+def _squared_moves(
+    subject: Subject, src: Tensor, tgt_in: Tensor, ids: Tensor
+) -> tuple[float, float]:
+    """Return how far another word, and another position, move a first layer's input, squared."""
+    hidden = _first_layer_input(subject, src, tgt_in, ids)
+    return 2 * float(hidden.var(dim=0).mean()), 2 * float(hidden.var(dim=1).mean())
+
+
+def _first_layer_input(subject: Subject, src: Tensor, tgt_in: Tensor, ids: Tensor) -> Tensor:
+    """Return the input of the first layer after the embeddings of `ids`, (batch, length, width)."""
+    inputs_seen: list[Tensor] = []
+
+    def record(_: nn.Module, inputs: tuple[Tensor, ...]) -> None:
+        hidden = inputs[0].detach() if inputs else ids
+        if hidden.dim() == 3 and hidden.is_floating_point():
+            for batch_first in (hidden, hidden.transpose(0, 1)):
+                if batch_first.shape[:2] == ids.shape:
+                    inputs_seen.append(batch_first)
+
+    kinds = (nn.Linear, nn.MultiheadAttention)
+    layers = [
+        part
+        for part in subject.module.modules()
+        if isinstance(part, kinds) or "norm" in type(part).__name__.lower()
+    ]
+    with hooks(layer.register_forward_pre_hook(record) for layer in layers):
+        # With gradients, since without them torch's own layers run without calling their parts.
+        subject.adapter.forward(src, tgt_in)
+    if not inputs_seen:
+        raise NotObservedError("no nn.Linear, norm or attention of torch reads the words")
+    return inputs_seen[0]
+
+
+@law("module", compares=False)
+@if_untrained
+def layers_are_initialized_independently(subject: Subject) -> Finding:
+    """Layers of one kind begin with weights of their own.
+
+    Means: a layer was copied after its weights were initialized, and they were not drawn again
+    Look: at copy.deepcopy, and at what initializes the whole model
+    """
+    stacks = 0
+    for prefix, stack in subject.module.named_modules():
+        if not isinstance(stack, nn.ModuleList | nn.Sequential):
+            continue
+        comparable = _comparable_weights(stack)
+        if any(len(by_layer) > 1 for by_layer in comparable.values()):
+            stacks += 1
+        for (name, _), by_layer in comparable.items():
+            for (one, first), (other, second) in itertools.combinations(by_layer.items(), 2):
+                if first is not second and torch.equal(first, second):
+                    layers = f"layers {one} and {other}"
+                    return broken(f"{prefix}: {name} is number for number the same in {layers}")
+    if not stacks:
+        return not_tried("no nn.ModuleList or nn.Sequential holds two layers with equal shapes")
+    return kept(f"in {stacks} stacks no two layers begin with the same matrix")
+
+
+def _comparable_weights(stack: nn.Module) -> dict[tuple[str, torch.Size], dict[str, Tensor]]:
+    """Return the matrices of a stack by name and shape, then by layer; constant ones left out."""
+    comparable: dict[tuple[str, torch.Size], dict[str, Tensor]] = defaultdict(dict)
+    for index, layer in stack.named_children():
+        for name, weight in layer.named_parameters():
+            if weight.dim() > 1 and not bool((weight == weight.flatten()[0]).all()):
+                comparable[name, weight.shape][index] = weight
+    return comparable

@@ -1,0 +1,99 @@
+"""Leave a model as it was: weights, mode, gradients, optimizer, random state (not in the paper)."""
+
+import copy
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils.hooks import RemovableHandle
+
+
+@contextmanager
+def state_restored(
+    module: nn.Module | None,
+    optimizer: torch.optim.Optimizer | None = None,
+    stateful: Sequence[Any] = (),
+) -> Iterator[None]:
+    """Restore everything that changes in the block; the fast path of torch's layers is off there.
+
+    Weights are written back into the same tensors, so that an optimizer still finds them.
+    """
+    stateful = [*([] if optimizer is None else [optimizer]), *stateful]
+    states = [copy.deepcopy(part.state_dict()) for part in stateful]
+    modules = [] if module is None else list(module.modules())
+    modes = [(part, part.training, dict(part._buffers)) for part in modules]
+    saved_tensors = []
+    for tensor in _tensors(module, optimizer):
+        grad = None if tensor.grad is None else tensor.grad.clone()
+        saved_tensors.append((tensor, tensor.detach().clone(), grad, tensor.requires_grad))
+    fast_path = torch.backends.mha.get_fastpath_enabled()
+    with torch.random.fork_rng(devices=[]):
+        # The fast path's nested tensors are shorter than the batch.
+        torch.backends.mha.set_fastpath_enabled(False)
+        try:
+            yield
+        finally:
+            torch.backends.mha.set_fastpath_enabled(fast_path)
+            for tensor, value, grad, requires_grad in saved_tensors:
+                tensor.data.copy_(value)
+                tensor.requires_grad_(requires_grad)
+                tensor.grad = grad
+            for part, training, buffers in modes:
+                part.training = training
+                # A buffer may have been assigned anew.
+                part._buffers.update(buffers)
+            for part, state in zip(stateful, states, strict=True):
+                part.load_state_dict(state)
+
+
+def set_eval_mode(module: nn.Module) -> None:
+    """Put a module into evaluation mode, whatever its own `train` does."""
+    try:
+        module.eval()
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        # Somebody's `train` takes no argument, or the module contains itself.
+        for part in module.modules():
+            part.training = False
+
+
+def _tensors(module: nn.Module | None, optimizer: torch.optim.Optimizer | None) -> list[Tensor]:
+    """Return parameters and buffers, and what else the optimizer holds."""
+    tensors = [] if module is None else [*module.parameters(), *module.buffers()]
+    if optimizer is not None:
+        known = {id(tensor) for tensor in tensors}
+        held = [weight for group in optimizer.param_groups for weight in group["params"]]
+        tensors += [weight for weight in held if id(weight) not in known]
+    return tensors
+
+
+@contextmanager
+def hooks(handles: Iterable[RemovableHandle]) -> Iterator[None]:
+    """Remove hooks at the end of the block."""
+    handles = list(handles)
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+@contextmanager
+def float64_weights(module: nn.Module) -> Iterator[None]:
+    """Let a model compute in float64 in the block, and restore its own tensors afterwards."""
+    tensors = [*module.parameters(), *module.buffers()]
+    values = [tensor.data for tensor in tensors]
+    buffers = [(part, dict(part.named_buffers(recurse=False))) for part in module.modules()]
+    try:
+        for tensor in tensors:
+            if tensor.is_floating_point():
+                tensor.data = tensor.data.double()
+        yield
+    finally:
+        for tensor, value in zip(tensors, values, strict=True):
+            tensor.data = value
+        for part, own_buffers in buffers:
+            part._buffers.update(own_buffers)

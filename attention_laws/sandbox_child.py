@@ -1,0 +1,72 @@
+"""The process in which somebody's code runs; it writes its events as JSON (not in the paper)."""
+
+import dataclasses
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from attention_laws.errors import UserError, describe_error
+from attention_laws.factory import adapter_or_pipeline, call_factory, first_on_path
+from attention_laws.run import Diagnosis
+
+try:
+    import resource
+except ImportError:  # Windows has no limit on memory.
+    resource = None  # type: ignore[assignment]
+
+
+def main() -> None:
+    """Try the laws that the last argument asks for, a `sandbox.Request` as JSON."""
+    request = json.loads(sys.argv.pop())
+    # Only the events are written to standard output; their code prints on standard error.
+    events = os.dup(1)
+    os.dup2(2, 1)
+
+    def send(**event: Any) -> None:
+        os.write(events, f"\n{request['mark']}{json.dumps(event)}\n".encode())
+
+    _limit_memory(request["gigabytes"])
+    try:
+        with first_on_path(Path(request["folder"])):
+            _try_laws(request, send)
+    except UserError as error:
+        send(stopped=str(error), mistake=True)
+    except BaseException as error:  # Their code may raise anything.
+        send(stopped=describe_error(error), mistake=False)
+    send(done=True)
+    # No thread of theirs is waited for, and nothing of theirs runs at exit.
+    os._exit(0)
+
+
+def _limit_memory(gigabytes: float) -> None:
+    """Let an allocation fail that takes this process that much beyond its present size."""
+    statm = Path("/proc/self/statm")
+    if resource is not None and statm.exists():
+        present = int(statm.read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+        limit = present + int(gigabytes * 2**30)
+        resource.setrlimit(resource.RLIMIT_AS, (limit, resource.getrlimit(resource.RLIMIT_AS)[1]))
+
+
+def _try_laws(request: dict[str, Any], send: Callable[..., None]) -> None:
+    product = call_factory(request["module"], request["name"])
+    diagnosis = Diagnosis(
+        adapter_or_pipeline(product, request["options"]), minute=request["minute"]
+    )
+    # No key reaches this process: a KeyboardInterrupt is their code's.
+    diagnosis.interrupts = ()
+    names = request["laws"]
+    laws = [law for law in diagnosis.laws if names is None or law.name in names]
+    report = diagnosis.report()
+    send(
+        laws=[law.name for law in laws],
+        assumptions=report.assumptions,
+        tolerance=report.tolerance,
+    )
+    if names is not None:
+        diagnosis.try_prerequisites()
+    for law in laws:
+        send(law=law.name, minute=law.minute)
+        send(line=dataclasses.asdict(diagnosis.try_law(law)))
