@@ -28,6 +28,7 @@ FORBIDDEN = {
     "transformer.decoding": {"data", "model", "lstm"},
     "transformer.training.loop": {"model", "lstm"},
     "transformer.training.loss": {"model", "lstm"},
+    "transformer.training.model_loss": {"model", "lstm"},
 }
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

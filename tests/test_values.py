@@ -25,6 +25,7 @@ from transformer.data.tokenizers import WordTokenizer, split_words
 from transformer.decoding import beam_search, greedy_search
 from transformer.evaluation import scores
 from transformer.support.errors import UserError
+from transformer.training.fast_loss import fast_label_smoothing_loss
 
 VOCAB, WIDTH, HEADS = 13, 14, 2
 torch.manual_seed(3)
@@ -162,7 +163,10 @@ CALLS: list[Call] = [
     (lambda **sizes: t.Transformer(CONFIG, **sizes), {"src_vocab_size": 9, "tgt_vocab_size": 9}),
     (greedy_search, {"model": MODEL, "src": IDS, "extra_length": 2, "max_len": 4}),
     (beam_search, {"model": MODEL, "src": IDS, "beam_size": 2, "alpha": 0.5, "max_len": 3}),
-    (t.label_smoothing_loss, {"logits": LOGITS, "targets": IDS, "smoothing": 0.1, "pad_id": 0}),
+    *(
+        (loss, {"logits": LOGITS, "targets": IDS, "smoothing": 0.1, "pad_id": 0})
+        for loss in (t.label_smoothing_loss, fast_label_smoothing_loss)
+    ),
     (t.chrf, {"hypotheses": HYPOTHESES, "references": REFERENCES}),
     (scores.count_run_on, {"hypotheses": HYPOTHESES, "references": REFERENCES}),
     (scores.bleu_tokenised_lowercased,

@@ -37,7 +37,8 @@ EXPORTS = {
         "padding_share",
         "shard",
     ),
-    "training.loss": ("batch_loss", "label_smoothing_loss", "validation_loss"),
+    "training.loss": ("label_smoothing_loss",),
+    "training.model_loss": ("batch_loss", "validation_loss"),
     "training.schedule": ("learning_rate",),
     "training.report": ("read_log",),
     "training.devices": ("Precision", "pick_device_and_precision"),
@@ -88,7 +89,8 @@ if TYPE_CHECKING:
     from transformer.support.folders import find_model, results_folder
     from transformer.training.devices import Precision, pick_device_and_precision
     from transformer.training.loop import new_state, train, update
-    from transformer.training.loss import batch_loss, label_smoothing_loss, validation_loss
+    from transformer.training.loss import label_smoothing_loss
+    from transformer.training.model_loss import batch_loss, validation_loss
     from transformer.training.recipe import train_recipe
     from transformer.training.report import read_log
     from transformer.training.schedule import learning_rate

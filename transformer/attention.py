@@ -1,7 +1,7 @@
 """Scaled dot-product and multi-head attention (§3.2), with a cache for decoding.
 
-The explicit path follows Eq. 1 line by line and returns the weights; where nobody asks for them,
-PyTorch's own `scaled_dot_product_attention` gives the same output faster (not in 16 bits on a CPU).
+The explicit path follows Eq. 1 line by line and returns the weights. Unless they are asked for,
+PyTorch's own `scaled_dot_product_attention` computes the same output, usually faster.
 """
 
 import math
@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from transformer.config import MAX_DIMENSION, ModelConfig
+from transformer.kernels import is_fused_attention_slow
 from transformer.support.checks import (
     check_float_tensor,
     check_hidden,
@@ -148,7 +149,7 @@ class MultiHeadAttention(nn.Module):
         check_same_batch_size("query", query, "memory", keys)
         if mask is not None:
             check_mask(mask, (*queries.shape[:3], keys.shape[2]))
-        if return_weights or (queries.is_cpu and queries.dtype.itemsize == 2):
+        if return_weights or is_fused_attention_slow(queries):
             heads, weights = scaled_dot_product_attention(queries, keys, values, mask, self.dropout)
         else:  # heads: (batch, num_heads, q_len, d_v)
             rate = self.dropout.p if self.training else 0.0

@@ -17,7 +17,7 @@ from transformer.data.batches import Batch
 from transformer.support.checks import check_list
 from transformer.support.errors import UserError, require, short_repr
 from transformer.support.modes import evaluating
-from transformer.training.loss import batch_loss
+from transformer.training.model_loss import batch_loss
 
 
 class GradientNoise(NamedTuple):

@@ -36,7 +36,7 @@ from transformer.training import loop, run
 from transformer.training.checkpoint import State
 from transformer.training.devices import Precision
 from transformer.training.loop import TrainingResult, train
-from transformer.training.loss import batch_loss, validation_loss
+from transformer.training.model_loss import batch_loss, validation_loss
 from transformer.training.report import NOT_LOGGED, Report, read_log
 from transformer.training.schedule import learning_rate
 

@@ -1,3 +1,5 @@
+from collections.abc import Callable
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -7,7 +9,9 @@ from transformer.data.batches import Batch
 from transformer.model import Transformer
 from transformer.support.errors import UserError
 from transformer.training.devices import Precision
-from transformer.training.loss import batch_loss, label_smoothing_loss, validation_loss
+from transformer.training.fast_loss import fast_label_smoothing_loss
+from transformer.training.loss import LossSums, label_smoothing_loss
+from transformer.training.model_loss import batch_loss, validation_loss
 
 BATCH, TGT_LEN, VOCAB = 3, 5, 11
 
@@ -22,23 +26,40 @@ def example(pad_id: int = PAD_ID) -> tuple[Tensor, Tensor]:
     return logits, targets
 
 
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.7])
+def test_by_hand(smoothing: float) -> None:
+    logits, targets = example()
+    log_probs = logits.double().log_softmax(dim=-1)
+    loss = nll = 0.0
+    for token_log_probs, target in zip(log_probs.flatten(0, 1), targets.flatten(), strict=True):
+        if target != PAD_ID:
+            true = float(token_log_probs[target])
+            nll -= true
+            loss -= (1 - smoothing) * true + smoothing / VOCAB * float(token_log_probs.sum())
+    sums = label_smoothing_loss(logits, targets, smoothing=smoothing, pad_id=PAD_ID)
+    assert float(sums.loss) == pytest.approx(loss, rel=1e-6)
+    assert float(sums.nll) == pytest.approx(nll, rel=1e-6)
+    assert int(sums.tokens) == 5 + 4 + 2
+
+
 @pytest.mark.parametrize(("smoothing", "pad_id"), [(0.0, 0), (0.1, 4), (0.7, VOCAB - 1), (0.1, 0)])
-def test_equals_torch(smoothing: float, pad_id: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("transformer.training.loss.CACHE", 2 * VOCAB + 1)  # parts of two tokens
+def test_the_fast_loss_is_the_plain_one(
+    smoothing: float, pad_id: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chunk = 2 * VOCAB + 1  # of two tokens
+    monkeypatch.setattr("transformer.training.fast_loss.CACHED_NUMBERS", chunk)
     logits, targets = example(pad_id)
     ours, theirs = (logits.double().requires_grad_() for _ in range(2))
-    sums = label_smoothing_loss(ours, targets, smoothing=smoothing, pad_id=pad_id)
-    options = {"ignore_index": pad_id, "reduction": "sum"}
-    oracle = nn.CrossEntropyLoss(label_smoothing=smoothing, **options)
-    loss = oracle(theirs.flatten(0, 1), targets.flatten())
+    sums = fast_label_smoothing_loss(ours, targets, smoothing=smoothing, pad_id=pad_id)
+    plain = label_smoothing_loss(theirs, targets, smoothing=smoothing, pad_id=pad_id)
     (3 * sums.loss).backward()
-    (3 * loss).backward()
-    torch.testing.assert_close(sums.loss, loss, rtol=1e-13, atol=0)
+    (3 * plain.loss).backward()
+    torch.testing.assert_close(sums.loss, plain.loss, rtol=1e-13, atol=0)
     torch.testing.assert_close(ours.grad, theirs.grad, rtol=1e-12, atol=1e-14)
-    nll = nn.CrossEntropyLoss(**options)(logits.double().flatten(0, 1), targets.flatten())
-    torch.testing.assert_close(sums.nll, nll)
-    assert int(sums.tokens) == 5 + 4 + 2
+    torch.testing.assert_close(sums.nll, plain.nll)
+    assert sums.tokens == plain.tokens
     assert not sums.nll.requires_grad
+    assert not plain.nll.requires_grad
 
 
 def test_what_cannot_be_smoothed() -> None:
@@ -48,9 +69,17 @@ def test_what_cannot_be_smoothed() -> None:
             label_smoothing_loss(logits, targets, smoothing=smoothing, pad_id=PAD_ID)
 
 
+@pytest.mark.parametrize("loss", [label_smoothing_loss, fast_label_smoothing_loss])
+def test_a_target_outside_the_vocabulary_is_named(loss: Callable[..., LossSums]) -> None:
+    logits, targets = example()
+    targets[0, 0] = VOCAB
+    with pytest.raises(UserError, match=f"targets go from 0 to {VOCAB}: give ids from 0 to 10"):
+        loss(logits, targets, smoothing=0.1, pad_id=PAD_ID)
+
+
 def test_the_gradient_is_given_once() -> None:
     logits, targets = example()
-    loss, *_ = label_smoothing_loss(logits.requires_grad_(), targets, smoothing=0.1, pad_id=0)
+    loss, *_ = fast_label_smoothing_loss(logits.requires_grad_(), targets, smoothing=0.1, pad_id=0)
     loss.backward(retain_graph=True)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         loss.backward()
@@ -60,8 +89,8 @@ def test_the_gradient_is_given_once() -> None:
 def test_half_precision_logits_are_widened_first(narrow: torch.dtype) -> None:
     logits, targets = example()
     half = logits.to(narrow).requires_grad_()
-    loss, *_ = label_smoothing_loss(half, targets, smoothing=0.1, pad_id=0)
-    wide, *_ = label_smoothing_loss(half.detach().float(), targets, smoothing=0.1, pad_id=0)
+    loss, *_ = fast_label_smoothing_loss(half, targets, smoothing=0.1, pad_id=0)
+    wide, *_ = fast_label_smoothing_loss(half.detach().float(), targets, smoothing=0.1, pad_id=0)
     assert torch.equal(loss, wide)
     loss.backward()
     assert getattr(half.grad, "dtype", None) == narrow

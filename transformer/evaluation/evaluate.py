@@ -17,7 +17,7 @@ from transformer.models.translator import Translator
 from transformer.support.files import read_json
 from transformer.support.folders import find_model
 from transformer.training.devices import pick_device
-from transformer.training.loss import validation_loss
+from transformer.training.model_loss import validation_loss
 
 MAX_LOSS = 700.0  # nats per token; e to the power of more is no number
 

@@ -26,7 +26,7 @@ from transformer.support.files import locked
 from transformer.training import processes
 from transformer.training.checkpoint import Progress, State
 from transformer.training.devices import Precision
-from transformer.training.loss import batch_loss, validation_loss
+from transformer.training.model_loss import batch_loss, validation_loss
 from transformer.training.report import Report, duration
 from transformer.training.run import Run, StepStats
 from transformer.training.schedule import configured_rate

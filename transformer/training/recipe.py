@@ -28,7 +28,7 @@ from transformer.support.provenance import hardware, provenance
 from transformer.training import devices, processes
 from transformer.training.devices import DeviceAndPrecision, Precision
 from transformer.training.loop import TrainingResult, train
-from transformer.training.loss import batch_loss
+from transformer.training.model_loss import batch_loss
 from transformer.training.run import check_may_train_in
 from transformer.training.settings import require_same
 

@@ -6,7 +6,7 @@ from lessonkit.analysis.flops import count_flops, forward_flops, step_flops
 from transformer.config import ModelConfig, TrainingConfig
 from transformer.data.batches import Batch
 from transformer.model import Transformer
-from transformer.training.loss import batch_loss
+from transformer.training.model_loss import batch_loss
 
 SHAPES = [
     ModelConfig(d_model=12, d_ff=17, num_heads=3, num_layers=2),

@@ -7,7 +7,7 @@ from lessonkit.analysis.timing import OPERATION_KINDS, OTHER_OPERATIONS, time_sh
 from transformer.config import ModelConfig, TrainingConfig
 from transformer.data.batches import Batch
 from transformer.model import Transformer
-from transformer.training.loss import batch_loss
+from transformer.training.model_loss import batch_loss
 
 
 def test_shares_are_of_one_whole_and_the_step_is_made() -> None:
