@@ -10,32 +10,34 @@ import warnings
 from collections.abc import Sequence
 from typing import NoReturn
 
-from attention_course.commands import COMMANDS, PROGRAM, option
+from attention_course.commands import COMMANDS, PROGRAM
+from attention_course.options import option
 from attention_course.status import exit_status
 from transformer.recipes import RECIPES
 from transformer.support.errors import EXIT_USER_ERROR, TERMINATION_SIGNALS, UserError
 
-MAX_MESSAGE_LENGTH = 1200  # letters of a message: what was typed may be of any length
+# In characters. A message repeats what was typed, which may be of any length.
+MAX_MESSAGE_LENGTH = 1200
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser that says a mistake in one line."""
+    """An argument parser that prints a mistake as one line."""
 
     def error(self, message: str) -> NoReturn:
-        """Print the mistake, and end the program."""
+        """Print the mistake, and end the program with `EXIT_USER_ERROR`."""
         self.exit(EXIT_USER_ERROR, f"error: {shortened(message)} (see {self.prog} --help)\n")
 
 
 def shortened(message: str) -> str:
-    """Leave out the middle of a message that echoes something endless."""
+    """Return a message without its middle, if it is longer than `MAX_MESSAGE_LENGTH`."""
+    if len(message) <= MAX_MESSAGE_LENGTH:
+        return message
     half = MAX_MESSAGE_LENGTH // 2
-    return (
-        message if len(message) <= MAX_MESSAGE_LENGTH else f"{message[:half]} ... {message[-half:]}"
-    )
+    return f"{message[:half]} ... {message[-half:]}"
 
 
 def make_parser() -> Parser:
-    """Describe the commands and their options."""
+    """Return the parser of all commands and their options."""
     parser = Parser(
         prog=PROGRAM,
         description="Train, use and measure the course's models.",
@@ -75,21 +77,27 @@ def make_parser() -> Parser:
 def main(
     arguments: Sequence[str] | None = None, parser: argparse.ArgumentParser | None = None
 ) -> int:
-    """Run one command of a parser, by the words typed after the program's name, or `sys.argv`'s.
+    """Run one command of a parser.
+
+    Args:
+        arguments: The words typed after the program's name; None: those of `sys.argv`.
+        parser: That of other commands; None: of these.
 
     Returns:
-        The exit status: 0, 1 where `diagnose` finds a law broken, 2 after a user's mistake, 130
-        after Ctrl-C or one of `TERMINATION_SIGNALS`, or 70 after a mistake of the course's own.
+        The exit status: 0, 1 if `diagnose` finds a law broken, 2 after a user's mistake, 130 after
+        Ctrl-C or one of `TERMINATION_SIGNALS`, or 70 after a mistake of the course's own.
     """
-    if isinstance(sys.stdout, io.TextIOWrapper):  # a line at a time; a path as its own bytes
+    # Lines appear as they are printed, and a path keeps its own bytes.
+    if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape", line_buffering=True)
     typed = sys.argv[1:] if arguments is None else list(arguments)
     options = (parser or make_parser()).parse_args(typed)
     options.typed = typed
-    for each in TERMINATION_SIGNALS:
-        if signal.getsignal(each) is signal.SIG_DFL:  # of `kill`, not what `nohup` leaves alone
-            signal.signal(each, signal.default_int_handler)
-    shown = set()
+    for number in TERMINATION_SIGNALS:
+        # `nohup` has another handler, which stays.
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, signal.default_int_handler)
+    shown = set()  # the warnings printed so far
 
     def show_once_in_one_line(message: Warning | str, *_: object, **__: object) -> None:
         text = " ".join(str(message).split())
@@ -104,6 +112,7 @@ def main(
 
 
 def _run(options: argparse.Namespace) -> int:
+    """Run the command that was typed; a message that is too long is shortened."""
     try:
         return options.run(options) or 0
     except (UserError, OSError) as error:

@@ -1,85 +1,50 @@
 """The commands: what each does, which its docstring says in its help, and what can be typed.
 
-Not in the paper. Only what a command needs is imported, when it runs: help answers at once.
+Not in the paper. A command imports only what it needs, when it runs, so that help answers at once.
 """
 
 import argparse
-import io
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, cast
 
-from attention_course.status import keep_freed_memory
-from transformer.config import BEAM_SIZE, LENGTH_PENALTY, Recipe
+from attention_course.input_lines import input_blocks
+from attention_course.options import (
+    MODELS,
+    TRAIN_OPTIONS,
+    AddOption,
+    add_alpha,
+    add_beam,
+    add_corpus,
+    add_model,
+    option,
+    parse_settings,
+)
+from attention_course.training import train_with_options
 from transformer.recipes import find_recipe
-from transformer.support.errors import EXIT_INTERRUPTED, UserError
 from transformer.support.files import check_file, to_json, write_json
-from transformer.support.folders import model_names
 
 PROGRAM = "python -m transformer"
-BLOCK = 512  # lines translated together
-READ, MAX_LINE_BYTES = 1 << 16, 1_000_000  # bytes of the input: taken at once; of a line
-PRECISIONS = "float32", "tf32", "bf16", "fp16"  # of `training.devices.Precision`, without torch
-ENGINES = "ctranslate2", "onnx", "transformers"
-AUTO = 0  # as `--micro-tokens`
+ENGINES = ("ctranslate2", "onnx", "transformers")
+ATTENTION = "write the attention weights too: all (.json), or one sentence's as a picture (.png)"
+WEIGHTS = "of an earlier step, instead of the final ones: in checkpoints/ of the model folder"
 
-AddOption = Callable[[argparse.ArgumentParser], object]
-Run = Callable[[argparse.Namespace], int | None]  # gives the exit status, or None for 0
-COMMANDS: dict[str, tuple[Run, Sequence[AddOption]]] = {}
+Command = Callable[[argparse.Namespace], int | None]  # returns the exit status, or None for 0
+COMMANDS: dict[str, tuple[Command, Sequence[AddOption]]] = {}
 
 
-def option(name: str, metavar: str | None, about: str, **settings: Any) -> AddOption:
-    """Describe an option, as `argparse.ArgumentParser.add_argument`; without metavar, a flag."""
-    settings |= {"metavar": metavar} if metavar else {"action": "store_true"}
-    return lambda parser: parser.add_argument(name, help=about, **settings)
+def command(name: str, *options: AddOption) -> Callable[[Command], Command]:
+    """Return a decorator that enters a function in the table of commands.
 
+    The function's docstring is the command's help.
+    """
 
-def command(name: str, *options: AddOption) -> Callable[[Run], Run]:
-    """Enter a function as a command, with its options; its docstring is the help."""
-
-    def enter(run: Run) -> Run:
-        COMMANDS[name] = run, options
-        return run
+    def enter(function: Command) -> Command:
+        COMMANDS[name] = function, options
+        return function
 
     return enter
-
-
-def _micro_tokens(text: str) -> int:
-    """Read a number of tokens, or "auto"."""
-    if text == "auto":
-        return AUTO
-    if not (text.isdecimal() and int(text) >= 1):
-        raise argparse.ArgumentTypeError(f"{text}: give 1 or more, or auto")
-    return int(text)
-
-
-MODELS = f"a model folder, or a shipped model: {', '.join(model_names())}"
-ALPHA = f"of the length penalty; more makes translations longer ({LENGTH_PENALTY})"
-ATTENTION = "write the attention weights too: all (.json), or one sentence's as a picture (.png)"
-AT_ONCE = "most tokens to compute at once, or auto: as many as fit; a step's number is the recipe's"
-CHANGE = "change a setting of the recipe, for example d_model=256; may be given again"
-PRECISION = f"{', '.join(PRECISIONS)}; instead of the fastest that the hardware has"
-WEIGHTS = "of an earlier step, instead of the final ones: in checkpoints/ of the model folder"
-add_corpus = option("name", "NAME", "as `corpora list` shows it")
-add_model = option("model", "MODEL", MODELS)
-add_beam = option(
-    "--beam", "K", f"prefixes to follow; 1 is greedy ({BEAM_SIZE})", type=int, default=BEAM_SIZE
-)
-TRAIN_OPTIONS = (
-    option("recipe", "RECIPE", "one of the recipes below"),
-    option("--set", "KEY=VALUE", CHANGE, action="append", default=[]),
-    option("--steps", "N", "updates, instead of the recipe's", type=int),
-    option("--out", "DIR", "model folder (runs/RECIPE)", type=Path),
-    option("--resume", None, "go on with the run in the folder"),
-    option("--precision", "P", PRECISION, choices=PRECISIONS),
-    option("--micro-tokens", "N", AT_ONCE, type=_micro_tokens),
-    option("--compile", None, "run the model through torch.compile: its first steps are slow"),
-)
-
-
-# --- the commands ---------------------------------------------------------------------------
 
 
 @command("corpora list")
@@ -126,70 +91,7 @@ def train_model(options: argparse.Namespace) -> int:
       python -m transformer train demo --steps 1200 --out runs/demo --resume
     """
     recipe = find_recipe(options.recipe).override(parse_settings(options.set, options.steps))
-    return train_as_typed(recipe, options)
-
-
-def train_as_typed(
-    recipe: Recipe, options: argparse.Namespace, parts: Callable[..., dict[str, Any]] | None = None
-) -> int:
-    """Train a recipe in the processes that there are, and say how it went.
-
-    `parts` gives what else `train_recipe` takes, of the recipe and the precision.
-    """
-    from transformer.models.folder import holds_run
-    from transformer.support.provenance import launcher
-    from transformer.training import processes
-    from transformer.training.devices import Precision
-    from transformer.training.recipe import train_recipe
-
-    keep_freed_memory()
-    precision = Precision(options.precision) if options.precision else None
-    out: Path = options.out or Path("runs") / recipe.name
-    typed = [*options.typed, *([] if options.resume else ["--resume"])]
-    package = "experiments" if parts else "transformer"
-    again = typed_again(typed, package).replace("python", launcher(), 1)
-    try:
-        with processes.process_group() as device:
-            # The others have the same to say.
-            say: Callable[..., None] = print if processes.rank() == 0 else lambda *_: None
-            result = train_recipe(
-                recipe,
-                out,
-                resume=options.resume,
-                device=device,
-                precision=precision,
-                micro_tokens=options.micro_tokens,
-                compiled=options.compile,
-                on_report=say,
-                **(parts(recipe, precision) if parts else {}),
-            )
-    except KeyboardInterrupt:
-        if not holds_run(out):
-            raise
-        print(f"stopped at once; go on from what was last saved with: {again}", file=sys.stderr)
-        return EXIT_INTERRUPTED
-    if result.interrupted:
-        say(f"stopped after step {result.step}, all is kept; go on with: {again}")
-        return EXIT_INTERRUPTED
-    say(result)
-    say(f'try: echo "..." | {PROGRAM} translate {shlex.quote(str(out))}')
-    return 0
-
-
-def typed_again(words: Sequence[str], package: str) -> str:
-    """Write a command of a package as it is to be typed in a shell."""
-    return shlex.join(["python", "-m", package, *words])
-
-
-def parse_settings(pairs: Sequence[str], steps: int | None) -> dict[str, str]:
-    """Read `KEY=VALUE` strings, and the value of --steps, into one mapping."""
-    settings = {}
-    for pair in pairs:
-        key, equals, value = pair.partition("=")
-        if not equals:
-            raise UserError(f"--set {pair}: give KEY=VALUE, for example d_model=256")
-        settings[key.strip()] = value.strip()
-    return settings if steps is None else settings | {"steps": str(steps)}
+    return train_with_options(recipe, options)
 
 
 @command(
@@ -216,45 +118,16 @@ def translate_lines(options: argparse.Namespace) -> None:
     if options.attention is not None:
         check_attention_file(options.attention)
     translator = Translator.load(options.model, pick_device(), options.weights)
-    seen: list[str] = []  # where their attention is asked for
-    for block in _blocks():
+    lines: list[str] = []  # all of them, if their attention is asked for
+    for block in input_blocks():
         for line in translator.translate(block, options.beam):
-            # A model may say a line feed, and one line in is one line out.
+            # A model may generate a line feed, but one line in is one line out.
             print(normalize_whitespace(line))
         sys.stdout.flush()
-        seen += block if options.attention else []
+        if options.attention is not None:
+            lines += block
     if options.attention is not None:
-        write_attention(options.attention, translator, seen, options.beam)
-
-
-def _blocks() -> Iterator[list[str]]:
-    """Give the lines of standard input as they come, at most `BLOCK` of them together."""
-    if sys.stdin.isatty():
-        print("one sentence a line; end with Ctrl-D", file=sys.stderr)
-    rest, number = b"", 1  # of the line that is not whole yet
-    stdin = cast(io.BufferedReader, sys.stdin.buffer)
-    while chunk := stdin.read1(READ):
-        *whole, rest = (rest + chunk).split(b"\n")
-        for start in range(0, len(whole), BLOCK):
-            yield [_text(line, number + i) for i, line in enumerate(whole[start:][:BLOCK], start)]
-        number += len(whole)
-        if len(rest) > MAX_LINE_BYTES:
-            raise UserError(
-                f"line {number} of the input has over {MAX_LINE_BYTES:,} bytes: split it"
-            )
-    if rest:
-        yield [_text(rest, number)]
-
-
-def _text(line: bytes, number: int) -> str:
-    """Read a line of UTF-8, the first one perhaps with its byte order mark."""
-    try:
-        return line.decode("utf-8-sig" if number == 1 else "utf-8").removesuffix("\r")
-    except UnicodeDecodeError as error:
-        raise UserError(
-            f"line {number} of the input is not UTF-8 (byte {line[error.start]:#04x}): "
-            "convert it, for example with iconv -t UTF-8"
-        ) from error
+        write_attention(options.attention, translator, lines, options.beam)
 
 
 @command(
@@ -262,7 +135,7 @@ def _text(line: bytes, number: int) -> str:
     add_model,
     add_beam,
     option("--split", "NAME", "instead of the corpus's first test set"),
-    option("--alpha", "A", ALPHA, type=float, default=LENGTH_PENALTY),
+    add_alpha,
     option("--record", "FILE", "write the figures with the run's origin too", type=Path),
 )
 def evaluate_model(options: argparse.Namespace) -> None:
@@ -278,7 +151,8 @@ def evaluate_model(options: argparse.Namespace) -> None:
     from attention_course.origin import origin_of
     from transformer.evaluation.evaluate import evaluate_folder
 
-    if options.record is not None:  # fails before the work, if at all
+    # A record that cannot be written is refused before the work.
+    if options.record is not None:
         check_file(options.record)
         origin = origin_of(options.model)
     figures = evaluate_folder(options.model, options.split, options.beam, options.alpha)
@@ -314,7 +188,11 @@ def export_folder(options: argparse.Namespace) -> None:
 
 @command(
     "diagnose",
-    option("target", "MODULE:FACTORY", f"code; or {MODELS}"),
+    option(
+        "target",
+        "MODULE:FACTORY",
+        f"code; or {MODELS}",
+    ),
     option("--minute", None, "try the laws that train too; they take a minute"),
     option("--json", None, "print the report for a program"),
     option("--length-first", None, "ids are (length, batch), not (batch, length)"),

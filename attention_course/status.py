@@ -1,4 +1,4 @@
-"""What a command is to the system: its exit status, the line that says why, its memory."""
+"""A command as a process of the system: its exit status, its line of error, its memory."""
 
 import ctypes
 import os
@@ -13,14 +13,15 @@ from transformer.support.errors import (
     is_out_of_memory,
 )
 
-FAULT = 70  # exit status after a mistake of the course's own; sysexits.h calls it EX_SOFTWARE
+EXIT_BUG = 70  # after a mistake of the course's own; sysexits.h calls it EX_SOFTWARE
 
 
 def exit_status(command: Callable[[], int], show_traceback: bool = False) -> int:
-    """Carry out a command, and say in one line what stopped it, after Python's traceback if asked.
+    """Run a command, and print in one line what stopped it, after Python's traceback if asked.
 
-    Gives the command's own status, `EXIT_USER_ERROR` (files and memory too), `EXIT_INTERRUPTED`
-    or `FAULT`.
+    Returns:
+        The command's own status, `EXIT_USER_ERROR` (also if a file or the memory stopped it),
+        `EXIT_INTERRUPTED` or `EXIT_BUG`.
     """
     try:
         status = command()
@@ -29,7 +30,8 @@ def exit_status(command: Callable[[], int], show_traceback: bool = False) -> int
     except (Exception, KeyboardInterrupt) as error:
         try:
             sys.stdout.flush()
-        except OSError:  # drop what it cannot take: Python would fail on it again at its end
+        except OSError:
+            # Drop what standard output cannot take: Python would fail on it again at its end.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if show_traceback:
             traceback.print_exc()
@@ -40,12 +42,13 @@ def exit_status(command: Callable[[], int], show_traceback: bool = False) -> int
 
 
 def _explain(error: BaseException) -> tuple[int, str]:
-    """Give the exit status and the line for what stopped a command; no line where none is due."""
+    """Return the exit status and the line for what stopped a command; "" for no line."""
     if isinstance(error, KeyboardInterrupt):
         return EXIT_INTERRUPTED, "stopped"
     if isinstance(error, UserError):
         return EXIT_USER_ERROR, f"error: {error}"
-    if isinstance(error, BrokenPipeError):  # a reader that has read enough is no mistake
+    # A reader has read enough, `head` for example, which is no mistake.
+    if isinstance(error, BrokenPipeError):
         return EXIT_USER_ERROR, ""
     if isinstance(error, OSError):
         return EXIT_USER_ERROR, f"error: cannot go on: {error}"
@@ -54,7 +57,7 @@ def _explain(error: BaseException) -> tuple[int, str]:
             "error: out of memory; what was saved before is kept: give a smaller model or beam, "
             "train in smaller parts (--resume --micro-tokens auto), or take a larger machine"
         )
-    return FAULT, (
+    return EXIT_BUG, (
         f"error: {type(error).__name__}: {error}; this is a mistake of the course's own, not "
         "yours, and what was saved before is kept: please report it to its authors, with the "
         "command and what it prints with --traceback (python -m transformer --traceback ...)"
@@ -64,8 +67,8 @@ def _explain(error: BaseException) -> tuple[int, str]:
 def keep_freed_memory() -> None:
     """Ask the C library, if it is glibc, to keep what is freed, for the rest of this process.
 
-    Given back to the system, the pages of each step's tensors are filled with zeros each time: 5
-    to 10% of a step of the demo.
+    If the pages of each step's tensors go back to the system, it fills them with zeros each time:
+    5 to 10% of a step of the demo.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
     if mallopt is not None:

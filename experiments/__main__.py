@@ -7,7 +7,7 @@ from functools import partial
 
 from attention_course.__main__ import Parser
 from attention_course.__main__ import main as run_typed
-from attention_course.commands import typed_again
+from attention_course.training import shell_command
 from experiments.commands import COMMANDS, OPTIONS, Command
 from transformer.support.errors import EXIT_INTERRUPTED
 
@@ -53,7 +53,9 @@ def run(command: Command, options: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         if not command.resumes:
             raise
-        print(f"stopped; go on with: {typed_again(options.typed, 'experiments')}", file=sys.stderr)
+        print(
+            f"stopped; go on with: {shell_command(options.typed, 'experiments')}", file=sys.stderr
+        )
         return EXIT_INTERRUPTED
 
 

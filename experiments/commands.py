@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from attention_course.commands import TRAIN_OPTIONS, AddOption, add_beam, add_model, option
+from attention_course.options import TRAIN_OPTIONS, AddOption, add_beam, add_model, option
 from experiments.plans import EXPERIMENTS
 from transformer.support.files import check_file
 from transformer.support.folders import require_checkout

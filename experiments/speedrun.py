@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from attention_course.commands import parse_settings
+from attention_course.options import parse_settings
 from experiments.tables import markdown
 from experiments.training_options import FAST, find, override
 from lessonkit.analysis.significance import one_sided_p

@@ -15,7 +15,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attention_course.commands import parse_settings, train_as_typed
+from attention_course.options import parse_settings
+from attention_course.training import train_with_options
 from transformer.config import ModelConfig, Recipe
 from transformer.recipes import find_recipe
 from transformer.support.checks import check_fields
@@ -179,4 +180,4 @@ def train(namespace: argparse.Namespace) -> int:
     recipe, options = find(namespace.recipe)
     settings = parse_settings(namespace.set, namespace.steps)
     recipe, options = override(recipe, options, settings)
-    return train_as_typed(recipe, namespace, options.train_arguments)
+    return train_with_options(recipe, namespace, options.train_arguments)

@@ -11,9 +11,10 @@ from subprocess import PIPE
 
 import pytest
 
-from attention_course import commands
+from attention_course import input_lines
 from tests.cli.conftest import Run
 from tests.helpers import TINY
+from transformer.data import corpora
 from transformer.data.normalizers import normalize_whitespace
 from transformer.models.folder import read_description
 from transformer.models.translator import Translator
@@ -86,7 +87,7 @@ def test_a_second_ctrl_c_names_the_command_that_goes_on(
     status, _, err = run(*command)
     assert status == 130
     assert err == f"stopped at once; go on from what was last saved with: {again}\n"
-    monkeypatch.setattr(recipe_run.corpora, "load", press)  # before there is a run to go on with
+    monkeypatch.setattr(corpora, "load", press)  # before there is a run to go on with
     status, _, err = run(*command[:-1], tmp_path / "other")
     assert (status, err) == (130, "stopped\n")
 
@@ -138,18 +139,18 @@ def test_translate_with_earlier_weights(run: Run, tiny_folder: Path, tmp_path: P
 def test_lines_are_cut_at_line_feeds_alone(monkeypatch: Patch) -> None:
     def blocks(content: bytes) -> list[list[str]]:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
-        return list(commands._blocks())
+        return list(input_lines.input_blocks())
 
     assert blocks(b"") == []
-    monkeypatch.setattr(commands, "READ", 5)
-    monkeypatch.setattr(commands, "BLOCK", 2)
+    monkeypatch.setattr(input_lines, "BYTES_PER_READ", 5)
+    monkeypatch.setattr(input_lines, "LINES_PER_BLOCK", 2)
     odd = "\ufeffa\x0bb\u2028c\u0085d\r\n\r\ne\n\n\n".encode()
     said = [line for block in blocks(odd) for line in block]
     assert said == ["a\x0bb\u2028c\u0085d", "", "e", "", ""]
     assert max(map(len, blocks(odd))) <= 2
     with pytest.raises(UserError, match="line 3 of the input is not UTF-8"):
         blocks(b"a\n\n\xff\n")
-    monkeypatch.setattr(commands, "MAX_LINE_BYTES", 7)
+    monkeypatch.setattr(input_lines, "MAX_LINE_BYTES", 7)
     with pytest.raises(UserError, match="line 2 of the input has over 7 bytes: split it"):
         blocks(b"a\nb" + b"b" * 20)
 

@@ -19,7 +19,7 @@ from tests.helpers import ROOT, TINY, python
 from tests.helpers.several_processes import apart, go, network
 from transformer.support.provenance import launcher
 from transformer.training import processes
-from transformer.training.processes import deferred_interrupt
+from transformer.training.interrupt import deferred_interrupt
 
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
 SETTINGS = [part for key, value in TINY.items() for part in ("--set", f"{key}={value}")]

@@ -22,7 +22,7 @@ from transformer.support.folders import PACKAGE
 
 
 def provenance(device: torch.device) -> dict[str, Any]:
-    """Say how this process was started, from what code, and on what machine, ready for JSON."""
+    """Return how this process was started, from what code, on what machine, and when, for JSON."""
     return {
         "command": command(),
         "commit": commit(),
@@ -33,16 +33,20 @@ def provenance(device: torch.device) -> dict[str, Any]:
 
 
 def command() -> str:
-    """Give the command line as typed, or where else this runs from: "a notebook"."""
+    """Return the command line as typed, or "a notebook" if that is where this runs."""
     program, *words = sys.argv
-    if Path(program).name == "__main__.py":
-        return f"{launcher()} -m {shlex.join([Path(program).parent.name, *words])}"
-    return "a notebook" if "ipykernel" in sys.modules else shlex.join([Path(program).name, *words])
+    path = Path(program)
+    if path.name == "__main__.py":
+        return f"{launcher()} -m {shlex.join([path.parent.name, *words])}"
+    if "ipykernel" in sys.modules:
+        return "a notebook"
+    return shlex.join([path.name, *words])
 
 
 def commit(root: Path = PACKAGE.parent) -> str:
-    """Give a checkout's commit, marked where its files differ from it; else the version."""
-    if (root / ".git").exists():  # another project's repository around us is not ours
+    """Return a checkout's commit, marked if its files differ from it; else the version."""
+    # A folder further up that has one belongs to another project.
+    if (root / ".git").exists():
         words = ["describe", "--always", "--abbrev=40", "--exclude=*", "--dirty= with changes"]
         with suppress(OSError, subprocess.CalledProcessError):
             git = ["git", "-C", str(root), *words]
@@ -51,26 +55,29 @@ def commit(root: Path = PACKAGE.parent) -> str:
 
 
 def hardware(device: torch.device) -> str:
-    """Name the processor that did the work: "NVIDIA ...", or the CPU and its threads."""
+    """Return the processor's name: "NVIDIA ...", or the CPU's and its number of threads."""
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
-    cpuinfo, threads = Path("/proc/cpuinfo"), torch.get_num_threads()
+    cpuinfo = Path("/proc/cpuinfo")
     text = cpuinfo.read_text(encoding="utf-8") if cpuinfo.is_file() else ""
-    named = re.search(r"^model name\s*:\s*(.*\S)", text, re.MULTILINE)
-    model = named[1] if named else platform.processor() or platform.machine()
-    return f"{model}, {threads} thread{'s' * (threads > 1)}"
+    match = re.search(r"^model name\s*:\s*(.*\S)", text, re.MULTILINE)
+    model = match[1] if match else platform.processor() or platform.machine()
+    threads = torch.get_num_threads()
+    return f"{model}, 1 thread" if threads == 1 else f"{model}, {threads} threads"
 
 
 def begun_by_torchrun() -> bool:
     """Return whether torchrun began this process and others beside it."""
-    torchrun = dist.is_available() and dist.is_torchelastic_launched()
-    return torchrun and int(os.environ["WORLD_SIZE"]) > 1
+    by_torchrun = dist.is_available() and dist.is_torchelastic_launched()
+    return by_torchrun and int(os.environ["WORLD_SIZE"]) > 1
 
 
 def launcher() -> str:
-    """Give what stands before `-m transformer` in the command that began this process."""
+    """Return what stands before `-m transformer` in the command that began this process."""
     if not begun_by_torchrun():
         return "python"
-    size, here = (int(os.environ[name]) for name in ("WORLD_SIZE", "LOCAL_WORLD_SIZE"))
-    nodes = "" if size == here else f" --nnodes {size // here} ..."
-    return f"torchrun --nproc-per-node {here}{nodes}"
+    world_size = int(os.environ["WORLD_SIZE"])
+    local_world_size = int(os.environ["LOCAL_WORLD_SIZE"])
+    nodes = world_size // local_world_size
+    machines = f" --nnodes {nodes} ..." if nodes > 1 else ""
+    return f"torchrun --nproc-per-node {local_world_size}{machines}"

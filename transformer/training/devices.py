@@ -7,7 +7,7 @@ import os
 import time
 import timeit
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -19,13 +19,19 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from transformer.support.errors import require
 from transformer.support.provenance import hardware
 
-# Of attention in 16 bits. On a CPU the backward pass of the fused one is ten times slower than in
-# float32; on an H200 cuDNN's is slow wherever a shape is new (docs/benchmarks.md).
-KERNELS = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]  # on CUDA
+# The kernels for attention in 16 bits. On a CPU the backward pass of the fused one is ten times
+# slower than in float32; on an H200 cuDNN's is slow for each new shape (docs/benchmarks.md).
+CUDA_ATTENTION_KERNELS = [
+    SDPBackend.FLASH_ATTENTION,
+    SDPBackend.EFFICIENT_ATTENTION,
+    SDPBackend.MATH,
+]
+CPU_ATTENTION_KERNELS = [SDPBackend.MATH]
+UNKNOWN_MEMORY = 2**63  # in bytes: more than any device has
 
 
 class Precision(StrEnum):
-    """In what numbers matrices are multiplied; the weights are held in float32 in each."""
+    """The number format of matrix products; the weights are in float32 whichever it is."""
 
     FLOAT32 = "float32"
     TF32 = "tf32"  # 10 bits of fraction, float32's range; NVIDIA GPUs from the A100 on
@@ -34,24 +40,30 @@ class Precision(StrEnum):
 
     @contextmanager
     def autocast(self, device: torch.device) -> Iterator[None]:
-        """Multiply a forward pass's matrices in these numbers, by PyTorch's autocast."""
-        half = {Precision.BF16: torch.bfloat16, Precision.FP16: torch.float16}.get(self)
-        with self.float32_matmul_precision(device), ExitStack() as held:
-            if half is not None:
-                held.enter_context(torch.autocast(device.type, dtype=half))
-                kernels = KERNELS if device.type == "cuda" else SDPBackend.MATH
-                held.enter_context(sdpa_kernel(kernels))
-            yield
+        """Compute a forward pass's matrix products in this precision, by PyTorch's autocast."""
+        is_cuda = device.type == "cuda"
+        kernels = CUDA_ATTENTION_KERNELS if is_cuda else CPU_ATTENTION_KERNELS
+        with self.float32_matmul_precision(device):
+            if self in (Precision.BF16, Precision.FP16):
+                dtype = torch.bfloat16 if self == Precision.BF16 else torch.float16
+                with torch.autocast(device.type, dtype=dtype), sdpa_kernel(kernels):
+                    yield
+            else:
+                yield
 
     @contextmanager
     def float32_matmul_precision(self, device: torch.device) -> Iterator[None]:
-        """Multiply what is in float32, as TF32 where that is meant: backward passes need it too."""
-        set_precision = torch.set_float32_matmul_precision
-        with ExitStack() as held:
-            held.callback(set_precision, torch.get_float32_matmul_precision())
-            if device.type == "cuda":
-                set_precision("highest" if self == Precision.FLOAT32 else "high")
+        """Compute float32 products as TF32 on a GPU, unless this is FLOAT32.
+
+        Backward passes run inside this alone, since autocast is for forward passes.
+        """
+        before = torch.get_float32_matmul_precision()
+        if device.type == "cuda":
+            torch.set_float32_matmul_precision("highest" if self == Precision.FLOAT32 else "high")
+        try:
             yield
+        finally:
+            torch.set_float32_matmul_precision(before)
 
 
 @dataclass(frozen=True)
@@ -60,42 +72,50 @@ class DeviceAndPrecision:
 
     device: torch.device
     precision: Precision
-    why: str  # this precision
+    why: str  # why this precision was picked
 
     def __str__(self) -> str:
-        gigabytes = f", {memory(self.device) / 1e9:,.0f} GB" if memory(self.device) < 2**60 else ""
+        known = memory(self.device) < UNKNOWN_MEMORY
+        gigabytes = f", {memory(self.device) / 1e9:,.0f} GB" if known else ""
         return f"{hardware(self.device)}{gigabytes}, {self.precision} ({self.why})"
 
 
 def pick_device_and_precision(
     device: torch.device | None = None, precision: Precision | None = None
 ) -> DeviceAndPrecision:
-    """Choose what to train on, and in what numbers, by what the hardware says it can.
+    """Pick the device to train on and its precision, by what the hardware says of itself.
 
-    None takes the GPU if there is one, and the fastest numbers that learn as float32 does. A
-    `UserError` tells of a device that has not the precision asked for.
+    None picks the GPU if there is one, and the fastest precision that learns as float32 does.
+
+    Raises:
+        UserError: the device does not have the precision asked for.
     """
     device = device or pick_device()
     capability = torch.cuda.get_device_capability(device) if device.type == "cuda" else (0, 0)
-    tensor_cores = capability >= (8, 0)  # of the A100 and later; others only imitate bf16 and tf32
-    have_it = "NVIDIA GPUs of compute capability 8.0 and more have it; leave --precision out, or"
-    has_it = tensor_cores or precision != Precision.TF32
-    require(has_it, f"{hardware(device)} has no tf32: {have_it} give float32")
+    # The tensor cores of the A100 and later; earlier GPUs only emulate bf16 and tf32.
+    tensor_cores = capability >= (8, 0)
+    require(
+        tensor_cores or precision != Precision.TF32,
+        f"{hardware(device)} has no tf32: NVIDIA GPUs of compute capability 8.0 and more have it; "
+        "leave --precision out, or give float32",
+    )
     if precision is not None:
         return DeviceAndPrecision(device, precision, "as asked for")
     if device.type == "cuda":
         fastest = Precision.BF16 if tensor_cores else Precision.FP16
-        return DeviceAndPrecision(device, fastest, "compute capability {}.{}".format(*capability))
-    return DeviceAndPrecision(device, *_fastest(device))
+        major, minor = capability
+        return DeviceAndPrecision(device, fastest, f"compute capability {major}.{minor}")
+    fastest, why = _fastest(device)
+    return DeviceAndPrecision(device, fastest, why)
 
 
 def pick_device() -> torch.device:
-    """Give the GPU if there is one, else the CPU."""
+    """Return the GPU if there is one, else the CPU."""
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def _fastest(device: torch.device) -> tuple[Precision, str]:
-    """Give the precision for what is no NVIDIA GPU, and why."""
+    """Return the precision for a device that is no NVIDIA GPU, and why."""
     if device.type != "cpu":
         return Precision.FLOAT32, f"nothing else was tried on {device.type}"
     if not (torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()):
@@ -106,30 +126,36 @@ def _fastest(device: torch.device) -> tuple[Precision, str]:
 
 
 @cache
-def _seconds(numbers: torch.dtype) -> float:
-    """Give the fewest seconds that one thread worked for a product, of some rounds."""
-    matrix, threads = torch.rand(256, 256).to(numbers), torch.get_num_threads()
-    torch.set_num_threads(1)  # more would wait for each other on a busy processor, at full speed
+def _seconds(dtype: torch.dtype) -> float:
+    """Return the least processor time that one thread needs for a matrix product, in seconds."""
+    matrix = torch.rand(256, 256).to(dtype)
+    threads = torch.get_num_threads()
+    # More threads would wait for each other on a busy processor, at full speed.
+    torch.set_num_threads(1)
     rounds = timeit.repeat(lambda: matrix @ matrix, timer=time.process_time, number=1, repeat=4)
     torch.set_num_threads(threads)
     return min(rounds)
 
 
 def memory(device: torch.device) -> int:
-    """Give a device's memory in bytes, in use or not."""
+    """Return the size of a device's memory in bytes, in use or not."""
     if device.type == "cuda":
         return torch.cuda.mem_get_info(device)[1]
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):  # not on Windows: let the run find out
-        return 2**63
+    except (AttributeError, OSError, ValueError):  # on Windows: the run will find out
+        return UNKNOWN_MEMORY
 
 
 def check_memory(model: nn.Module, device: torch.device) -> None:
-    """Refuse a model (on "meta", say) that the memory cannot hold with gradient and two moments."""
-    needed, there = 4 * sum(each.nbytes for each in model.parameters()), memory(device)
+    """Raise a UserError if the memory cannot hold a model, its gradient and Adam's two moments.
+
+    The model may be on PyTorch's "meta" device.
+    """
+    needed = 4 * sum(parameter.nbytes for parameter in model.parameters())
+    available = memory(device)
     require(
-        needed <= there,
+        needed <= available,
         f"this model needs {needed / 1e9:,.1f} GB of memory at the least, and {device} has "
-        f"{there / 1e9:,.1f} GB: give a smaller d_model, d_ff, num_layers or vocab_size",
+        f"{available / 1e9:,.1f} GB: give a smaller d_model, d_ff, num_layers or vocab_size",
     )

@@ -26,6 +26,7 @@ from transformer.support.files import locked
 from transformer.training import processes
 from transformer.training.checkpoint import Progress, State
 from transformer.training.devices import Precision
+from transformer.training.interrupt import deferred_interrupt
 from transformer.training.model_loss import batch_loss, validation_loss
 from transformer.training.report import Report, duration
 from transformer.training.run import Run, StepStats
@@ -128,7 +129,7 @@ def train(
     )
     last_step = config.steps if stop_after is None else min(stop_after, config.steps)
     folder_lock = locked(out) if processes.rank() == 0 else nullcontext()
-    with folder_lock, processes.deferred_interrupt() as interrupts:
+    with folder_lock, deferred_interrupt() as interrupts:
         run = Run(out, state, settings, schedule, resume)  # restores the last checkpoint
         network = processes.data_parallel(model)
         if compiled:

@@ -1,18 +1,15 @@
-"""Several processes that train one model, begun by torchrun, or one by itself; and Ctrl-C.
+"""Data-parallel training in the processes that torchrun began (as on the paper's 8 GPUs, §5.2).
 
 Every process takes a share of each step's sentences, and DistributedDataParallel averages their
-gradients, so all make the same update (the paper's 8 GPUs, §5.2, in some such way). Where torchrun
-began none, each function gives what is true of one process.
+gradients, so that all make the same update. Without torchrun there is one process, of rank 0 in a
+world of size 1, and every function here does what is right for it.
 """
 
 import os
 import random
 import signal
-import sys
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from types import FrameType
 from typing import Any, TypeVar, cast
 
 import torch
@@ -20,99 +17,116 @@ import torch.distributed as dist
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
-from transformer.support.errors import EXIT_USER_ERROR, TERMINATION_SIGNALS, UserError, require
+from transformer.support.errors import EXIT_USER_ERROR, UserError, require
 from transformer.support.provenance import begun_by_torchrun
 
-Answer = TypeVar("Answer")
-# What gloo and NCCL say of a connection whose other end is gone.
-LOST = ("gloo", "NCCL", "Connection closed", "Connection reset", "Broken pipe", "Socket")
-NOTED = "stopping after this step; Ctrl-C again stops at once and loses what is not saved"
+Result = TypeVar("Result")
+# Words in the errors of gloo and NCCL when a process at the other end of a connection is gone.
+CONNECTION_ERRORS = (
+    "gloo",
+    "NCCL",
+    "Connection closed",
+    "Connection reset",
+    "Broken pipe",
+    "Socket",
+)
 
 
 def world_size() -> int:
-    """Give how many processes share the work."""
-    joined = dist.is_available() and dist.is_initialized()
-    return dist.get_world_size() if joined else 1
+    """Return how many processes share the training."""
+    has_process_group = dist.is_available() and dist.is_initialized()
+    return dist.get_world_size() if has_process_group else 1
 
 
 def rank() -> int:
-    """Give the number of this process, from 0."""
+    """Return the number of this process, from 0."""
     return dist.get_rank() if world_size() > 1 else 0
 
 
 def data_parallel(model: nn.Module) -> nn.Module:
-    """Give a model that begins with the first's weights, and averages gradients over all."""
+    """Return the model wrapped in DistributedDataParallel, if there are several processes.
+
+    It begins with the weights of rank 0, and averages gradients over all processes.
+    """
     if world_size() == 1:
         return model
     device = next(model.parameters()).device
-    ids = [device] if device.type == "cuda" else None
-    network = DistributedDataParallel(model, device_ids=ids)
-    network.broadcast_buffers = False  # tables of positions, the same in every process
+    device_ids = [device] if device.type == "cuda" else None
+    network = DistributedDataParallel(model, device_ids=device_ids)
+    # The buffers are tables of positions, the same in every process.
+    network.broadcast_buffers = False
     return network
 
 
 def no_sync(network: nn.Module) -> AbstractContextManager[None]:
-    """Let gradients add up in each process for itself: more are to come before the step."""
+    """Return a context in which gradients add up in each process, without an exchange."""
     return network.no_sync() if isinstance(network, DistributedDataParallel) else nullcontext()
 
 
-def seed_dropout(number: int, step: int) -> None:
-    """Begin the random numbers of a step anew, so that each process drops out other units.
+def seed_dropout(seed: int, step: int) -> None:
+    """Seed a step's dropout, so that each process drops other units.
 
-    The first one's go on: a checkpoint of those resumes all.
+    The random numbers of rank 0 go on as they are: its checkpoint is enough to resume all.
     """
     if rank() > 0:
-        torch.manual_seed(random.Random(f"{number} {rank()} {step}").getrandbits(63))
+        torch.manual_seed(random.Random(f"{seed} {rank()} {step}").getrandbits(63))
 
 
 def all_reduce_sum(numbers: Sequence[float]) -> list[float]:
-    """Add each number up over all processes, in 64 bits; every one gets the same sums."""
+    """Return the sum of each number over all processes, in 64 bits, in every process."""
     if world_size() == 1:
         return list(numbers)
     sums = torch.tensor(numbers, dtype=torch.float64)
     dist.all_reduce(sums)
-    return [float(each) for each in sums]
+    return [float(total) for total in sums]
 
 
-def on_rank_zero(action: Callable[[], Answer]) -> Answer:
-    """Carry something out in the first process; all get its answer, or its `UserError`."""
+def on_rank_zero(action: Callable[[], Result]) -> Result:
+    """Run an action in the process of rank 0; all return its result, or raise its `UserError`."""
     if world_size() == 1:
         return action()
-    try:
-        found: list[Any] = [action() if rank() == 0 else None]
-    except UserError as error:
-        found = [error]
-    dist.broadcast_object_list(found, device=torch.device("cpu"))
-    if isinstance(found[0], UserError):
-        raise found[0]
-    return cast(Answer, found[0])
+    message: list[Any] = [None]
+    if rank() == 0:
+        try:
+            message = [action()]
+        except UserError as error:
+            message = [error]
+    dist.broadcast_object_list(message, device=torch.device("cpu"))
+    if isinstance(message[0], UserError):
+        raise message[0]
+    return cast(Result, message[0])
 
 
 @contextmanager
 def process_group() -> Iterator[torch.device | None]:
-    """Join the processes that torchrun began, and give this one's device; None if it began none.
+    """Join the processes that torchrun began, and yield this one's device; None without torchrun.
 
     What ends one process ends all, and one of them says why: in the others the error becomes a
-    silent end of the program. A `UserError` tells of a lost process, or of too few GPUs.
+    silent end of the program.
+
+    Raises:
+        UserError: another process was lost, or there are more processes than GPUs.
     """
     if not begun_by_torchrun():
         yield None
         return
-    store, number, count = next(dist.rendezvous("env://"))
+    store, own_rank, count = next(dist.rendezvous("env://"))
     try:
-        device = _device(int(os.environ["LOCAL_RANK"]), int(os.environ["LOCAL_WORLD_SIZE"]))
+        device = _own_device(int(os.environ["LOCAL_RANK"]), int(os.environ["LOCAL_WORLD_SIZE"]))
         backend = "cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo"
-        dist.init_process_group(backend, store=store, rank=number, world_size=count)
+        dist.init_process_group(backend, store=store, rank=own_rank, world_size=count)
         yield device
-        all_reduce_sum([0])  # no process leaves before the last has done its work
+        all_reduce_sum([0])  # no process leaves before the last is done
     except BaseException as error:
-        # torchrun sends SIGTERM to those that are left: they are ending already.
-        for each in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(each, signal.SIG_IGN)
-        with suppress(RuntimeError):  # torchrun, which keeps the store, has ended before
-            if store.add("said", 1) > 1:
+        # torchrun sends SIGTERM to the processes that are left, and they are ending already.
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, signal.SIG_IGN)
+        # A RuntimeError if torchrun, which keeps the store, has ended before.
+        with suppress(RuntimeError):
+            if store.add("processes that failed", 1) > 1:
                 raise SystemExit(EXIT_USER_ERROR) from error
-        if isinstance(error, RuntimeError) and any(word in str(error) for word in LOST):
+        is_lost = any(word in str(error) for word in CONNECTION_ERRORS)
+        if isinstance(error, RuntimeError) and is_lost:
             raise UserError(
                 "another process of this run was killed or failed, so all end; what was saved "
                 "before is kept: give the same command with --resume to go on from it"
@@ -121,47 +135,14 @@ def process_group() -> Iterator[torch.device | None]:
     dist.destroy_process_group()
 
 
-def _device(number: int, count: int) -> torch.device:
-    """Give a process of this machine its own GPU, or the CPU where there is none."""
+def _own_device(local_rank: int, local_world_size: int) -> torch.device:
+    """Return a GPU of its own for a process of this machine, or the CPU if there is no GPU."""
     if not torch.cuda.is_available():
         return torch.device("cpu")
     gpus = torch.cuda.device_count()
-    many = f"{count} processes on a machine with {gpus} GPUs: give --nproc-per-node {gpus}"
-    require(count <= gpus, many)
-    torch.cuda.set_device(number)
-    return torch.device("cuda", number)
-
-
-@contextmanager
-def deferred_interrupt() -> Iterator[list[int]]:
-    """Note the first Ctrl-C in a list, so that no update is left half done; the next interrupts.
-
-    `TERMINATION_SIGNALS` count as Ctrl-C where they are set to interrupt; other handlers are left
-    alone, as are all in another thread than the main one.
-    """
-    pressed: list[int] = []
-    interrupt = signal.default_int_handler
-    main = threading.current_thread() is threading.main_thread()
-    signals = [
-        s
-        for s in (signal.SIGINT, *TERMINATION_SIGNALS)
-        if main and signal.getsignal(s) is interrupt
-    ]
-
-    def note(number: int, frame: FrameType | None) -> None:
-        pressed.append(number)
-        for each in signals:
-            signal.signal(each, interrupt)
-        # To sys.stderr, since a notebook shows that and not descriptor 2. Where the signal came
-        # in the middle of another line, Python refuses this one (RuntimeError): it is left out.
-        with suppress(RuntimeError, OSError):
-            if world_size() == 1:  # several would all say it
-                print(NOTED, file=sys.stderr, flush=True)
-
-    for each in signals:
-        signal.signal(each, note)
-    try:
-        yield pressed
-    finally:
-        for each in signals:
-            signal.signal(each, interrupt)
+    require(
+        local_world_size <= gpus,
+        f"{local_world_size} processes on a machine with {gpus} GPUs: give --nproc-per-node {gpus}",
+    )
+    torch.cuda.set_device(local_rank)
+    return torch.device("cuda", local_rank)

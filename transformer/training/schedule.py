@@ -5,7 +5,7 @@ from transformer.support.checks import MIN_POSITIVE, check_number
 
 
 def configured_rate(step: int, d_model: int, config: TrainingConfig) -> float:
-    """Give the learning rate of a step, from 1: the fixed one that is asked for, or the paper's."""
+    """Return the learning rate of a step, from 1: a fixed one if the config has it, or §5.3's."""
     if config.learning_rate is not None:
         return config.learning_rate
     return learning_rate(step, d_model, config.warmup_steps, config.learning_rate_factor)

@@ -1,0 +1,88 @@
+"""The options that commands share, and how what is typed after them is read."""
+
+import argparse
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from transformer.config import BEAM_SIZE, LENGTH_PENALTY
+from transformer.support.errors import UserError
+from transformer.support.folders import model_names
+
+# The names of `training.devices.Precision`, which would load torch.
+PRECISIONS = ("float32", "tf32", "bf16", "fp16")
+AUTO = 0  # the value of `--micro-tokens auto`
+
+AddOption = Callable[[argparse.ArgumentParser], object]
+
+
+def option(name: str, metavar: str | None, help_text: str, **settings: Any) -> AddOption:
+    """Return what adds an option to a parser; without a metavar it is a flag.
+
+    `settings` are those of `argparse.ArgumentParser.add_argument`.
+    """
+    settings |= {"metavar": metavar} if metavar else {"action": "store_true"}
+    return lambda parser: parser.add_argument(name, help=help_text, **settings)
+
+
+def parse_micro_tokens(text: str) -> int:
+    """Read a number of tokens, or "auto"."""
+    if text == "auto":
+        return AUTO
+    if not (text.isdecimal() and int(text) >= 1):
+        raise argparse.ArgumentTypeError(f"{text}: give 1 or more, or auto")
+    return int(text)
+
+
+def parse_settings(pairs: Sequence[str], steps: int | None) -> dict[str, str]:
+    """Read `KEY=VALUE` strings, and the value of --steps, into one mapping."""
+    settings = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals:
+            raise UserError(f"--set {pair}: give KEY=VALUE, for example d_model=256")
+        settings[key.strip()] = value.strip()
+    if steps is not None:
+        settings["steps"] = str(steps)
+    return settings
+
+
+add_corpus = option("name", "NAME", "as `corpora list` shows it")
+MODELS = f"a model folder, or a shipped model: {', '.join(model_names())}"
+add_model = option("model", "MODEL", MODELS)
+add_beam = option(
+    "--beam", "K", f"prefixes to follow; 1 is greedy ({BEAM_SIZE})", type=int, default=BEAM_SIZE
+)
+add_alpha = option(
+    "--alpha",
+    "A",
+    f"of the length penalty; more makes translations longer ({LENGTH_PENALTY})",
+    type=float,
+    default=LENGTH_PENALTY,
+)
+TRAIN_OPTIONS = (
+    option("recipe", "RECIPE", "one of the recipes below"),
+    option(
+        "--set",
+        "KEY=VALUE",
+        "change a setting of the recipe, for example d_model=256; may be given again",
+        action="append",
+        default=[],
+    ),
+    option("--steps", "N", "updates, instead of the recipe's", type=int),
+    option("--out", "DIR", "model folder (runs/RECIPE)", type=Path),
+    option("--resume", None, "go on with the run in the folder"),
+    option(
+        "--precision",
+        "P",
+        f"{', '.join(PRECISIONS)}; instead of the fastest that the hardware has",
+        choices=PRECISIONS,
+    ),
+    option(
+        "--micro-tokens",
+        "N",
+        "most tokens to compute at once, or auto: as many as fit; a step's number is the recipe's",
+        type=parse_micro_tokens,
+    ),
+    option("--compile", None, "run the model through torch.compile: its first steps are slow"),
+)

@@ -1,0 +1,128 @@
+"""What is read, checked and measured before a run begins; nothing here writes a file."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from transformer.config import Recipe
+from transformer.data import corpora, tokenizers
+from transformer.data.batches import TokenBudgetBatches, collate, encode_pairs, micro_batches
+from transformer.models import folder
+from transformer.models.folder import Description
+from transformer.support.errors import is_out_of_memory, require
+from transformer.support.files import check_folder, read_json
+from transformer.training import devices
+from transformer.training.devices import DeviceAndPrecision, Precision
+from transformer.training.model_loss import batch_loss
+from transformer.training.run import check_may_train_in
+from transformer.training.settings import require_same
+
+
+@dataclass(frozen=True)
+class PreparedRun:
+    """A recipe with its text encoded, ready to train."""
+
+    description: Description  # of the model
+    where: DeviceAndPrecision  # of the process with rank 0
+    batches: TokenBudgetBatches
+    validation_batches: TokenBudgetBatches
+
+
+def prepare_run(
+    recipe: Recipe,
+    out: Path,
+    resume: bool,
+    device: torch.device | None,
+    precision: Precision | None,
+) -> PreparedRun:
+    """Load and encode the text; raise a UserError before the work if it cannot be done."""
+    data, training = recipe.data, recipe.training
+    first_settings = read_first_settings(out, resume)
+    if resume:
+        require_same(folder.read_recipe(out).settings(), recipe.settings())
+        precision = precision or Precision(first_settings["precision"])
+    where = devices.pick_device_and_precision(device, precision)
+    if resume:
+        where = replace(where, why="as the run was begun")
+
+    text = corpora.load(data.corpus, "train", data.src_lang, data.tgt_lang)
+    validation_text = corpora.load(data.corpus, "validation", data.src_lang, data.tgt_lang)
+    if resume:
+        description = folder.read_description(out)._replace(recipe=recipe)
+    else:
+        description = Description(recipe, *tokenizers.train(data, text.src, text.tgt))
+    with torch.device("meta"):
+        devices.check_memory(description.build(), where.device)
+
+    src, tgt = description.src_tokenizer, description.tgt_tokenizer
+    batches = TokenBudgetBatches(
+        encode_pairs(src, tgt, text, data.max_train_tokens),
+        training.batch_tokens,
+        training.batch_sentences,
+        seed=training.seed,
+    )
+    longest = min(recipe.model.max_len, training.batch_tokens) - 1  # one position is the end mark's
+    validation_batches = TokenBudgetBatches(
+        encode_pairs(src, tgt, validation_text, longest), training.batch_tokens
+    )
+    return PreparedRun(description, where, batches, validation_batches)
+
+
+def read_first_settings(out: Path, resume: bool) -> dict[str, Any]:
+    """Return what data.json says of how a run was begun, {} for a new run.
+
+    Raises:
+        UserError: the folder holds no run to resume, or one that a new run would overwrite; it
+            cannot be written; data.json is damaged.
+    """
+    require(
+        folder.holds_run(out) or not resume,
+        f"{out} has nothing to resume: begin a run there without --resume",
+    )
+    check_may_train_in(out, resume)
+    check_folder(out)
+    if not resume:
+        return {}
+    settings = read_json(out / folder.DATA)
+    require(
+        isinstance(settings, dict) and settings.get("precision") in list(Precision),
+        f"{out / folder.DATA} is damaged: put it back, or begin in another folder",
+    )
+    return dict(settings)
+
+
+def largest_micro_tokens(model: nn.Module, prepared: PreparedRun, device: torch.device) -> int:
+    """Return the largest of a step's tokens, its half, its quarter, ... that the memory holds.
+
+    Each is tried on the longest sentences with a quarter more, since free memory is in pieces.
+    """
+    training = prepared.description.recipe.training
+    longest_first = sorted(prepared.batches.examples, key=lambda pair: -max(map(len, pair)))
+    width = 1 + max(map(len, longest_first[0]))  # of the longest sentence, with its mark
+    tokens = training.batch_tokens
+    batch = collate(longest_first[: max(1, _with_margin(tokens) // width)])
+    model.to(device).train()
+    # Adam will keep two tensors of moments for each parameter.
+    moments = [torch.empty_like(parameter) for parameter in model.parameters()]
+    moments += [torch.empty_like(parameter) for parameter in model.parameters()]
+    while True:
+        try:
+            part = micro_batches(batch, _with_margin(tokens))[0].to(device)
+            # The second backward pass has the gradients of the first beside it.
+            for _ in range(2):
+                batch_loss(model, part, training, prepared.where.precision).loss.backward()
+            break
+        except RuntimeError as error:
+            if not is_out_of_memory(error) or tokens == 1:
+                raise
+        tokens //= 2
+    del moments
+    model.zero_grad()
+    return tokens
+
+
+def _with_margin(tokens: int) -> int:
+    return tokens * 5 // 4
