@@ -21,17 +21,13 @@ ROOMS: dict[str, set[str]] = {
 }
 ROOMS["data"] = {"transformer", "lessonkit"}  # the generator of the embedded corpus
 ROOMS["experiments"] = {*ROOMS} - {"data"}
-NETWORK = ("masks", "attention", "embeddings", "layers", "model", "lstm")
-# The network knows no data; the search and the loop take any model.
-FORBIDDEN = {
-    **{f"transformer.{part}": {"data", "training"} for part in NETWORK},
-    "transformer.decoding": {"data", "model", "lstm"},
-    "transformer.training.loop": {"model", "lstm"},
-    "transformer.training.loss": {"model", "lstm"},
-    "transformer.training.model_loss": {"model", "lstm"},
+# Search, loop and loss take any model.
+OF_ANY_MODEL = {
+    "transformer.decoding",
+    "transformer.training.loop",
+    "transformer.training.loss",
+    "transformer.training.model_loss",
 }
-
-Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def files(room: str) -> list[Path]:
@@ -68,8 +64,8 @@ def imports(name: str, for_types: bool = True) -> set[str]:
     nodes = list(ast.walk(tree(MODULES[name])))
     unwanted = [node for node in nodes if is_for_types(node) and not for_types]
     skipped = {id(inner) for node in unwanted for inner in ast.walk(node)}
-    found = {each for node in nodes if id(node) not in skipped for each in imported(node)}
-    return found & set(MODULES)
+    names = {other for node in nodes if id(node) not in skipped for other in imported(node)}
+    return names & set(MODULES)
 
 
 def is_for_types(node: ast.AST) -> bool:
@@ -82,12 +78,12 @@ def room(name: str) -> str:
 
 def upward(name: str, others: set[str]) -> set[str]:
     """Of what a module imports, what lies in a room that its own may not know."""
-    return {each for each in others if room(each) not in ROOMS[room(name)] | {room(name)}}
+    return {other for other in others if room(other) not in ROOMS[room(name)] | {room(name)}}
 
 
 def test_imports_run_one_way() -> None:
-    found = {name: upward(name, imports(name)) for name in MODULES}
-    assert not {name: others for name, others in found.items() if others}
+    arrows_up = {name: upward(name, imports(name)) for name in MODULES}
+    assert not {name: others for name, others in arrows_up.items() if others}
 
 
 def test_the_laws_need_torch_alone() -> None:
@@ -105,11 +101,18 @@ def third_party(module: ast.Module) -> Iterator[str]:
         yield from {name.split(".")[0] for name in names} - sys.stdlib_module_names
 
 
-def test_network_search_and_loop_know_no_more_than_they_need() -> None:
-    assert set(MODULES) >= set(FORBIDDEN)
-    for name, forbidden in FORBIDDEN.items():
-        known = {other.split(".")[1] for other in imports(name) if other.count(".")}
-        assert not known & forbidden, f"{name} imports {known & forbidden}"
+def test_the_network_and_the_search_know_neither_data_nor_training() -> None:
+    """The files that lie in transformer/ itself use each other and transformer/support/ alone."""
+    own = {path.stem for path in (ROOT / "transformer").glob("*.py")} | {"support"}
+    for path in (ROOT / "transformer").glob("[!_]*.py"):
+        known = {name.split(".")[1] for name in imports(module_name(path))}
+        assert known <= own, f"{path.name} imports {known - own}"
+
+
+def test_search_loop_and_loss_take_any_model() -> None:
+    for name in OF_ANY_MODEL:
+        known = imports(name) & {"transformer.model", "transformer.lstm"}
+        assert not known, f"{name} imports {known}"
 
 
 def test_no_cycle() -> None:
