@@ -50,9 +50,9 @@ def test_collate_by_hand() -> None:
 
 def test_what_are_no_pairs_of_ids_is_refused() -> None:
     for examples in ([], [[5, 5]], [([5], 3)], [([5], [5], [5])], [5]):
-        for door in (collate, lambda given: TokenBudgetBatches(given, 9)):
+        for function in (collate, lambda pairs: TokenBudgetBatches(pairs, 9)):
             with pytest.raises(UserError, match="give pairs of lists of ids"):
-                door(examples)
+                function(examples)
 
 
 def test_padding_share_by_hand() -> None:
@@ -68,16 +68,16 @@ def test_padding_share_by_hand() -> None:
 def test_encode_pairs_drops_what_is_empty_or_too_long_on_either_side() -> None:
     letters = BPETokenizer([])  # n letters and the blank before them: n + 1 tokens
     pairs = ParallelText("de", "en", ["ab", "abc", "ab", "a"], ["abc", "ab", "ab", "x"])
-    kept = encode_pairs(letters, letters, pairs, max_tokens=3)
-    assert kept == [tuple(map(letters.encode, pair)) for pair in (["ab", "ab"], "ax")]
+    examples = encode_pairs(letters, letters, pairs, max_tokens=3)
+    assert examples == [tuple(map(letters.encode, pair)) for pair in (["ab", "ab"], "ax")]
     assert len(encode_pairs(letters, letters, pairs)) == 4
     src_words, tgt_words = WordTokenizer("de", ["Hund", "ja"]), WordTokenizer("en", ["yes", "dog"])
     pairs = ParallelText("de", "en", ["Hund", "", "ja"], ["dog", "dog", ""])
     assert encode_pairs(src_words, tgt_words, pairs) == [Example([4], [5])]
     pairs = ParallelText("de", "en", ["abc", ""], ["", "abc"])
-    for tokenizer, most, said in ((src_words, None, "1 or more"), (letters, 2, "1 to 2")):
-        with pytest.raises(UserError, match=f"none of the 2 pairs has {said} tokens.*max_train"):
-            encode_pairs(tokenizer, tokenizer, pairs, most)
+    for tokenizer, max_tokens, allowed in ((src_words, None, "1 or more"), (letters, 2, "1 to 2")):
+        with pytest.raises(UserError, match=f"none of the 2 pairs has {allowed} tokens.*max_train"):
+            encode_pairs(tokenizer, tokenizer, pairs, max_tokens)
 
 
 # --- an epoch -------------------------------------------------------------------------

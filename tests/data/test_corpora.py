@@ -63,13 +63,13 @@ def test_importing_is_light() -> None:
 
 
 def test_wrong_names() -> None:
-    for arguments, said in (
+    for arguments, message in (
         ("multi30 train de en", "unknown corpus 'multi30': did you mean 'multi30k'?"),
         ("multi30k test_2016 de en", "split of multi30k 'test_2016': did you mean 'test_2016_f"),
         ("tatoeba train de fr", "tatoeba has no de-fr: give one of en-fr, fr-en"),
         ("parses test tree en", "parses has no tree-en: give one of en-tree"),
     ):
-        with pytest.raises(UserError, match=said):
+        with pytest.raises(UserError, match=message):
             corpora.load(*arguments.split())
     for function in (corpora.fetch, corpora.default_test_split):
         with pytest.raises(UserError, match=r"did you mean 'tatoeba'\?"):
@@ -296,11 +296,13 @@ def all_pairs(text: ParallelText) -> list[tuple[str, str]]:
 def test_tatoebas_splits_hold_every_pair_once_and_share_no_side(real: Path) -> None:
     splits = [corpora.load("tatoeba", name, "en", "fr") for name in CORPORA["tatoeba"].splits]
     pairs = [all_pairs(text) for text in splits]
-    sizes = [(len(text), len(each)) for text, each in zip(splits, pairs, strict=True)]
+    sizes = [(len(text), len(split)) for text, split in zip(splits, pairs, strict=True)]
     assert sizes == [(132_266, 132_266), (1_163, 1_685), (1_153, 1_712)]
-    assert Counter(pair for each in pairs for pair in each) == Counter(corpora.all_pairs("tatoeba"))
+    assert Counter(pair for split in pairs for pair in split) == Counter(
+        corpora.all_pairs("tatoeba")
+    )
     for side in (0, 1):
-        keys = [{grouping_key(pair[side]) for pair in each} for each in pairs]
+        keys = [{grouping_key(pair[side]) for pair in split} for split in pairs]
         assert len(set.union(*keys)) == sum(map(len, keys))
     train, *held_out = splits
     assert train.references is None
@@ -310,6 +312,6 @@ def test_tatoebas_splits_hold_every_pair_once_and_share_no_side(real: Path) -> N
     for name, text in zip(("validation", "test"), held_out, strict=True):
         back = corpora.load("tatoeba", name, "fr", "en")
         assert Counter((en, fr) for fr, en in all_pairs(back)) == Counter(all_pairs(text))
-        for each in (text, back):  # each source once, with all its references
-            assert len(set(each.src)) == len(each)
-            assert list(each.tgt) == [references[0] for references in each.references or ()]
+        for direction in (text, back):  # Each source stands once, with all its references.
+            assert len(set(direction.src)) == len(direction)
+            assert list(direction.tgt) == [accepted[0] for accepted in direction.references or ()]

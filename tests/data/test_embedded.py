@@ -16,7 +16,9 @@ from transformer.support.folders import corpus_folder
 LANGUAGES, split_of = ("en", "fr", "de"), embedded.sentences
 SIZES = {"train": 20_000, "validation": 500, "test": 1_000}
 SIZES |= {"test_combinations": 500, "test_long": 300}
-SENTENCES = [each for split in CORPORA["embedded"].splits for each in embedded.sentences(split)]
+SENTENCES = [
+    sentence for split in CORPORA["embedded"].splits for sentence in embedded.sentences(split)
+]
 
 
 def test_a_damaged_or_missing_file_is_not_read(
@@ -48,9 +50,9 @@ TREES = {
 
 
 def test_trees_by_hand() -> None:
-    assert {each.en: each.parse for each in SENTENCES if each.en in TREES} == TREES
+    assert {sentence.en: sentence.parse for sentence in SENTENCES if sentence.en in TREES} == TREES
     text = corpora.load("parses", "test", "en", "tree")
-    assert list(text.tgt) == [each.parse for each in embedded.sentences("test")]
+    assert list(text.tgt) == [sentence.parse for sentence in embedded.sentences("test")]
 
 
 # What no text of a language may hold, in any case of letters.
@@ -75,10 +77,10 @@ def test_every_sentence_is_well_formed_and_stands_once() -> None:
         sentences = split_of(split)
         assert len(sentences) == size
         low, high = (17, 25) if split == "test_long" else (4, 16)
-        for each in sentences:
-            mark = "?" if "QUESTION" in each.phenomena else "."
+        for sentence in sentences:
+            mark = "?" if "QUESTION" in sentence.phenomena else "."
             for lang in LANGUAGES:
-                text = each.text(lang)
+                text = sentence.text(lang)
                 assert low <= len(text.split()) <= high, text
                 assert re.fullmatch(rf"[^\W\d_][^ ]*( [^ ]+)* \{mark}", text), text
                 assert text[0].isupper(), text
@@ -86,9 +88,9 @@ def test_every_sentence_is_well_formed_and_stands_once() -> None:
                 assert not any(re.search(never, text, re.I) for never in NEVER[lang]), text
                 assert text not in seen[lang]
                 seen[lang].add(text)
-            denied = len(re.findall(r"\bn(?:e |')", each.fr, re.I))
-            assert denied == each.fr.split().count("pas"), each.fr
-            assert bool(denied) == ("NEGATION" in each.phenomena), each.fr
+            denied = len(re.findall(r"\bn(?:e |')", sentence.fr, re.I))
+            assert denied == sentence.fr.split().count("pas"), sentence.fr
+            assert bool(denied) == ("NEGATION" in sentence.phenomena), sentence.fr
 
 
 def test_pairs_in_all_directions() -> None:
@@ -111,6 +113,6 @@ def test_pairs_in_all_directions() -> None:
 
 
 def test_the_learner_meets_every_word_of_the_hard_tests_in_training() -> None:
-    known = {word for each in split_of("train") for word in each.en.split()}
+    known = {word for sentence in split_of("train") for word in sentence.en.split()}
     hard = (*split_of("test_combinations"), *split_of("test_long"))
-    assert {word for each in hard for word in each.en.split()} <= known
+    assert {word for sentence in hard for word in sentence.en.split()} <= known

@@ -120,7 +120,7 @@ def test_the_source_may_have_a_vocabulary_of_another_size(kind: str, most: int, 
     changes = {"joint_vocabulary": False, "min_frequency": 1, "vocab_size": most}
     usual = train(config(kind, **changes), GERMAN, ENGLISH)
     src, tgt = train(config(kind, **changes, src_vocab_size=fewer), GERMAN, ENGLISH)
-    assert [each.vocab_size for each in (src, *usual, tgt)] == [fewer, most, most, most]
+    assert [tokenizer.vocab_size for tokenizer in (src, *usual, tgt)] == [fewer, most, most, most]
     assert tgt.to_dict() == usual[1].to_dict()
 
 

@@ -69,7 +69,7 @@ def renumbering(field: Any, tokenizer: Tokenizer) -> torch.Tensor:
     names = {"<sos>": "<bos>"}
     words = tokenizer.pieces(range(len(SPECIAL_TOKENS), tokenizer.vocab_size))
     ours |= {word: number for number, word in enumerate(words, start=len(SPECIAL_TOKENS))}
-    return torch.tensor([ours[names.get(each, each)] for each in field.vocab.itos])
+    return torch.tensor([ours[names.get(token, token)] for token in field.vocab.itos])
 
 
 def test_the_same_types_in_the_same_order(sides: Sides) -> None:
@@ -87,7 +87,10 @@ def test_the_same_types_in_the_same_order(sides: Sides) -> None:
 def test_the_same_tensors_of_the_same_sentences(sides: Sides) -> None:
     random.seed(3)
     fields = sides.dataset.fields.values()
-    tables = [renumbering(*each) for each in zip(fields, sides.tokenizers, strict=True)]
+    tables = [
+        renumbering(field, tokenizer)
+        for field, tokenizer in zip(fields, sides.tokenizers, strict=True)
+    ]
     taken = 0
     for batch in BucketIterator(sides.dataset, batch_size=61, sort_within_batch=True):
         src, tgt = tables[0][batch.src], tables[1][batch.trg]

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from engines.tokenizer_json import write_tokenizer
+from engines.tokenizer_json import vocabulary, write_tokenizer
 from tests.engines.conftest import require, served
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, SPECIAL_TOKENS, ModelConfig
 from transformer.data import corpora
@@ -19,6 +19,7 @@ from transformer.decoding import greedy_search
 from transformer.masks import padding_mask
 from transformer.model import Transformer
 from transformer.models.translator import Translator
+from transformer.parts import Parts
 from transformer.support.errors import UserError
 
 Export = Callable[[str, str], Path]
@@ -73,18 +74,44 @@ def test_onnx_gives_our_probabilities(model: Transformer, tmp_path: Path) -> Non
     src = collate_sources(SOURCES)
     mask, *memory = session.encoder.run(None, {"src": src.numpy()})
     np.testing.assert_array_equal(mask, padding_mask(src).numpy())
-    given = dict(zip(("src_mask", "memory_keys", "memory_values"), (mask, *memory), strict=True))
-    past = [each[:, :, :, :0] for each in memory]
-    found = []
+    source = {"src_mask": mask, "memory_keys": memory[0], "memory_values": memory[1]}
+    past = [cache[:, :, :, :0] for cache in memory]
+    all_log_probs = []
     for token in [BOS_ID, *TARGET]:
-        steps = {"token": np.full((3, 1), token), "past_keys": past[0], "past_values": past[1]}
-        log_probs, *past = session.decoder.run(None, given | steps)
-        found.append(torch.from_numpy(log_probs))
+        step = {"token": np.full((3, 1), token), "past_keys": past[0], "past_values": past[1]}
+        log_probs, *past = session.decoder.run(None, source | step)
+        all_log_probs.append(torch.from_numpy(log_probs))
     expected = torch.stack([expected_log_probs(model, source) for source in SOURCES])
     expected[:, :, [PAD_ID, BOS_ID]] = -torch.inf
-    torch.testing.assert_close(torch.stack(found, dim=1), expected, atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(torch.stack(all_log_probs, dim=1), expected, atol=1e-5, rtol=1e-4)
     wanted = greedy_search(model, src, max_len=36)
-    assert session.search([[*ids, EOS_ID] for ids in SOURCES]) == [each.ids for each in wanted]
+    assert session.search([[*ids, EOS_ID] for ids in SOURCES]) == [
+        hypothesis.ids for hypothesis in wanted
+    ]
+
+
+def test_parts_that_no_engine_knows_are_refused_by_each(tmp_path: Path) -> None:
+    """An export with the norm left out would be a wrong model, without a word."""
+    for engine in ("onnx", "ctranslate2"):
+        require(engine)
+    from engines.to_ctranslate2 import write_ctranslate2
+    from engines.to_onnx import write_onnx
+    from engines.to_transformers import write_transformers
+
+    config = ModelConfig(d_model=22, d_ff=31, num_heads=2, num_layers=1)
+    parts = Parts(norm=lambda config: nn.RMSNorm(config.d_model))
+    model = Transformer(config, src_vocab_size=260, tgt_vocab_size=260, parts=parts).eval()
+    tokenizer = BPETokenizer([])
+    names = vocabulary(tokenizer)
+    writers: list[Callable[[], None]] = [
+        lambda: write_onnx(model, tmp_path),
+        lambda: write_ctranslate2(model, names, names, tmp_path),
+        lambda: write_transformers(model, tokenizer, tokenizer, tmp_path),
+    ]
+    for write in writers:
+        with pytest.raises(UserError, match=r"parts of its own \(norm\)"):
+            write()
+    assert not list(tmp_path.iterdir())
 
 
 def test_ctranslate2_gives_our_probabilities(model: Transformer, tmp_path: Path) -> None:
@@ -106,13 +133,13 @@ def test_ctranslate2_gives_our_probabilities(model: Transformer, tmp_path: Path)
     engine = ctranslate2.Translator(str(tmp_path), intra_threads=1)
     sources = [[sides[0][number] for number in [*ids, EOS_ID]] for ids in SOURCES]
     target = [sides[1][number] for number in TARGET]
-    found = [each.log_probs for each in engine.score_batch(sources, [target] * 3)]
-    said = [*TARGET, EOS_ID]
-    for log_probs, source in zip(found, SOURCES, strict=True):
+    results = engine.score_batch(sources, [target] * 3)
+    tgt_out = [*TARGET, EOS_ID]
+    for result, source in zip(results, SOURCES, strict=True):
         expected = expected_log_probs(model, source)
         expected[:, [PAD_ID, BOS_ID]] = -torch.inf
-        expected = expected.log_softmax(dim=-1)[range(len(said)), said]
-        torch.testing.assert_close(torch.tensor(log_probs), expected, atol=1e-5, rtol=1e-4)
+        expected = expected.log_softmax(dim=-1)[range(len(tgt_out)), tgt_out]
+        torch.testing.assert_close(torch.tensor(result.log_probs), expected, atol=1e-5, rtol=1e-4)
 
 
 def _write_tokenizers(model: Transformer, folder: Path) -> None:

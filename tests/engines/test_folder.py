@@ -52,9 +52,9 @@ def test_translate_py_needs_nothing_of_the_course(
     text = "The  dog sleeps.\n\nThe old woman is reading a book.\nThe dog doesn’t sleep.\n"
     where = {"cwd": tmp_path, "env": os.environ | {"PYTHONIOENCODING": "ascii"}}
     script = exported("demo-en-fr", engine) / "translate.py"
-    said = python("-W", "error", "-c", ALONE, script, input=text, encoding="utf-8", **where)
-    assert said.stderr == ""
-    first, second, third, _ = said.stdout.splitlines()
+    process = python("-W", "error", "-c", ALONE, script, input=text, encoding="utf-8", **where)
+    assert process.stderr == ""
+    first, second, third, _ = process.stdout.splitlines()
     assert (first.partition(" chien ")[0], second) == ("Le", "")
     assert third == "La vieille femme lit un livre."
 
@@ -93,7 +93,7 @@ def test_an_export_that_is_cut_short_leaves_nothing(
 
 def test_where_it_is_and_how_to_try_it_is_said(capsys: Capture, monkeypatch: Patch) -> None:
     asked: list[tuple[str, str, Path]] = []
-    monkeypatch.setattr(folder, "export_model", lambda *given: asked.append(given))
+    monkeypatch.setattr(folder, "export_model", lambda *arguments: asked.append(arguments))
     for model, engine, options, out in (
         ("demo-en-fr", "onnx", [], "runs/demo-en-fr-onnx"),
         ("demo-en-fr", "onnx", ["--out", "my served"], "my served"),

@@ -54,12 +54,12 @@ def test_the_library_gives_our_logits(kind: str, tmp_path: Path) -> None:
     src = collate_sources(SOURCES)
     tgt_in = torch.tensor([[BOS_ID, 17, 4, 8, 5]] * 3)
     with torch.no_grad():
-        given = {"input_ids": src, "attention_mask": (src != PAD_ID).long()}
-        found = theirs(**given, decoder_input_ids=tgt_in).logits
+        inputs = {"input_ids": src, "attention_mask": (src != PAD_ID).long()}
+        logits = theirs(**inputs, decoder_input_ids=tgt_in).logits
         expected = model(src, tgt_in)
-    expected[..., [PAD_ID, BOS_ID]] = found[..., [PAD_ID, BOS_ID]]
-    assert bool((found[..., [PAD_ID, BOS_ID]] < LOWEST / 2).all())
-    torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
+    expected[..., [PAD_ID, BOS_ID]] = logits[..., [PAD_ID, BOS_ID]]
+    assert bool((logits[..., [PAD_ID, BOS_ID]] < LOWEST / 2).all())
+    torch.testing.assert_close(logits, expected, atol=1e-4, rtol=1e-4)
 
 
 @pytest.mark.slow

@@ -85,9 +85,9 @@ def test_evaluate_translator_takes_another_length_penalty(text: ParallelText) ->
     with torch.no_grad():  # sure of nothing, so that short translations are as likely as long ones
         translator.model.output.weight.mul_(0.2)
     three = few(text, 3)
-    said = {alpha: translator.translate(three.src, 3, alpha) for alpha in (0.0, 5.0)}
-    assert said[0.0] != said[5.0]
-    for alpha, hypotheses in said.items():
+    translations = {alpha: translator.translate(three.src, 3, alpha) for alpha in (0.0, 5.0)}
+    assert translations[0.0] != translations[5.0]
+    for alpha, hypotheses in translations.items():
         figures = evaluate.evaluate_translator(translator, three, beam_size=3, alpha=alpha)
         assert figures["alpha"] == alpha
         assert figures["chrf"] == scores.chrf(hypotheses, [[sentence] for sentence in three.tgt])
@@ -97,8 +97,8 @@ def test_evaluate_translator_takes_another_length_penalty(text: ParallelText) ->
 def test_a_folder_is_measured_on_its_own_corpus_unless_told(
     tiny_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = corpora.load
-    monkeypatch.setattr(corpora, "load", lambda *names: few(whole(*names), 7))
+    load = corpora.load
+    monkeypatch.setattr(corpora, "load", lambda *names: few(load(*names), 7))
     figures = evaluate.evaluate_folder(tiny_folder, beam_size=1)
     assert (figures["corpus"], figures["split"]) == ("embedded", "test")
     assert (figures["src_lang"], figures["tgt_lang"]) == ("en", "fr")
@@ -111,10 +111,10 @@ def test_a_folder_is_measured_on_its_own_corpus_unless_told(
 
 def test_trees_are_scored_by_their_phrases(tiny: Translator) -> None:
     src = ["A cat.", "The dog."]
-    said = tiny.translate(src, beam_size=1)
+    hypotheses = tiny.translate(src, beam_size=1)
     text = ParallelText("en", "tree", src, ["(S NN . )S", "(S NN )S"])
     figures = evaluate.evaluate_translator(tiny, text, beam_size=1)
-    assert figures["parse_f1"] == round(scores.parse_f1(said, text.tgt), 2)
+    assert figures["parse_f1"] == round(scores.parse_f1(hypotheses, text.tgt), 2)
     words = dataclasses.replace(text, tgt_lang="en")
     assert "parse_f1" not in evaluate.evaluate_translator(tiny, words, beam_size=1)
 

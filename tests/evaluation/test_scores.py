@@ -132,7 +132,7 @@ def test_phrases_by_hand() -> None:
 
 
 def test_trees_by_hand() -> None:
-    for said, score in (
+    for tree, score in (
         (GOLD, 100.0),
         ("", 0.0),
         ("(S DT NN VB DT JJ NN . )S", 200 * 1 / (1 + 4)),  # the root alone
@@ -141,7 +141,7 @@ def test_trees_by_hand() -> None:
         (")NP " + GOLD, 100.0),
         ("(S (NP DT NN )VP (VP VB (NP DT JJ NN )NP )VP . )S", 200 * 2 / 6),  # nor NP, S
     ):
-        assert parse_f1([said], [GOLD]) == pytest.approx(score)
+        assert parse_f1([tree], [GOLD]) == pytest.approx(score)
     assert parse_f1([GOLD, ""], [GOLD, "(S NN )S"]) == pytest.approx(200 * 4 / 9)  # whole text
 
 

@@ -114,7 +114,7 @@ class Tied(nn.Module):
         self.register_buffer("count", torch.tensor(3))
 
 
-def test_tensors_and_what_is_said_come_back(tmp_path: Path) -> None:
+def test_tensors_and_what_is_known_about_them_come_back(tmp_path: Path) -> None:
     path = tmp_path / "new" / "a.safetensors"
     tensors = {
         "float": torch.randn(2, 3).T,
@@ -125,8 +125,8 @@ def test_tensors_and_what_is_said_come_back(tmp_path: Path) -> None:
     }
     about = {"step": 17, "loss": 0.1 + 0.2, "nothing": None, "deep": {"a": [1.5, "é"]}}
     save_tensors(path, tensors, **about)
-    loaded, said = load_tensors(path)
-    assert said == about
+    loaded, loaded_about = load_tensors(path)
+    assert loaded_about == about
     assert loaded.keys() == tensors.keys()
     for name, tensor in tensors.items():
         assert loaded[name].dtype == tensor.dtype
@@ -144,18 +144,18 @@ def test_tied_weights_are_saved_once_and_stay_tied(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("saved", "given", "problem"),
+    ("saved", "model", "problem"),
     [
         (Tied(7), Tied(7, tie=False), "output.weight is missing"),
         (Tied(7, tie=False), Tied(7), "output.weight is unknown here"),
         (Tied(7), Tied(11), r"embedding.weight has shape \(7, 5\) there and \(11, 5\) here"),
     ],
 )
-def test_weights_of_another_model(saved: Tied, given: Tied, problem: str) -> None:
-    before = {name: tensor.clone() for name, tensor in given.state_dict().items()}
+def test_weights_of_another_model(saved: Tied, model: Tied, problem: str) -> None:
+    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     with pytest.raises(UserError, match=f"a.safetensors does not fit this model: {problem}"):
-        load_weights(given, model_weights(saved), Path("a.safetensors"))
-    assert all(torch.equal(before[name], tensor) for name, tensor in given.state_dict().items())
+        load_weights(model, model_weights(saved), Path("a.safetensors"))
+    assert all(torch.equal(before[name], tensor) for name, tensor in model.state_dict().items())
 
 
 def test_what_is_no_whole_file_is_not_read(tmp_path: Path) -> None:
@@ -163,9 +163,10 @@ def test_what_is_no_whole_file_is_not_read(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"no file .*model\.safetensors"):
         load_tensors(path)
     save_tensors(path, {"a": torch.randn(101), "b": torch.randn(103)})
-    whole = path.read_bytes()
-    shares = [whole[: int(share * len(whole))] for share in (0, 0.001, 0.1, 0.5, 0.999)]
-    for content in (*shares, b"\x80\x04pickled", b"PK\x03\x04" * 50, b"{}", b"\xff" * 99):
+    complete = path.read_bytes()
+    size = len(complete)
+    beginnings = [complete[: int(share * size)] for share in (0, 0.001, 0.1, 0.5, 0.999)]
+    for content in (*beginnings, b"\x80\x04pickled", b"PK\x03\x04" * 50, b"{}", b"\xff" * 99):
         path.write_bytes(content)
         with pytest.raises(UserError, match="is cut short or not a safetensors file"):
             load_tensors(path)
@@ -178,7 +179,7 @@ def test_equal_weights_make_equal_files(tmp_path: Path) -> None:
     # The library writes the entries of the metadata in an order that chance decides.
     files = [tmp_path / f"{number}.safetensors" for number in range(7)]
     for path in files:
-        save_tensors(path, {"a": torch.ones(3)}, step=17, loss=0.25, kept="best", seed=1)
+        save_tensors(path, {"a": torch.ones(3)}, step=17, loss=0.25, which="best", seed=1)
     assert len({path.read_bytes() for path in files}) == 1
 
 

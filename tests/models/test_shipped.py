@@ -35,15 +35,15 @@ def test_a_run_is_shipped_and_found_by_its_name_unless_a_folder_has_it(
     tiny_folder: Path, tiny: Translator, models: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def few(*which: str) -> ParallelText:
-        text, count = whole(*which), 60 if which[1] == "train" else 50
+        text, count = load(*which), 60 if which[1] == "train" else 50
         return ParallelText(text.src_lang, text.tgt_lang, text.src[:count], text.tgt[:count])
 
-    whole = corpora.load
+    load = corpora.load
     monkeypatch.setattr(corpora, "load", few)
     out = ship.ship(tiny_folder, "en-fr")
     assert folders.model_names() == ["en-fr"]
     assert folders.find_model("en-fr") == out == models / "en-fr"
-    assert all(each.dtype != torch.float32 for each in load_tensors(out / WEIGHTS)[0].values())
+    assert all(tensor.dtype != torch.float32 for tensor in load_tensors(out / WEIGHTS)[0].values())
     half = Translator.load("en-fr").model.parameters()
     for before, after in zip(tiny.model.parameters(), half, strict=True):
         assert torch.equal(after, before.half().float())

@@ -34,10 +34,10 @@ def leaning(folder: Path, lean: float) -> Translator:
 
 def test_order_is_kept_and_empty_lines_stay_empty(tiny: Translator, sentences: list[str]) -> None:
     mixed = ["", sentences[3], " \t\u00a0", sentences[0], sentences[7], "\n"]
-    said = tiny.translate(mixed)
-    assert said[0] == said[2] == said[5] == ""
-    assert [said[1], said[3], said[4]] == tiny.translate([sentences[3], sentences[0], sentences[7]])
-    assert len({said[1], said[3], said[4]}) == 3
+    first, second, third, fourth, fifth, sixth = tiny.translate(mixed)
+    assert first == third == sixth == ""
+    assert [second, fourth, fifth] == tiny.translate([sentences[3], sentences[0], sentences[7]])
+    assert len({second, fourth, fifth}) == 3
 
 
 @pytest.mark.parametrize("beam_size", [1, 3])
@@ -67,13 +67,13 @@ def test_a_long_sentence_is_cut_with_a_warning_at_the_callers_line(
     ids = tiny.src_tokenizer.encode(long.strip())
     message = f"^'the the .{{,50}} has {len(ids)} tokens, and this model takes {limit}: the rest"
     with pytest.warns(UserWarning, match=message) as caught:
-        said = tiny.translate([sentences[0], long], beam_size=1)
+        translations = tiny.translate([sentences[0], long], beam_size=1)
     assert [warning.filename for warning in caught] == [__file__]
-    assert said[0] == tiny.translate([sentences[0]], beam_size=1)[0]
+    assert translations[0] == tiny.translate([sentences[0]], beam_size=1)[0]
     fits = tiny.src_tokenizer.decode(ids[:limit])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert said[1] == tiny.translate([fits], beam_size=1)[0]
+        assert translations[1] == tiny.translate([fits], beam_size=1)[0]
 
 
 @pytest.mark.parametrize("beam_size", [1, 3])

@@ -31,7 +31,7 @@ class Paint:
 
 
 def test_a_field_comes_to_have_its_type() -> None:
-    for name, given, value in (
+    for name, argument, value in (
         ("colour", "green", Colour.GREEN),
         ("coats", "13", 13),
         ("coats", 1000, 1000),
@@ -44,7 +44,7 @@ def test_a_field_comes_to_have_its_type() -> None:
         ("water", 0, 0.0),
         ("cracks", "0", 0),
     ):
-        read = getattr(Paint(**{name: given}), name)  # type: ignore[arg-type]
+        read = getattr(Paint(**{name: argument}), name)  # type: ignore[arg-type]
         assert (read, type(read)) == (value, type(value)), name
 
 

@@ -93,11 +93,11 @@ def test_a_write_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     write_json(path, {"old": 1})
     full = OSError(28, "No space left on device")
-    said = r"No space left on device; it needs 207 bytes\): make room, .* before is unharmed"
+    message = r"No space left on device; it needs 207 bytes\): make room, .* before is unharmed"
     for where in ("os.fsync", "os.replace"):
         with Patch.context() as patch:
             patch.setattr(where, Mock(side_effect=full))
-            with pytest.raises(UserError, match=said):
+            with pytest.raises(UserError, match=message):
                 write_atomically(path, b"x" * 207)
             patch.setattr(where, Mock(side_effect=KeyboardInterrupt))
             with pytest.raises(KeyboardInterrupt):
@@ -107,12 +107,12 @@ def test_a_write_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
 
 
 def test_what_a_killed_writer_left_is_removed_and_no_more(tmp_path: Path) -> None:
-    kept = [tmp_path / name for name in ("a.json", "notes.tmp", ".hidden")]
-    for path in (*kept, tmp_path / ".5f1c.tmp"):
+    others = [tmp_path / name for name in ("a.json", "notes.tmp", ".hidden")]
+    for path in (*others, tmp_path / ".5f1c.tmp"):
         path.write_bytes(b"")
     remove_temporary_files(tmp_path)
     remove_temporary_files(tmp_path / "nowhere")
-    assert sorted(tmp_path.iterdir()) == sorted(kept)
+    assert sorted(tmp_path.iterdir()) == sorted(others)
 
 
 def test_what_can_be_made_is_not_made(tmp_path: Path, monkeypatch: Patch) -> None:
