@@ -109,7 +109,7 @@ class Distance(Toy):
 
 
 def my_chosen(states: list[State], loss_of: Callable[[State], float]) -> list[int]:
-    """Return the places of checkpoints to average, chosen from the last back."""
+    """Return the places of the checkpoints to average, from the last back."""
     chosen = [len(states) - 1]
     best = loss_of(states[-1])
     for place in reversed(range(len(states) - 1)):
