@@ -3,7 +3,7 @@
 import torch
 
 from transformer.config import PAD_ID
-from transformer.masks import causal_mask, decoder_mask, padding_mask
+from transformer.masks import causal_mask, padding_mask
 
 IDS = torch.tensor([[7, 5, 3], [9, PAD_ID, PAD_ID]])
 
@@ -21,10 +21,3 @@ def test_the_causal_mask_shows_the_past_and_oneself() -> None:
     assert causal_mask(3).shape == (1, 1, 3, 3)
     # with more keys the queries are the last positions
     assert causal_mask(2, 5)[0, 0].tolist() == [[True] * 4 + [False], [True] * 5]
-
-
-def test_the_decoder_mask_is_both() -> None:
-    mask = decoder_mask(IDS)
-    assert mask.shape == (2, 1, 3, 3)
-    assert mask[0, 0].tolist() == causal_mask(3)[0, 0].tolist()
-    assert mask[1, 0].tolist() == [[True, False, False]] * 3

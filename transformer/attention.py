@@ -30,7 +30,7 @@ def scaled_dot_product_attention(
     mask: Tensor | None = None,
     dropout: Callable[[Tensor], Tensor] | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Average the values, weighted by how well each key fits the query (§3.2.1, Eq. 1).
+    """Average the values, weighted by the dot product of query and key (§3.2.1, Eq. 1).
 
     Args:
         query: (batch, num_heads, q_len, d_k)
@@ -57,17 +57,17 @@ def scaled_dot_product_attention(
     weights = scores.softmax(dim=-1)
     if mask is not None:
         weights = weights.masked_fill(~mask, 0.0)  # a row of -inf alone gives NaN
-    kept = weights if dropout is None else dropout(weights)
-    return kept @ value, weights  # (batch, num_heads, q_len, d_v)
+    dropped = weights if dropout is None else dropout(weights)
+    return dropped @ value, weights  # (batch, num_heads, q_len, d_v)
 
 
 class Cache:
-    """What a part of a model remembers from step to step while decoding (not in the paper)."""
+    """Tensors that a module keeps from step to step while decoding (not in the paper)."""
 
     tensors: tuple[Tensor, ...] = ()  # the first axis of each is the batch
 
     def select(self, rows: Tensor) -> None:
-        """Keep, repeat or reorder rows of the batch, (new_batch,), as beams live, split and die."""
+        """Keep, repeat or reorder rows of the batch, (new_batch,), as beam search does."""
         self.tensors = tuple(tensor[rows] for tensor in self.tensors)
 
 
@@ -97,7 +97,8 @@ class MultiHeadAttention(nn.Module):
 
     Args:
         d_model: Width of the input and of the output.
-        num_heads, d_k, d_v: h in the paper; width of a head's queries and keys, and of its values.
+        num_heads: h in the paper.
+        d_k, d_v: Width of a head's queries and keys, and of its values.
         dropout: Probability of dropping an attention weight.
         bias: Whether the four projections have biases; the paper's have none.
     """
@@ -133,16 +134,16 @@ class MultiHeadAttention(nn.Module):
 
         Args:
             query: (batch, q_len, d_model)
-            memory: What keys and values are made of, (batch, k_len, d_model): the encoder's output
-                for cross-attention; None, for self-attention, means `query`.
+            memory: What keys and values are projected from, (batch, k_len, d_model): the encoder's
+                output in cross-attention; None, in self-attention, means `query`.
             mask: Boolean, True = may attend, broadcastable to (batch, num_heads, q_len, k_len).
-            cache: Grown by the new positions in self-attention; used as it is, once filled, in
-                cross-attention.
-            return_weights: Whether to take the explicit path and return the weights.
+            cache: Self-attention appends the new positions to it; cross-attention fills it once
+                and then reads it.
+            return_weights: Whether to compute and return the weights (Eq. 1, line by line).
 
         Returns:
             The output (batch, q_len, d_model), and the weights (batch, num_heads, q_len, k_len), or
-            None where not asked for.
+            None unless asked for.
         """
         check_hidden("query", query, self, axes=3)
         queries, keys, values = self.project(query, memory, cache)

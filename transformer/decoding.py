@@ -1,6 +1,6 @@
 """From a source sentence to a translation: greedy and beam search (§6.1).
 
-Both search a whole batch at once, each sentence for itself, and take any model that has `encode`,
+Both search a whole batch at once, each sentence for itself, in any model that has `encode`,
 `decode` and `new_cache`.
 """
 
@@ -16,24 +16,24 @@ from transformer.support.checks import check_id_tensor, check_number
 
 EXTRA_LENGTH = 50  # §6.1: at most the input length + 50
 MAX_BEAM_SIZE = 1000
-MAX_ALPHA = 10  # more says nothing more, and soon is no number
+MAX_ALPHA = 10  # a larger exponent of the length penalty soon overflows
 
 
 class EncoderDecoder(Protocol):
-    """What a model must offer to be searched."""
+    """A model that can be searched."""
 
     def encode(self, src: Tensor, src_mask: Tensor) -> Tensor:
-        """Read sources (batch, src_len) into a memory whose first axis is the batch."""
+        """Encode sources (batch, src_len) as a memory whose first axis is the batch."""
 
     def decode(self, tgt_in: Tensor, memory: Tensor, src_mask: Tensor, cache: Any = None) -> Tensor:
-        """Give logits (batch, tgt_len, vocab_size) of the token after each of `tgt_in`."""
+        """Return logits (batch, tgt_len, vocab_size) of the token after each of `tgt_in`."""
 
     def new_cache(self) -> Any:
-        """Make an empty cache that `decode` fills, with `select(rows)`."""
+        """Return an empty cache that `decode` fills; it has `select(rows)`."""
 
 
 class Hypothesis(NamedTuple):
-    """A translation and how good the model thinks it is."""
+    """A translation with its score."""
 
     ids: list[int]  # of the target, without bos and eos
     score: float  # sum of log probabilities, eos included, over the length penalty (nats)
@@ -41,10 +41,10 @@ class Hypothesis(NamedTuple):
 
 
 def length_penalty(length: int, alpha: float = LENGTH_PENALTY) -> float:
-    """Give what a sum of log probabilities is divided by (§6.1; Wu et al. 2016, Eq. 14).
+    """Return the divisor of a sum of log probabilities (§6.1; Wu et al. 2016, Eq. 14).
 
-    The length is in target tokens, eos included. An alpha of 0 means no penalty, of 1 nearly the
-    mean per token.
+    The length is in target tokens, eos included. An alpha of 0 means no penalty; with 1 the
+    quotient is nearly the mean per token.
     """
     check_number("length", length, 1)
     check_number("alpha", alpha, 0, MAX_ALPHA)
@@ -52,7 +52,7 @@ def length_penalty(length: int, alpha: float = LENGTH_PENALTY) -> float:
 
 
 def check_search(beam_size: int, alpha: float = LENGTH_PENALTY) -> None:
-    """Refuse what no search can be made with."""
+    """Raise a UserError unless a search can have these settings."""
     check_number("beam_size", beam_size, 1, MAX_BEAM_SIZE, integer=True)
     check_number("alpha", alpha, 0, MAX_ALPHA)
 
@@ -122,7 +122,7 @@ class Beam:
 def start_beams(
     src: Tensor, beam_size: int, alpha: float, extra_length: int, max_len: int | None
 ) -> list[Beam]:
-    """Begin the search of each source; arguments and errors are those of `beam_search`."""
+    """Return a new beam for each source; arguments and errors are those of `beam_search`."""
     check_id_tensor("src", src)
     check_search(beam_size, alpha)
     check_number("extra_length", extra_length, 0, MAX_DIMENSION, integer=True)
@@ -172,20 +172,21 @@ def beam_search(
 ) -> list[list[Hypothesis]]:
     """Follow the `beam_size` best prefixes of each sentence side by side (§6.1).
 
-    At each step the best 2 x beam_size continuations of a sentence are looked at: those among the
-    first beam_size that end in eos are finished, and the best beam_size of the others live on. A
-    sentence is done with beam_size finished ones. At its limit, or where no token can follow, the
-    living are taken as they stand, after the finished.
+    Each step considers the best 2 x beam_size continuations of a sentence. Those among the first
+    beam_size that end in eos are finished hypotheses, and the best beam_size of the others are the
+    next prefixes. A sentence is done when it has beam_size finished hypotheses. At its limit, or if
+    no token can follow, its prefixes become unfinished hypotheses, ranked after the finished ones.
 
     Args:
         model: In evaluation mode.
         src: Source ids with eos, padded, (batch, src_len).
-        beam_size: Prefixes a sentence, 1 or more.
-        alpha: Of the length penalty.
-        extra_length: Tokens a target may have more than its source.
-        max_len: Most tokens of any target; a Transformer takes no more than its own max_len.
+        beam_size: Prefixes of a sentence, 1 or more.
+        alpha: Exponent of the length penalty.
+        extra_length: How many tokens longer than its source a target may be.
+        max_len: Maximal tokens of any target; a Transformer has a maximum of its own.
         use_cache: Whether to keep keys and values from step to step.
-        pick_continuations: Finds what `top_continuations` finds (`fast_search` has another).
+        pick_continuations: `top_continuations`, or another function that picks the same ones
+            (see `fast_search`).
 
     Returns:
         For each sentence one to beam_size hypotheses, the best first.
@@ -216,7 +217,8 @@ def beam_search(
         rows = torch.tensor(row_list, dtype=torch.long, device=src.device)
         if cache is not None:
             cache.select(rows)
-        if len(unfinished) < len(beams):  # else the rows of each source are where they were
+        # The prefixes of a sentence share its source: these change only when a sentence is done.
+        if len(unfinished) < len(beams):
             memory, src_mask = memory[rows], src_mask[rows]
         beams = [beams[i] for i in unfinished]
     return [beam.best() for beam in all_beams]

@@ -1,4 +1,4 @@
-"""From token ids to vectors that know their place (§3.4, §3.5)."""
+"""Embeddings: from token ids to scaled vectors with positions (§3.4, §3.5)."""
 
 import math
 from typing import Any
@@ -25,7 +25,7 @@ class Embedding(nn.Module):
 
     @property
     def positions(self) -> Any:
-        """The module that tells words where they stand (see `transformer.positions`)."""
+        """The module that adds positions to words (see `transformer.positions`)."""
         return self.learned_position
 
     def forward(self, ids: Tensor, start: int = 0) -> Tensor:

@@ -19,11 +19,12 @@ from transformer.support.modes import evaluating
 
 
 class Recurrent(nn.Module):
-    """An LSTM that reads the source and an LSTM that writes the target.
+    """An LSTM that encodes the source and an LSTM that decodes the target.
 
-    With attention the encoder reads in both directions, its memory has a vector for each source
-    token, and before each step the decoder's state is compared with all of them; their average
-    enters the step beside the token. Without it the memory is the encoder's last state.
+    With attention the encoder reads in both directions, and its memory has a vector for each source
+    token. Before each step the decoder's state is compared with all of them, and their weighted
+    average enters the step beside the token. Without attention the memory is the encoder's last
+    state.
     """
 
     def __init__(
@@ -44,16 +45,16 @@ class Recurrent(nn.Module):
         self.output = nn.Linear(size, tgt_vocab_size)
 
     def forward(self, src: Tensor, tgt_in: Tensor) -> Tensor:
-        """Score every next token of every target prefix, as `Transformer.forward`."""
+        """Score every next token of every target prefix, as `Transformer.forward` does."""
         check_pair(src, tgt_in)
         src_mask = padding_mask(src)
         return self.decode(tgt_in, self.encode(src, src_mask), src_mask)
 
     def encode(self, src: Tensor, src_mask: Tensor) -> Tensor:
-        """Read (batch, src_len) into both directions' hidden states, 0 at padding.
+        """Encode ids (batch, src_len) as both directions' hidden states, 0 at padding.
 
-        They are (batch, src_len, 2 * hidden_size); without attention it gives the last hidden and
-        cell state, (batch, 2, hidden_size).
+        They are (batch, src_len, 2 * hidden_size). Without attention the last hidden and cell state
+        are returned, (batch, 2, hidden_size).
         """
         embedded = self.dropout(look_up(self.src_embedding, src))
         lengths = src_mask.flatten(start_dim=1).sum(dim=1).cpu()
@@ -66,19 +67,21 @@ class Recurrent(nn.Module):
     def decode(
         self, tgt_in: Tensor, memory: Tensor, src_mask: Tensor, cache: Cache | None = None
     ) -> Tensor:
-        """Score the token after each of `tgt_in`; arguments as of `Transformer.decode`."""
-        return self.output(self._steps(tgt_in, memory, src_mask, cache or self.new_cache())[0])
+        """Score the token after each of `tgt_in`, with the arguments of `Transformer.decode`."""
+        hidden, _ = self._steps(tgt_in, memory, src_mask, cache or self.new_cache())
+        return self.output(hidden)  # (batch, tgt_len, tgt_vocab_size)
 
     def _steps(
         self, tgt_in: Tensor, memory: Tensor, src_mask: Tensor, cache: Cache
     ) -> tuple[Tensor, list[Tensor]]:
         """Run the decoder token by token.
 
-        Gives its hidden states (batch, tgt_len, hidden_size), and each step's attention weights
-        (batch, 1, 1, src_len), none without attention.
+        Returns:
+            Its hidden states, (batch, tgt_len, hidden_size), and each step's attention weights,
+            (batch, 1, 1, src_len), or none without attention.
         """
-        hidden, cell, keys = cache.tensors or self._begin(memory)
-        said, collected = [], []
+        hidden, cell, keys = cache.tensors or self._first_state(memory)
+        hidden_states, all_weights = [], []
         for token in self.dropout(look_up(self.tgt_embedding, tgt_in)).unbind(dim=1):
             step_input = token
             if self.config.attention:
@@ -86,29 +89,34 @@ class Recurrent(nn.Module):
                     hidden[:, None, None], keys[:, None], memory[:, None], src_mask
                 )
                 step_input = torch.cat((token, context[:, 0, 0]), dim=-1)
-                collected.append(weights)
+                all_weights.append(weights)
             hidden, cell = self.decoder(step_input, (hidden, cell))
-            said.append(hidden)
+            hidden_states.append(hidden)
         cache.tensors = hidden, cell, keys
-        return torch.stack(said, dim=1), collected
+        return torch.stack(hidden_states, dim=1), all_weights
 
-    def _begin(self, memory: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Give hidden and cell state where the encoder ended (or has read backwards), and keys."""
+    def _first_state(self, memory: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the decoder's first hidden and cell state, and the keys of the source.
+
+        The state is the encoder's last one; with attention it is made of the backward direction's.
+        """
         if not self.config.attention:
-            return memory[:, 0], memory[:, 1], memory  # never compared with
+            keys = memory  # never compared with
+            return memory[:, 0], memory[:, 1], keys
         hidden = torch.tanh(self.first_state(memory[:, 0, self.config.hidden_size :]))
         return hidden, torch.zeros_like(hidden), self.key_projection(memory)
 
     def new_cache(self) -> Cache:
-        """Make an empty cache for `decode`: of hidden and cell state, and the source's keys."""
+        """Return an empty cache for `decode`: of hidden and cell state, and the source's keys."""
         return Cache()
 
     @torch.no_grad()
     def attention_maps(self, src: Tensor, tgt_in: Tensor) -> AttentionMaps:
-        """Give every attention weight: `cross`, with attention, has one layer of one head."""
-        mask = padding_mask(src)
+        """Return every attention weight: `cross`, with attention, has one layer of one head."""
+        src_mask = padding_mask(src)
         with evaluating(self):
-            weights = self._steps(tgt_in, self.encode(src, mask), mask, self.new_cache())[1]
+            memory = self.encode(src, src_mask)
+            _, weights = self._steps(tgt_in, memory, src_mask, self.new_cache())
         (batch, src_len), tgt_len = src.shape, tgt_in.shape[1]
 
         def no_layer(q_len: int, k_len: int) -> Tensor:

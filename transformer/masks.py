@@ -11,9 +11,14 @@ from transformer.support.checks import MAX_COUNT, check_id_tensor, check_number
 
 
 def padding_mask(ids: Tensor, pad_id: int = PAD_ID) -> Tensor:
-    """Let every query attend to the real tokens only, not to what fills a batch up.
+    """Return the mask that lets every query attend to real tokens only (§3.1).
 
-    Of token ids (batch, k_len) it makes a boolean mask, (batch, 1, 1, k_len).
+    Args:
+        ids: Token ids, (batch, k_len).
+        pad_id: The id that fills a batch's shorter rows.
+
+    Returns:
+        (batch, 1, 1, k_len), False at padding.
     """
     check_id_tensor("ids", ids)
     check_number("pad_id", pad_id, -MAX_COUNT, MAX_COUNT, integer=True)
@@ -21,18 +26,19 @@ def padding_mask(ids: Tensor, pad_id: int = PAD_ID) -> Tensor:
 
 
 def causal_mask(q_len: int, k_len: int | None = None, device: torch.device | None = None) -> Tensor:
-    """Let each position attend to itself and to those before it (§3.2.3).
+    """Return the mask that lets each position attend to itself and to those before it (§3.2.3).
 
-    With more keys than queries, the queries are the last positions (decoding with a cache). `k_len`
-    is `q_len` if None. The boolean mask, (1, 1, q_len, k_len), is True on and below the diagonal.
+    Args:
+        q_len: Number of queries.
+        k_len: Number of keys; None means `q_len`. With more keys than queries, the queries are the
+            last positions (decoding with a cache).
+        device: Where to make it.
+
+    Returns:
+        (1, 1, q_len, k_len), True on and below the diagonal.
     """
     k_len = q_len if k_len is None else k_len
     check_number("k_len", k_len, 0, MAX_DIMENSION, integer=True)
     check_number("q_len", q_len, 0, k_len, integer=True)
-    everything = torch.ones(q_len, k_len, dtype=torch.bool, device=device)  # (q_len, k_len)
-    return everything.tril(diagonal=k_len - q_len)[None, None]  # (1, 1, q_len, k_len)
-
-
-def decoder_mask(tgt_in: Tensor) -> Tensor:
-    """Combine both, no future and no padding (§3.2.3): (batch, 1, tgt_len, tgt_len)."""
-    return padding_mask(tgt_in) & causal_mask(tgt_in.shape[1], device=tgt_in.device)
+    mask = torch.ones(q_len, k_len, dtype=torch.bool, device=device)  # (q_len, k_len)
+    return mask.tril(diagonal=k_len - q_len)[None, None]  # (1, 1, q_len, k_len)

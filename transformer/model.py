@@ -30,16 +30,20 @@ class Encoder(nn.Module):
     def forward(
         self, hidden: Tensor, mask: Tensor, return_weights: bool = False
     ) -> tuple[Tensor, list[Tensor]]:
-        """Run (batch, src_len, d_model) through every layer; give its weights too, or None."""
-        collected: list[Tensor] = []
+        """Run (batch, src_len, d_model) through every layer.
+
+        Returns:
+            (batch, src_len, d_model), and each layer's attention weights, None unless asked for.
+        """
+        all_weights: list[Tensor] = []
         for layer in self.layers:
             hidden, weights = layer(hidden, mask, return_weights)
-            collected.append(weights)
-        return self.norm(hidden), collected
+            all_weights.append(weights)
+        return self.norm(hidden), all_weights
 
 
 class DecoderCache:
-    """What decoding remembers from step to step: keys and values (not in the paper)."""
+    """The keys and values of all decoder layers, kept from step to step (not in the paper)."""
 
     def __init__(self, num_layers: int) -> None:
         # A pair for each layer: the caches of its self-attention and of its cross-attention.
@@ -47,7 +51,7 @@ class DecoderCache:
 
     @property
     def length(self) -> int:
-        """Number of target positions already seen."""
+        """Number of target positions so far."""
         return self.layers[0][0].length
 
     def select(self, rows: Tensor) -> None:
@@ -75,15 +79,24 @@ class Decoder(nn.Module):
         cache: DecoderCache | None = None,
         return_weights: bool = False,
     ) -> tuple[Tensor, list[Tensor], list[Tensor]]:
-        """Run (batch, tgt_len, d_model) through every layer; give its weights too, or None."""
-        own: list[Tensor] = []
-        cross: list[Tensor] = []
+        """Run (batch, tgt_len, d_model) through every layer.
+
+        The arguments are those of `DecoderLayer.forward`.
+
+        Returns:
+            (batch, tgt_len, d_model), and the weights of each layer's self-attention and of its
+            cross-attention, None unless asked for.
+        """
+        all_self_weights: list[Tensor] = []
+        all_cross_weights: list[Tensor] = []
         for index, layer in enumerate(self.layers):
-            past = None if cache is None else cache.layers[index]
-            hidden, *weights = layer(hidden, memory, tgt_mask, src_mask, past, return_weights)
-            own.append(weights[0])
-            cross.append(weights[1])
-        return self.norm(hidden), own, cross
+            layer_cache = None if cache is None else cache.layers[index]
+            hidden, self_weights, cross_weights = layer(
+                hidden, memory, tgt_mask, src_mask, layer_cache, return_weights
+            )
+            all_self_weights.append(self_weights)
+            all_cross_weights.append(cross_weights)
+        return self.norm(hidden), all_self_weights, all_cross_weights
 
 
 class AttentionMaps(NamedTuple):
@@ -132,16 +145,23 @@ class Transformer(nn.Module):
     def forward(self, src: Tensor, tgt_in: Tensor) -> Tensor:
         """Score every next token of every target prefix at once (training, §5).
 
-        Of sources (batch, src_len) and targets that begin with bos, (batch, tgt_len), it gives
-        logits, before the softmax, (batch, tgt_len, tgt_vocab_size): those at position t score the
-        token after `tgt_in[:, t]`.
+        Args:
+            src: Source ids, (batch, src_len).
+            tgt_in: Target ids that begin with bos, (batch, tgt_len).
+
+        Returns:
+            Logits, before the softmax, (batch, tgt_len, tgt_vocab_size). Those at position t score
+            the token after `tgt_in[:, t]`.
         """
         check_pair(src, tgt_in)
         src_mask = padding_mask(src)
         return self.decode(tgt_in, self.encode(src, src_mask), src_mask)
 
     def encode(self, src: Tensor, src_mask: Tensor) -> Tensor:
-        """Read ids (batch, src_len) into a memory (batch, src_len, d_model), by `padding_mask`."""
+        """Encode ids (batch, src_len) as a memory, (batch, src_len, d_model).
+
+        `src_mask` is `padding_mask`'s, (batch, 1, 1, src_len).
+        """
         embedded = self.src_embedding(src)  # (batch, src_len, d_model)
         return self.encoder(embedded, src_mask)[0]
 
@@ -150,15 +170,16 @@ class Transformer(nn.Module):
     ) -> Tensor:
         """Score the token after each of `tgt_in`.
 
-        Padding stands at a target's end, where the causal mask hides it from every real token.
+        Padding is at a target's end, where the causal mask hides it from every real token.
 
         Args:
-            tgt_in: Target ids, (batch, tgt_len); with a cache only the new ones.
+            tgt_in: Target ids, (batch, tgt_len); with a cache only the new ones of each target.
             memory: From `encode`, (batch, src_len, d_model).
             src_mask: From `padding_mask`, (batch, 1, 1, src_len).
-            cache: From `new_cache`; it is extended by the new positions.
+            cache: From `new_cache`; the new positions are appended to it.
 
-        Gives logits, (batch, tgt_len, tgt_vocab_size).
+        Returns:
+            Logits, (batch, tgt_len, tgt_vocab_size).
         """
         start = 0 if cache is None else cache.length
         length = tgt_in.shape[1]
@@ -168,27 +189,31 @@ class Transformer(nn.Module):
         return self.output(hidden)  # (batch, tgt_len, tgt_vocab_size)
 
     def new_cache(self) -> DecoderCache:
-        """Make an empty cache for `decode`."""
+        """Return an empty cache for `decode`."""
         return DecoderCache(self.config.num_layers)
 
     @torch.no_grad()
     def attention_maps(self, src: Tensor, tgt_in: Tensor) -> AttentionMaps:
-        """Give every attention weight, without dropout (the paper's appendix figures)."""
+        """Return every attention weight, without dropout (the paper's appendix figures)."""
         check_pair(src, tgt_in)
         src_mask = padding_mask(src)
         tgt_mask = causal_mask(tgt_in.shape[1], device=tgt_in.device)
         with evaluating(self):
             memory, encoder = self.encoder(self.src_embedding(src), src_mask, return_weights=True)
             hidden = self.tgt_embedding(tgt_in)
-            maps = self.decoder(hidden, memory, tgt_mask, src_mask, return_weights=True)[1:]
-        return AttentionMaps(torch.stack(encoder), *map(torch.stack, maps))
+            _, decoder, cross = self.decoder(
+                hidden, memory, tgt_mask, src_mask, return_weights=True
+            )
+        return AttentionMaps(
+            encoder=torch.stack(encoder), decoder=torch.stack(decoder), cross=torch.stack(cross)
+        )
 
     def _initialise(self) -> None:
         """Draw the weights: Xavier uniform for matrices, biases 0 (not in the paper's text).
 
-        Words, and concatenated positions, are drawn with standard deviation width^-0.5, as in the
-        authors' code, so that scaled by sqrt(width) they start at 1. Learned positions are added
-        unscaled: they start at sqrt(1/2), the sinusoids' root mean square.
+        Words and concatenated positions are drawn with standard deviation width^-0.5, as in the
+        authors' code, so that words start at 1 once scaled by sqrt(width). Learned positions are
+        added unscaled: they start at sqrt(1/2), the sinusoids' root mean square.
         """
         for module in self.modules():
             if isinstance(module, nn.Linear):

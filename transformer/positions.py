@@ -88,13 +88,13 @@ def make_positions(config: ModelConfig) -> nn.Module:
 
 
 def rotate(vectors: Tensor, start: int = 0) -> Tensor:
-    """Turn the vector at each position, pair by pair, by the angle of the paper's wave.
+    """Rotate the vector at each position, pair by pair, by the angle of the paper's sinusoid.
 
-    Not in the paper. Rotary positions (RoPE, Su et al. 2021, arXiv 2104.09864) add nothing to the
-    word. They turn each query and key, so that their product depends on how far apart the two
-    stand and on nothing else.
+    Not in the paper. Rotary positions (RoPE, Su et al. 2021, arXiv 2104.09864) add nothing to
+    words. They rotate each query and key, so that the product of two depends on their distance
+    alone.
 
-    The pair of components 2i and 2i+1 at position pos is turned by pos / 10000^(2i/d_k).
+    The pair of components 2i and 2i+1 at position pos is rotated by pos / 10000^(2i/d_k).
 
     Args:
         vectors: Queries or keys, (..., length, d_k), d_k even.
@@ -105,11 +105,11 @@ def rotate(vectors: Tensor, start: int = 0) -> Tensor:
     """
     length, d_k = vectors.shape[-2:]
     if d_k % 2:
-        raise UserError(f"d_k is {d_k}: components are turned in pairs, give an even number")
+        raise UserError(f"d_k is {d_k}: components are rotated in pairs, give an even number")
     positions = torch.arange(start, start + length, dtype=torch.float64, device=vectors.device)
     even = torch.arange(0, d_k, 2, dtype=torch.float64, device=vectors.device)
     angle = positions[:, None] / 10_000 ** (even / d_k)  # (length, d_k / 2)
     cos, sin = angle.cos().to(vectors.dtype), angle.sin().to(vectors.dtype)
     first, second = vectors[..., 0::2], vectors[..., 1::2]
-    turned = torch.stack((first * cos - second * sin, first * sin + second * cos), dim=-1)
-    return turned.flatten(start_dim=-2)
+    rotated = torch.stack((first * cos - second * sin, first * sin + second * cos), dim=-1)
+    return rotated.flatten(start_dim=-2)
