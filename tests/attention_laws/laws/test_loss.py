@@ -15,7 +15,8 @@ from transformer.config import BOS_ID, EOS_ID, PAD_ID
 from transformer.data.batches import Example, collate
 from transformer.training.loss import label_smoothing_loss
 
-MARKS, SHIFT, END, SOURCE = (law.name for law in laws_of(batches))
+SPECIAL_TOKENS, SHIFT = "targets_have_bos_and_eos", "targets_are_shifted_by_one"
+PADDING, SOURCE = "padding_is_trailing", "sources_are_complete"
 Ids = Sequence[list[int]]
 Made = tuple[Tensor, Tensor, Tensor]
 
@@ -53,10 +54,10 @@ def shown(ids: Tensor) -> Tensor:
 
 def test_a_wrong_batch_is_found() -> None:
     changes: list[tuple[Callable[[Tensor, Tensor, Tensor], Made], str, str]] = [
-        (lambda src, read, said: (src, read, shown(said)), MARKS, "target ["),
+        (lambda src, read, said: (src, read, shown(said)), SPECIAL_TOKENS, "target ["),
         (lambda src, read, said: (src, read, said[:, 1:]), SHIFT, "(3, 7)"),
-        (lambda src, read, said: (src, read, filled(said)), END, "target ["),
-        (lambda src, read, said: (src, filled(read), said), END, "target ["),
+        (lambda src, read, said: (src, read, filled(said)), PADDING, "target ["),
+        (lambda src, read, said: (src, filled(read), said), PADDING, "target ["),
         (lambda src, read, said: (src[:, :2], read, said), SOURCE, "source ["),
         (lambda src, read, said: (filled(src), read, said), SOURCE, "source ["),
     ]
@@ -71,7 +72,8 @@ def test_sources_without_an_end_mark_are_warned_of() -> None:
 
 
 NAMES = [law.name for law in laws_of(laws)]
-TAKES, *_, TRUE, MASS = NAMES
+SOFTMAX, TARGET = "softmax_is_taken_once", "loss_favors_the_target"
+SMOOTHING = "smoothed_targets_sum_to_one"
 Loss = Callable[[Tensor, Tensor], Tensor]
 
 
@@ -135,14 +137,14 @@ def test_a_model_may_give_what_its_loss_wants() -> None:
     for name in NAMES:
         expect(log_probs, name, "kept")
         expect(probabilities, name, "kept")
-    expect(bare, TAKES, "broken")
+    expect(bare, SOFTMAX, "broken")
 
 
 def test_targets_shifted_twice_and_another_unit_are_found() -> None:
     twice = small().replace(loss=lambda logits, out: plain(logits[:, :-1], out[:, 1:]))
-    expect(twice, TRUE, "broken", "position 0")
+    expect(twice, TARGET, "broken", "position 0")
     bits = small().replace(loss=lambda logits, out: plain(logits, out) / 0.6931)
-    expect(bits, MASS, "warned")
+    expect(bits, SMOOTHING, "warned")
 
 
 def sharing(true: float, other: float) -> Loss:
@@ -164,7 +166,7 @@ def test_a_smoothed_target_that_does_not_sum_to_one_is_found() -> None:
         (1.0, 0.1 / 28),  # nothing taken from the true token
     ):
         seen = f"{true + 28 * other:.6g} in all"
-        expect(small().replace(loss=sharing(true, other)), MASS, "broken", seen)
+        expect(small().replace(loss=sharing(true, other)), SMOOTHING, "broken", seen)
 
 
 def test_what_is_no_cross_entropy_has_no_mass() -> None:
@@ -172,4 +174,4 @@ def test_what_is_no_cross_entropy_has_no_mass() -> None:
         true = logits.log_softmax(-1).gather(-1, tgt_out[..., None])
         return (-((1 - true.exp()) ** 2) * true).mean()
 
-    expect(small().replace(loss=focal), MASS, "not tried")
+    expect(small().replace(loss=focal), SMOOTHING, "not tried")
