@@ -1,12 +1,13 @@
-"""A model's attention between words; alignments read from it and from hiding; their errors.
+"""A model's attention between words; alignments read from it and from occlusion; their errors.
 
 Not in the paper, whose figures show tokens. The error rate is that of Och and Ney (2003),
 https://aclanthology.org/J03-1002. Attention weights say where a head looks, not what it takes from
-there. Hiding tells more: by how much does the log probability of the token said fall when the
-decoder cannot see the source token (see `MaskedSource`)? No estimate, but what is lost.
+there. Occlusion tells more: by how much the log probability of a target token falls if the decoder
+cannot see a source token (see `MaskedSource`).
 """
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -53,18 +54,21 @@ class SentencePair:
 
     @property
     def by_src_words(self) -> Tensor:
-        """Give what averages the rows of a source word's pieces, (src_words, src_len - 1)."""
+        """What averages the rows of a source word's pieces, (src_words, src_len - 1)."""
         return (self._src_parts / self._src_parts.sum(0)).T
 
     def maps(self) -> AttentionMaps:
-        """Give the attention weights on the CPU, (num_layers, num_heads, q_len, k_len) each."""
+        """Return the attention weights on the CPU, (num_layers, num_heads, q_len, k_len) each."""
+        maps = self._model.attention_maps(self.src, self.tgt_in)
         return AttentionMaps(
-            *(each[:, 0].cpu() for each in self._model.attention_maps(self.src, self.tgt_in))
+            encoder=maps.encoder[:, 0].cpu(),
+            decoder=maps.decoder[:, 0].cpu(),
+            cross=maps.cross[:, 0].cpu(),
         )
 
 
 def words_of(tokenizer: Tokenizer, ids: Sequence[int]) -> tuple[list[str], Tensor]:
-    """Give a sentence's words, and (ids, words): 1 where an id is a piece of a word, else 0.
+    """Return a sentence's words, and (ids, words): 1 if an id is a piece of a word, else 0.
 
     A sentence without words is a UserError.
     """
@@ -72,20 +76,21 @@ def words_of(tokenizer: Tokenizer, ids: Sequence[int]) -> tuple[list[str], Tenso
     spans = [match.span() for match in re.finditer(WORD_PATTERN, text)]
     if not spans:
         raise UserError(f"{text!r} has no words to align: give a sentence")
-    parts = torch.zeros(len(ids), len(spans))
+    word_ends = [end for _, end in spans]
+    membership = torch.zeros(len(ids), len(spans))
     start = 0
     for index in range(len(ids)):
         end = len(tokenizer.decode(ids[: index + 1]))
         # From the first word that goes on after the piece's start to the one at its end.
-        last = min(sum(word_end < end for _, word_end in spans), len(spans) - 1)
-        first = min(sum(word_end <= start for _, word_end in spans), last)
-        parts[index, first : last + 1] = 1
+        last = min(bisect_left(word_ends, end), len(spans) - 1)
+        first = min(bisect_right(word_ends, start), last)
+        membership[index, first : last + 1] = 1
         start = end
-    return [text[a:b] for a, b in spans], parts
+    return [text[begin:end] for begin, end in spans], membership
 
 
 class WordAttention(NamedTuple):
-    """Cross-attention between words, where the model has pieces of words."""
+    """Cross-attention between words, of a model that has pieces of words."""
 
     src_words: list[str]  # as `aligned_tokens` cuts them
     tgt_words: list[str]
@@ -111,9 +116,9 @@ def word_attention(
 
 
 def strongest_links(weights: Tensor) -> Links:
-    """Link each target word to the source word it attends to most; to none if that is "<eos>".
+    """Return links from each target word to the source word that it attends to most.
 
-    Weights are (tgt_words, src_words + 1), as in `WordAttention`.
+    A word that attends to "<eos>" most has no link. Weights are (tgt_words, src_words + 1), as in `WordAttention`.
     """
     eos = weights.shape[-1] - 1
     chosen = weights.argmax(-1).tolist()
@@ -121,54 +126,64 @@ def strongest_links(weights: Tensor) -> Links:
 
 
 def diagonal_links(src_words: int, tgt_words: int) -> Links:
-    """Link words by their place alone: what an alignment has to beat."""
+    """Return links by the words' positions alone: what an alignment has to beat."""
     return frozenset((tgt * src_words // tgt_words, tgt) for tgt in range(tgt_words))
 
 
-def alignment_error_rate(found: Sequence[Links], gold: Sequence[Links]) -> float:
-    """Measure how far links are from the gold ones, over all sentences together.
+def alignment_error_rate(links: Sequence[Links], gold: Sequence[Links]) -> float:
+    """Return how far links are from the gold ones, over all sentences together.
 
     With every gold link sure, as in the embedded corpus, Och and Ney's rate is
-    1 - 2 |found and gold| / (|found| + |gold|): 0 is perfect, 1 has no link right.
+    1 - 2 |links and gold| / (|links| + |gold|): 0 is perfect, 1 has no link right.
     """
-    if len(found) != len(gold):
+    if len(links) != len(gold):
         raise UserError(
-            f"{len(found)} sentences have links and {len(gold)} gold links: give each both"
+            f"{len(links)} sentences have links and {len(gold)} gold links: give each both"
         )
-    total = sum(map(len, found)) + sum(map(len, gold))
+    total = sum(map(len, links)) + sum(map(len, gold))
     if total == 0:
         raise UserError("no links at all: there is no error to measure")
-    return 1 - 2 * sum(len(a & b) for a, b in zip(found, gold, strict=True)) / total
+    right = sum(len(ours & theirs) for ours, theirs in zip(links, gold, strict=True))
+    return 1 - 2 * right / total
 
 
 @torch.inference_mode()
-def occlusion_shares(model: Transformer, src: Tensor, tgt_in: Tensor, said: Tensor) -> Tensor:
-    """Measure what each token said loses when the decoder cannot see one source token.
+def occlusion_shares(model: Transformer, src: Tensor, tgt_in: Tensor, tgt_out: Tensor) -> Tensor:
+    """Return what each target token loses if the decoder cannot see one source token.
 
-    Source ids are (1, src_len); what the decoder reads, "<bos>" first, and what it says are
-    (1, tgt_len). The loss is of a log probability; where it rises instead, there is none. Gives
-    each one's share of its row's, (tgt_len, src_len); a row in which nothing is lost sums to 0.
+    The loss is of a log probability; if it rises instead, there is none.
+
+    Args:
+        model: It predicts `tgt_out`.
+        src: Source ids, (1, src_len).
+        tgt_in: What the decoder reads, "<bos>" first, (1, tgt_len).
+        tgt_out: What it predicts, (1, tgt_len).
+
+    Returns:
+        Each source token's share of the row's losses, (tgt_len, src_len); a row in which nothing
+        is lost sums to 0.
     """
     src_mask, src_len = padding_mask(src), src.shape[1]
     memory = model.encode(src, src_mask)
-    seen = ~torch.eye(src_len, dtype=torch.bool, device=src.device)[:, None, None]
-    copies = memory.expand(src_len, -1, -1), seen & src_mask  # copy i sees all but place i
-    chosen = said[..., None]  # (1, tgt_len, 1)
-    whole = model.decode(tgt_in, memory, src_mask).log_softmax(-1).gather(-1, chosen)
-    logits = model.decode(tgt_in.expand(src_len, -1), *copies).log_softmax(-1)
-    without = logits.gather(-1, chosen.expand(src_len, -1, -1))
-    lost = (whole - without)[..., 0].T.clamp(min=0)  # (tgt_len, src_len)
+    # Copy i of the sentence sees all but position i.
+    visible = ~torch.eye(src_len, dtype=torch.bool, device=src.device)[:, None, None]
+    memories, masks = memory.expand(src_len, -1, -1), visible & src_mask
+    targets = tgt_out[..., None]  # (1, tgt_len, 1)
+    whole = model.decode(tgt_in, memory, src_mask).log_softmax(-1).gather(-1, targets)
+    log_probs = model.decode(tgt_in.expand(src_len, -1), memories, masks).log_softmax(-1)
+    occluded = log_probs.gather(-1, targets.expand(src_len, -1, -1))
+    lost = (whole - occluded)[..., 0].T.clamp(min=0)  # (tgt_len, src_len)
     return lost / lost.sum(-1, keepdim=True).clamp(min=torch.finfo(lost.dtype).tiny)
 
 
 def word_occlusion(translator: Translator, src: str, tgt: str) -> WordAttention:
-    """Measure what each word of a given translation loses with each word of its source hidden.
+    """Measure what each word of a translation loses with each word of its source hidden.
 
-    Pieces are added and averaged as `word_attention` does; a word's rows are those that say it. The
-    weights are (1, 1, tgt_words, src_words + 1), the last column "<eos>".
+    Pieces are added and averaged as `word_attention` does; a word's rows are those that predict it.
+    The weights are (1, 1, tgt_words, src_words + 1), the last column "<eos>".
     """
     pair = SentencePair(translator, src, tgt)
-    tgt_in, said = pair.tgt_in[:, :-1], pair.tgt_in[:, 1:]
-    shares = occlusion_shares(require_transformer(translator), pair.src, tgt_in, said).cpu()
+    tgt_in, tgt_out = pair.tgt_in[:, :-1], pair.tgt_in[:, 1:]
+    shares = occlusion_shares(require_transformer(translator), pair.src, tgt_in, tgt_out).cpu()
     weights = pair.of_tgt_words @ shares @ pair.of_src_words
     return WordAttention(pair.src_words, pair.tgt_words, weights[None, None])

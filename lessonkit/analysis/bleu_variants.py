@@ -1,4 +1,4 @@
-"""What a score is worth: a BLEU counted in five ways, and a test set that training has seen.
+"""What a score is worth: the BLEU of one model counted in five ways.
 
 Systems that report the same figure did not always count the same thing (§6.1, Table 2).
 """
@@ -41,41 +41,45 @@ def score_five_ways(translator: Translator, text: ParallelText, beam_size: int) 
 
 @torch.inference_mode()
 def teacher_forced(translator: Translator, text: ParallelText) -> tuple[list[str], list[str]]:
-    """Let the model guess each token with the reference's earlier tokens before it.
+    """Let the model predict each token after the reference's earlier tokens (teacher forcing).
 
-    No user could have such a translation: it needs the reference. Pairs with an empty side, or
-    longer than the model takes, are left out.
+    No user could have such a translation, because it needs the reference. Pairs with an empty
+    side, or longer than the model takes, are left out.
 
     Returns:
-        The guesses, each cut at its first eos, and the references, both in the batches' order.
+        The predictions, each up to its first eos, and the references, both in the batches' order.
     """
     tokenizer = translator.tgt_tokenizer
     budget = max(translator.recipe.training.batch_tokens, translator.recipe.model.max_len)
-    guesses, references = [], []
+    predictions, references = [], []
     for batch in TokenBudgetBatches(encode_fitting_pairs(translator, text), budget).epoch(0):
         batch = batch.to(translator.device)
         best = translator.model(batch.src, batch.tgt_in).argmax(dim=-1)
-        for guess, wanted in zip(best.tolist(), batch.tgt_out.tolist(), strict=True):
-            length = wanted.index(EOS_ID)  # as far as there is a reference
-            ended = guess.index(EOS_ID) if EOS_ID in guess[: length + 1] else length + 1
-            guesses.append(tokenizer.decode(guess[:ended]))
-            references.append(tokenizer.decode(wanted[:length]))
-    return guesses, references
+        for predicted, reference in zip(best.tolist(), batch.tgt_out.tolist(), strict=True):
+            length = reference.index(EOS_ID)
+            predicted = predicted[: length + 1]  # as far as there is a reference
+            if EOS_ID in predicted:
+                predicted = predicted[: predicted.index(EOS_ID)]
+            predictions.append(tokenizer.decode(predicted))
+            references.append(tokenizer.decode(reference[:length]))
+    return predictions, references
 
 
 def with_begin_and_end(hypotheses: Sequence[str], references: Sequence[str], lang: str) -> float:
     """Score words with a begin and an end token on both sides, which every output gets right."""
-    marked = [
-        [" ".join(["<bos>", *split_words(lang, text), "<eos>"]) for text in side]
-        for side in (hypotheses, references)
-    ]
-    score = BLEU(tokenize="none", force=True).corpus_score(marked[0], [marked[1]])
+
+    def mark(texts: Sequence[str]) -> list[str]:
+        return [" ".join(["<bos>", *split_words(lang, text), "<eos>"]) for text in texts]
+
+    bleu_of_words = BLEU(tokenize="none", force=True)
+    score = bleu_of_words.corpus_score(mark(hypotheses), [mark(references)])
     return round(score.score, 2)
 
 
 def mean_of_sentences(hypotheses: Sequence[str], references: Sequence[str]) -> float:
-    """Score each sentence for itself and take the mean, where BLEU counts over the corpus."""
+    """Score each sentence for itself and take the mean; BLEU proper counts over the corpus."""
     metric = BLEU(effective_order=True)
-    pairs = zip(hypotheses, references, strict=True)
-    scores = [metric.sentence_score(guess, [reference]).score for guess, reference in pairs]
+    scores = []
+    for hypothesis, reference in zip(hypotheses, references, strict=True):
+        scores.append(metric.sentence_score(hypothesis, [reference]).score)
     return round(sum(scores) / len(scores), 2)

@@ -1,9 +1,9 @@
 """One sentence, step by step through a trained model, with the model's own numbers (§3).
 
-Not in the paper. Hooks listen while the model works as it always does; what it computes inside a
-step (scores, their scaling, the mask) is computed again from what was heard, and tests hold the
-whole chain to the model's output. It works on a copy with 64 bits: to the decimals that are shown,
-the numbers are then the same on every processor.
+Not in the paper. Hooks record what modules read and return while the model runs as it always does.
+What it computes inside a step (scores, their scaling, the mask) is computed again from the record,
+and tests hold the whole chain to the model's output. The model is copied to 64 bits: to the
+decimals that are shown, the numbers are then the same on every processor.
 """
 
 import copy
@@ -36,7 +36,7 @@ DEFAULT_HEAD = Head("cross", 2, 2)  # of demo-en-fr: about to write "noir", it l
 
 @dataclass(frozen=True)
 class Side:
-    """One side's way from text to the vectors that enter its stack."""
+    """One sentence on its way from text to the vectors that enter its stack."""
 
     text: str  # as typed, or as translated
     tokens: list[str]  # the source ends in "<eos>", the target read begins with "<bos>"
@@ -68,12 +68,12 @@ class HeadTrace:
 
 @dataclass(frozen=True)
 class SubLayer:
-    """A sub-layer in its frame, every tensor (length, d_model) (§3.1)."""
+    """A sub-layer with its residual connection, every tensor (length, d_model) (§3.1)."""
 
     name: str  # "self-attention", "cross-attention" or "feed-forward"
     before: Tensor  # what comes in
-    given: Tensor  # what the sub-layer reads: `before`, normalised first in a pre-norm model
-    output: Tensor  # what the sub-layer gives
+    sublayer_input: Tensor  # `before`, normalised first in a pre-norm model
+    output: Tensor  # of the sub-layer
     total: Tensor  # `before` and `output` added
     after: Tensor  # what goes out: `total`, normalised in a post-norm model
 
@@ -99,9 +99,9 @@ class Trace:
 def trace(
     translator: Translator, sentence: str = DEFAULT_SENTENCE, head: Head = DEFAULT_HEAD
 ) -> Trace:
-    """Translate a sentence greedily and keep what the model computes on the way.
+    """Translate a sentence greedily and return what the model computes on the way.
 
-    Of heads and layers, the given head and its own are kept.
+    Of all heads and layers, the trace holds one head and its layer.
     """
     model = copy.deepcopy(require_transformer(translator)).to("cpu", torch.float64).eval()
     attention = attention_module(model, head)
@@ -109,61 +109,61 @@ def trace(
     if not ids:
         raise UserError("an empty sentence has no trace: give some words")
     src = collate_sources([ids])
-    (said,) = greedy_search(model, src)
-    said_ids = [*said.ids, EOS_ID] if said.finished else said.ids
-    tgt_in = torch.tensor([[BOS_ID, *said_ids[:-1]]])
-    heard, weights = _listen(model, head, attention, src, tgt_in)
-    read = translator.tgt_tokenizer.pieces(tgt_in[0].tolist())
+    (hypothesis,) = greedy_search(model, src)
+    tgt_ids = [*hypothesis.ids, EOS_ID] if hypothesis.finished else hypothesis.ids
+    tgt_in = torch.tensor([[BOS_ID, *tgt_ids[:-1]]])
+    calls, weights = _record_run(model, head, attention, src, tgt_in)
+    read_tokens = translator.tgt_tokenizer.pieces(tgt_in[0].tolist())
     source_tokens = translator.src_tokenizer.pieces(src[0].tolist())
-    tokens = (
-        source_tokens if head.stack == "encoder" else read,
-        read if head.stack == "decoder" else source_tokens,
-    )
-    translation = translator.tgt_tokenizer.decode(said.ids)
+    query_tokens = source_tokens if head.stack == "encoder" else read_tokens
+    key_tokens = read_tokens if head.stack == "decoder" else source_tokens
+    translation = translator.tgt_tokenizer.decode(hypothesis.ids)
+    logits = calls["output"].output
     return Trace(
         source=_side(model.src_embedding, sentence.strip(), source_tokens, src),
-        target=_side(model.tgt_embedding, translation, read, tgt_in),
-        written=translator.tgt_tokenizer.pieces(said_ids),
-        written_ids=torch.tensor(said_ids),
+        target=_side(model.tgt_embedding, translation, read_tokens, tgt_in),
+        written=translator.tgt_tokenizer.pieces(tgt_ids),
+        written_ids=torch.tensor(tgt_ids),
         pre_norm=model.config.pre_norm,
-        attention=_head_trace(head, attention, tokens, heard, weights),
-        sub_layers=_sub_layers(layer_module(model, head), heard),
-        inner=heard["outer"].given,
-        decoded=heard["decoder"].gave,
-        logits=heard["output"].gave,
-        probabilities=heard["output"].gave.softmax(dim=-1),
+        attention=_head_trace(head, attention, query_tokens, key_tokens, calls, weights),
+        sub_layers=_sub_layers(layer_module(model, head), calls),
+        inner=calls["outer"].input,
+        decoded=calls["decoder"].output,
+        logits=logits,
+        probabilities=logits.softmax(dim=-1),
         types=translator.tgt_tokenizer.pieces(range(translator.tgt_tokenizer.vocab_size)),
     )
 
 
-class _Heard(NamedTuple):
-    """What a module was given and what it gave, of the batch's only sentence."""
+class _Call(NamedTuple):
+    """What a module read and returned, of the batch's only sentence."""
 
-    given: Tensor
-    gave: Tensor
+    input: Tensor
+    output: Tensor
 
 
 @contextmanager
-def _recorded(modules: Mapping[str, nn.Module]) -> Iterator[dict[str, _Heard]]:
-    """Keep what modules are given and give, while they run inside the `with` block."""
-    heard: dict[str, _Heard] = {}
+def _record_calls(modules: Mapping[str, nn.Module]) -> Iterator[dict[str, _Call]]:
+    """Record what modules read and return while they run inside the `with` block."""
+    calls: dict[str, _Call] = {}
 
-    def keep(name: str, _: nn.Module, given: tuple[Tensor, ...], gave: Any) -> None:
-        heard[name] = _Heard(given[0][0], (gave[0] if isinstance(gave, tuple) else gave)[0])
+    def record(name: str, _: nn.Module, inputs: tuple[Tensor, ...], returned: Any) -> None:
+        output = returned[0] if isinstance(returned, tuple) else returned
+        calls[name] = _Call(inputs[0][0], output[0])
 
     with ExitStack() as hooks:
         for name, module in modules.items():
-            hooks.enter_context(module.register_forward_hook(partial(keep, name)))
-        yield heard
+            hooks.enter_context(module.register_forward_hook(partial(record, name)))
+        yield calls
 
 
 @torch.no_grad()
-def _listen(
+def _record_run(
     model: Transformer, head: Head, attention: MultiHeadAttention, src: Tensor, tgt_in: Tensor
-) -> tuple[dict[str, _Heard], Tensor]:
-    """Run the model once; give what its parts were given and gave, and the head's weights."""
+) -> tuple[dict[str, _Call], Tensor]:
+    """Run the model once; return the calls of its parts, and the head's weights."""
     layer: EncoderLayer | DecoderLayer = layer_module(model, head)
-    parts = {
+    modules = {
         "query": attention.query_projection,
         "key": attention.key_projection,
         "value": attention.value_projection,
@@ -176,11 +176,11 @@ def _listen(
         "output": model.output,
     }
     if isinstance(layer, DecoderLayer):
-        parts["cross-attention"] = layer.cross_attention
-    with _recorded(parts) as heard:
+        modules["cross-attention"] = layer.cross_attention
+    with _record_calls(modules) as calls:
         maps = model.attention_maps(src, tgt_in)._asdict()
-        model.output(heard["decoder"].gave[None])
-    return heard, maps[head.stack][head.layer - 1, 0, head.head - 1]
+        model.output(calls["decoder"].output[None])
+    return calls, maps[head.stack][head.layer - 1, 0, head.head - 1]
 
 
 @torch.no_grad()
@@ -198,15 +198,18 @@ def _side(embedding: Embedding, text: str, tokens: list[str], ids: Tensor) -> Si
 def _head_trace(
     head: Head,
     attention: MultiHeadAttention,
-    tokens: tuple[list[str], list[str]],
-    heard: Mapping[str, _Heard],
+    query_tokens: list[str],
+    key_tokens: list[str],
+    calls: Mapping[str, _Call],
     weights: Tensor,
 ) -> HeadTrace:
-    """Compute Eq. 1 for one head from what its projections gave, line by line."""
-    queries, keys, values = (
-        heard[name].gave.unflatten(-1, (attention.num_heads, -1))[:, head.head - 1]
-        for name in ("query", "key", "value")
-    )
+    """Compute Eq. 1 for one head from the outputs of its projections, line by line."""
+
+    def of_head(projection: str) -> Tensor:
+        joined = calls[projection].output  # (length, num_heads * width)
+        return joined.unflatten(-1, (attention.num_heads, -1))[:, head.head - 1]
+
+    queries, keys, values = of_head("query"), of_head("key"), of_head("value")
     q_len, k_len = len(queries), len(keys)
     mask = torch.ones(q_len, k_len, dtype=torch.bool)
     if head.stack == "decoder":
@@ -215,8 +218,8 @@ def _head_trace(
     scaled = scores / math.sqrt(queries.shape[-1])
     return HeadTrace(
         head=head,
-        query_tokens=tokens[0],
-        key_tokens=tokens[1],
+        query_tokens=query_tokens,
+        key_tokens=key_tokens,
         queries=queries,
         keys=keys,
         values=values,
@@ -225,23 +228,33 @@ def _head_trace(
         mask=mask,
         masked=scaled.masked_fill(~mask, -torch.inf),
         weights=weights,
-        mixed=heard["projection"].given[:, head.part(values.shape[-1])],
-        joined=heard["projection"].given,
-        output=heard["projection"].gave,
+        mixed=calls["projection"].input[:, head.part(values.shape[-1])],
+        joined=calls["projection"].input,
+        output=calls["projection"].output,
     )
 
 
 @torch.no_grad()
-def _sub_layers(layer: EncoderLayer | DecoderLayer, heard: Mapping[str, _Heard]) -> list[SubLayer]:
+def _sub_layers(layer: EncoderLayer | DecoderLayer, calls: Mapping[str, _Call]) -> list[SubLayer]:
     """Follow the residual stream through a layer, one residual connection after the other."""
     residuals: dict[str, Residual] = {"self-attention": layer.self_attention_residual}
     if isinstance(layer, DecoderLayer):
         residuals["cross-attention"] = layer.cross_attention_residual
     residuals["feed-forward"] = layer.feed_forward_residual
-    hidden, parts = heard["layer"].given, []
+    hidden = calls["layer"].input
+    sub_layers = []
     for name, residual in residuals.items():
-        given, output = heard[name]
-        after = residual(hidden, lambda _, output=output: output)
-        parts.append(SubLayer(name, hidden, given, output, hidden + output, after))
+        call = calls[name]
+        after = residual(hidden, lambda _, output=call.output: output)
+        sub_layers.append(
+            SubLayer(
+                name=name,
+                before=hidden,
+                sublayer_input=call.input,
+                output=call.output,
+                total=hidden + call.output,
+                after=after,
+            )
+        )
         hidden = after
-    return parts
+    return sub_layers

@@ -115,7 +115,7 @@ def _layer(trace: Trace) -> list[Step]:
     for sub in trace.sub_layers:
         name = sub.name
         if trace.pre_norm:
-            steps.append(Step(f"{name}: norm", "normalised first", rows, sub.given))
+            steps.append(Step(f"{name}: norm", "normalised first", rows, sub.sublayer_input))
         if name == "feed-forward":
             steps.append(Step("feed-forward: inner units", inner, rows, trace.inner))
         steps.append(Step(f"{name}: output", "what the sub-layer gives", rows, sub.output))

@@ -88,11 +88,13 @@ def test_the_layer_and_all_above_it_give_the_model_s_output(other: Translator) -
         for part in made.sub_layers:
             assert_close(part.before + part.output, part.total)
             assert pre_norm == torch.equal(part.after, part.total)
-            assert pre_norm != torch.equal(part.given, part.before)
+            assert pre_norm != torch.equal(part.sublayer_input, part.before)
         last, side = made.sub_layers[-1], model.encoder if stack == "encoder" else model.decoder
         with torch.no_grad():
             feed_forward = side.layers[2].feed_forward
-            assert_close(feed_forward.inner(last.given.float()).relu(), made.inner, **CLOSE)
+            assert_close(
+                feed_forward.inner(last.sublayer_input.float()).relu(), made.inner, **CLOSE
+            )
             assert_close(feed_forward.outer(made.inner.float()), last.output, **CLOSE)
             above = side.norm(last.after.float())
             if stack == "encoder":
