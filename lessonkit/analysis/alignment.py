@@ -118,7 +118,8 @@ def word_attention(
 def strongest_links(weights: Tensor) -> Links:
     """Return links from each target word to the source word that it attends to most.
 
-    A word that attends to "<eos>" most has no link. Weights are (tgt_words, src_words + 1), as in `WordAttention`.
+    A word that attends to "<eos>" most has no link. Weights are (tgt_words, src_words + 1), as in
+    `WordAttention`.
     """
     eos = weights.shape[-1] - 1
     chosen = weights.argmax(-1).tolist()

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from lessonkit.analysis.alignment import SentencePair
+from lessonkit.analysis.phrase_tree import PhraseTree
 from transformer.data.embedded_corpus import Sentence, detokenize
 from transformer.models.translator import Translator
 
@@ -24,8 +25,19 @@ OWNED, OWNER = "his, her, their: what is owned", "his, her, their: the owner"
 MEANT, NOT_MEANT = "he, she, they: who is meant", "... control: the nearest other noun"
 SUBJECT, NOT_SUBJECT = "verb past a clause: its subject", "... control: the nearest noun"
 QUESTIONS = (
-    *(NEXT, BEFORE, ITSELF, NEGATED, NOUN, PAST_ADJECTIVE, ADJECTIVE),
-    *(OWNED, OWNER, MEANT, NOT_MEANT, SUBJECT, NOT_SUBJECT),
+    NEXT,
+    BEFORE,
+    ITSELF,
+    NEGATED,
+    NOUN,
+    PAST_ADJECTIVE,
+    ADJECTIVE,
+    OWNED,
+    OWNER,
+    MEANT,
+    NOT_MEANT,
+    SUBJECT,
+    NOT_SUBJECT,
 )
 
 
@@ -37,67 +49,9 @@ class WordPair(NamedTuple):
     keys: tuple[int, ...]  # several words where two subjects are joined
 
 
-class _Phrase(NamedTuple):
-    """A phrase of words start to end - 1, and which phrase it is part of (-1: of none)."""
-
-    label: str
-    start: int
-    end: int
-    parent: int
-
-
-class Tree:
-    """A sentence's phrases, outer ones first, and the part of speech of each word."""
-
-    def __init__(self, parse: str) -> None:
-        self.phrases: list[_Phrase] = []
-        self.tags: list[str] = []
-        open_phrases: list[int] = []
-        for token in parse.split():
-            if token.startswith("("):
-                parent = open_phrases[-1] if open_phrases else -1
-                open_phrases.append(len(self.phrases))
-                self.phrases.append(_Phrase(token[1:], len(self.tags), -1, parent))
-            elif token.startswith(")"):
-                at = open_phrases.pop()
-                self.phrases[at] = self.phrases[at]._replace(end=len(self.tags))
-            else:
-                self.tags.append(token)
-
-    def parts(self, phrase: int, *labels: str) -> list[int]:
-        """Give the phrases right inside another that have one of the labels."""
-        return [i for i, p in enumerate(self.phrases) if p.parent == phrase and p.label in labels]
-
-    def around(self, word: int, label: str) -> int:
-        """Give the innermost phrase of a label that a word stands in; -1 if there is none."""
-        found = [
-            i for i, p in enumerate(self.phrases) if p.label == label and p.start <= word < p.end
-        ]
-        return found[-1] if found else -1
-
-    def nouns(self, phrase: int) -> tuple[int, ...]:
-        """Give the nouns a phrase is about, not those of a clause or a place inside it."""
-        start, end = self.phrases[phrase].start, self.phrases[phrase].end
-        inside = [self.phrases[part] for part in self.parts(phrase, "SBAR", "PP")]
-        return tuple(
-            word
-            for word in range(start, end)
-            if self.tags[word] == "NN" and not any(p.start <= word < p.end for p in inside)
-        )
-
-    def subject(self, clause: int) -> tuple[int, ...]:
-        """Give the nouns of a clause's own subject; none if it is a pronoun or left out."""
-        return next((self.nouns(part) for part in self.parts(clause, "NP")), ())
-
-    def nearest(self, word: int, besides: tuple[int, ...]) -> tuple[int, ...]:
-        """Give the last noun before a word that is not one of some others."""
-        found = [i for i in range(word) if self.tags[i] == "NN" and i not in besides]
-        return tuple(found[-1:])
-
-
 def word_pairs(sentence: Sentence) -> Iterator[WordPair]:
-    """Give every pair that a question asks about, in one English sentence of the corpus."""
-    words, tree = sentence.en.split(), Tree(sentence.parse)
+    """Yield every pair that a question asks about, in one English sentence of the corpus."""
+    words, tree = sentence.en.split(), PhraseTree(sentence.parse)
     for word, text in enumerate(words):
         yield WordPair(ITSELF, word, (word,))
         if word:
@@ -106,68 +60,75 @@ def word_pairs(sentence: Sentence) -> Iterator[WordPair]:
             yield WordPair(NEXT, word, (word + 1,))
             if text == "not":
                 yield WordPair(NEGATED, word, (word + 1,))
-    found = [*_determiners(words, tree), *_pronouns(words, tree), *_past_clauses(tree)]
-    yield from (pair for pair in found if pair.keys)
+    for pair in (*_determiners(words, tree), *_pronouns(words, tree), *_past_clauses(tree)):
+        if pair.keys:
+            yield pair
 
 
-def _determiners(words: list[str], tree: Tree) -> Iterator[WordPair]:
-    """Determiners and their nouns; the owner whom *his*, *her*, *their* stand for."""
+def _determiners(words: list[str], tree: PhraseTree) -> Iterator[WordPair]:
+    """Yield determiners and their nouns, and the owner whom *his*, *her*, *their* stand for."""
     for word, text in enumerate(words):
         if tree.tags[word] != "DT":
             continue
-        noun = tuple(i for i in tree.nouns(tree.around(word, "NP")) if i > word)[:1]
+        nouns = [noun for noun in tree.nouns(tree.innermost(word, "NP")) if noun > word]
+        noun = tuple(nouns[:1])
         yield WordPair(NOUN, word, noun)
         if tree.tags[word + 1] == "JJ" and noun == (word + 2,):
             yield WordPair(PAST_ADJECTIVE, word, noun)
             yield WordPair(ADJECTIVE, word, (word + 1,))
         if text in ("his", "her", "their"):
             yield WordPair(OWNED, word, noun)
-            yield WordPair(OWNER, word, tree.subject(tree.around(word, "S")))
+            yield WordPair(OWNER, word, tree.subject(tree.innermost(word, "S")))
 
 
-def _pronouns(words: list[str], tree: Tree) -> Iterator[WordPair]:
-    """Pronouns after *because*, which in this corpus mean the subject of the sentence."""
+def _pronouns(words: list[str], tree: PhraseTree) -> Iterator[WordPair]:
+    """Yield pronouns after *because*, which in this corpus mean the subject of the sentence."""
     for word in range(1, len(words)):
         if words[word - 1] == "because" and words[word] in ("he", "she", "they"):
-            meant = tree.subject(0)
-            if meant:
-                yield WordPair(MEANT, word, meant)
-                yield WordPair(NOT_MEANT, word, tree.nearest(word, meant))
+            subject = tree.subject(0)
+            if subject:
+                yield WordPair(MEANT, word, subject)
+                yield WordPair(NOT_MEANT, word, tree.noun_before(word, subject))
 
 
-def _past_clauses(tree: Tree) -> Iterator[WordPair]:
-    """Verbs that a relative clause divides from their subject (as *making ... more difficult*)."""
+def _past_clauses(tree: PhraseTree) -> Iterator[WordPair]:
+    """Yield verbs that a relative clause divides from their subject.
+
+    Figure 3 of the paper has one: *making ... more difficult*.
+    """
     for clause, phrase in enumerate(tree.phrases):
         if phrase.label != "S":
             continue
-        subjects, verbs = tree.parts(clause, "NP"), tree.parts(clause, "VP")
-        if subjects and verbs and tree.parts(subjects[0], "SBAR"):
-            verb, nouns = tree.phrases[verbs[0]].start, tree.nouns(subjects[0])
+        subjects, verb_phrases = tree.children(clause, "NP"), tree.children(clause, "VP")
+        if subjects and verb_phrases and tree.children(subjects[0], "SBAR"):
+            verb, nouns = tree.phrases[verb_phrases[0]].start, tree.nouns(subjects[0])
             yield WordPair(SUBJECT, verb, nouns)
-            yield WordPair(NOT_SUBJECT, verb, tree.nearest(verb, nouns))
+            yield WordPair(NOT_SUBJECT, verb, tree.noun_before(verb, nouns))
 
 
 READ, READ_BEFORE, START = "the token just read", "the token before it", "<bos>"
 SAYING, SAID, NEXT_SAID = "the word being said", "the word said before", "the word said next"
 
 
-def said_words(
+def aligned_sources(
     links: frozenset[tuple[int, int]], tgt_words: int
 ) -> Iterator[tuple[str, int, set[int]]]:
-    """Give for target words the source words of the one said now, the one before and the next.
+    """Yield for target words the source words of the current, the previous and the next one.
 
     Left out are the first word, words that have no source word or follow one that has none, and
     those that share one with the word before. Links are pairs (source word, target word).
     """
-    of = [{src for src, tgt in links if tgt == word} for word in range(tgt_words)]
+    sources: list[set[int]] = [set() for _ in range(tgt_words)]
+    for src, tgt in links:
+        sources[tgt].add(src)
     for word in range(1, tgt_words):
-        now, last = of[word], of[word - 1]
-        if not now or not last or now & last:
+        current, previous = sources[word], sources[word - 1]
+        if not current or not previous or current & previous:
             continue
-        yield SAYING, word, now
-        yield SAID, word, last
-        following = of[word + 1] if word + 1 < tgt_words else set()
-        if following and not following & (now | last):
+        yield SAYING, word, current
+        yield SAID, word, previous
+        following = sources[word + 1] if word + 1 < tgt_words else set()
+        if following and not following & (current | previous):
             yield NEXT_SAID, word, following
 
 
@@ -185,43 +146,60 @@ def measure_roles(translator: Translator, sentences: Sequence[Sentence]) -> list
     """Ask all questions of a model that reads the corpus's own translations.
 
     The encoder is asked about English sources alone. Cross-attention is asked in the rows that
-    say a word, where the words said before and next are not translations of the same source word.
+    predict a word, if the words before and after it are not translations of the same source word.
     """
-    found: dict[tuple[str, str], list[tuple[float, Tensor]]] = {}
+    cases: dict[tuple[str, str], list[_Case]] = {}
     for sentence in sentences:
-        for stack, question, even, shares in _cases(translator, sentence):
-            found.setdefault((stack, question), []).append((even, shares))
+        for case in _cases(translator, sentence):
+            cases.setdefault((case.stack, case.question), []).append(case)
     return [
         RoleShares(
-            *asked,
-            cases=len(cases),
-            even=sum(even for even, _ in cases) / len(cases),
-            shares=torch.stack([shares for _, shares in cases]).mean(0),
+            stack=stack,
+            question=question,
+            cases=len(asked),
+            even=sum(case.even for case in asked) / len(asked),
+            shares=torch.stack([case.shares for case in asked]).mean(0),
         )
-        for asked, cases in found.items()
+        for (stack, question), asked in cases.items()
     ]
 
 
-def _cases(translator: Translator, sentence: Sentence) -> Iterator[tuple[str, str, float, Tensor]]:
-    """Give the cases of every question in one sentence: stack, question, even share, shares.
+class _Case(NamedTuple):
+    """A question asked once: the shares on the words that it names, of a row spread evenly too."""
+
+    stack: str
+    question: str
+    even: float
+    shares: Tensor  # (num_layers, num_heads)
+
+
+def _cases(translator: Translator, sentence: Sentence) -> Iterator[_Case]:
+    """Yield the cases of every question in one sentence.
 
     The model reads the sentence with its translation; its attention is added up to words.
     """
-    langs = translator.recipe.data.src_lang, translator.recipe.data.tgt_lang
-    pair = SentencePair(translator, *(detokenize(sentence.text(lang), lang) for lang in langs))
-    maps, spread = pair.maps(), pair.of_src_words.mean(0).tolist()  # of a row spread evenly
+    src_lang, tgt_lang = translator.recipe.data.src_lang, translator.recipe.data.tgt_lang
+    pair = SentencePair(
+        translator,
+        detokenize(sentence.text(src_lang), src_lang),
+        detokenize(sentence.text(tgt_lang), tgt_lang),
+    )
+    maps = pair.maps()
+    even_row = pair.of_src_words.mean(0).tolist()  # of a row spread evenly over tokens
 
-    def on_words(words: Tensor, query: int, keys: Iterable[int]) -> tuple[float, Tensor]:
-        named = list(keys)
-        return sum(spread[key] for key in named), words[:, :, query, named].sum(-1)
+    def case(stack: str, question: str, weights: Tensor, query: int, keys: Iterable[int]) -> _Case:
+        words = list(keys)
+        even = sum(even_row[word] for word in words)
+        return _Case(stack, question, even, weights[:, :, query, words].sum(-1))
 
-    if langs[0] == "en":  # trees are of English
+    if src_lang == "en":  # trees are of English
         encoder = pair.by_src_words @ maps.encoder[..., :-1, :] @ pair.of_src_words
         for question, query, keys in word_pairs(sentence):
-            yield "encoder", question, *on_words(encoder, query, keys)
+            yield case("encoder", question, encoder, query, keys)
     for row in range(2, maps.decoder.shape[-1]):
         for question, column in ((READ, row), (READ_BEFORE, row - 1), (START, 0)):
-            yield "decoder", question, 1 / (row + 1), maps.decoder[:, :, row, column]
+            yield _Case("decoder", question, 1 / (row + 1), maps.decoder[:, :, row, column])
     cross = pair.of_tgt_words @ maps.cross[..., :-1, :] @ pair.of_src_words
-    for question, query, said in said_words(sentence.alignment(*langs), cross.shape[-2]):
-        yield "cross", question, *on_words(cross, query, said)
+    links = sentence.alignment(src_lang, tgt_lang)
+    for question, query, sources in aligned_sources(links, cross.shape[-2]):
+        yield case("cross", question, cross, query, sources)
