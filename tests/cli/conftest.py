@@ -14,7 +14,7 @@ Run = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run a command; give status, standard output and standard error."""
+    """Return what runs a command: it returns status, standard output and standard error."""
 
     def command(*arguments: object, stdin: str | bytes = "") -> tuple[int, str, str]:
         content = stdin.encode() if isinstance(stdin, str) else stdin
@@ -31,7 +31,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 
 
 def refused(result: tuple[int, str, str], *said: str) -> None:
-    """Hold a result to what the course promises of every mistake."""
+    """Assert what the course promises of every mistake."""
     status, out, err = result
     assert (status, out) == (2, "")
     assert err.startswith("error: ")

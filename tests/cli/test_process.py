@@ -14,7 +14,7 @@ from subprocess import PIPE
 import pytest
 
 from attention_course.__main__ import main
-from tests.helpers import TINY, weekly
+from tests.helpers import HANGS, TINY, weekly
 from transformer.data import corpora
 from transformer.models.folder import LAST, holds_run
 from transformer.training.interrupt import STOPPING
@@ -83,7 +83,7 @@ def test_a_request_to_end_a_training_keeps_everything(sig: signal.Signals, tmp_p
 
     run = begin(command, as_a_shell_does)
     run.send_signal(sig)
-    out, err = run.communicate(timeout=100)
+    out, err = run.communicate(timeout=HANGS)
     assert (run.returncode, err) == (130, f"{STOPPING}\n")
     said, _, again = out.splitlines()[-1].partition("; go on with: ")
     assert re.fullmatch(r"stopped after step \d+, all is kept", said)
@@ -104,7 +104,7 @@ def test_a_run_whose_folder_goes_is_not_done_and_writes_nothing_in_its_place(
         shutil.rmtree(other)
     if deed == "replaced":
         out.mkdir()
-    _, err = run.communicate(timeout=100)
+    _, err = run.communicate(timeout=HANGS)
     assert run.returncode == 2
     assert err.startswith(f"error: {out} was moved, removed or replaced while the run")
     assert not out.exists() or not list(out.iterdir())

@@ -100,7 +100,7 @@ def told(out: Path) -> list[dict[str, Any]]:
 
 
 def same_runs(one: Path, two: Path) -> None:
-    """Hold the logs, weights and states of two runs to be the same, file by file."""
+    """Assert that the logs, weights and states of two runs are the same, file by file."""
     assert told(one) == told(two)
     names = [sorted(p.relative_to(out) for p in out.rglob("*.safetensors")) for out in (one, two)]
     assert names[0] == names[1]

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import torch
 
-from tests.helpers import ROOT, TINY, python
+from tests.helpers import HANGS, ROOT, TINY, python
 from tests.helpers.several_processes import apart, go, network
 from transformer.support.provenance import launcher
 from transformer.training import processes
@@ -56,7 +56,7 @@ def test_one_process_is_alone_with_torchrun_or_without(monkeypatch: pytest.Monke
 
 
 def together(folder: Path, *cases: str) -> dict[str, list[float]]:
-    """Carry out some cases in two processes, and give a number of each."""
+    """Run some cases in two processes, and return the numbers that each case gave."""
     module = ("-m", "tests.helpers.several_processes", str(folder), *cases)
     python(*TORCHRUN[1:], *module, env=ENVIRONMENT)
     found: dict[str, list[float]] = json.loads((folder / "answer.json").read_text())
@@ -133,7 +133,7 @@ def test_a_killed_process_ends_all_with_one_line(
 ) -> None:
     time.sleep(0.5)  # some steps on
     os.kill(workers(training)[rank], signal.SIGKILL)
-    _, err = training.communicate(timeout=100)
+    _, err = training.communicate(timeout=HANGS)
     said = [line for line in err.splitlines() if line.startswith("error:")]
     assert said == [
         "error: another process of this run was killed or failed, so all end; what was saved "
@@ -153,7 +153,7 @@ def test_ctrl_c_or_a_request_to_end_keeps_everything(
 ) -> None:
     time.sleep(0.5)  # some steps on
     training.send_signal(number)
-    out, err = training.communicate(timeout=100)
+    out, err = training.communicate(timeout=HANGS)
     said = [line for line in out.splitlines() if line.startswith("stopped")]
     assert len(said) == 1
     assert "all is kept; go on with: torchrun --nproc-per-node 2 -m transformer train" in said[0]

@@ -158,22 +158,7 @@ def train(
                 on_report(run.validate(measure_loss))
                 run.save()
 
-        ended = progress.step == config.steps
-        if progress.step % config.validate_every != 0:  # else all is saved already
-            run.save()
-            if ended:
-                # The checkpoint does not know of this validation: a longer run has none here.
-                on_report(run.validate(measure_loss))
-        final_loss, final_from = _keep_better_weights(run, measure_loss) if ended else (None, "")
-        return TrainingResult(
-            step=progress.step,
-            epoch=progress.epoch + 1,
-            seconds=progress.seconds,
-            out=out,
-            best_loss=progress.best_loss,
-            final_loss=final_loss,
-            final_from=final_from,
-        )
+        return _finish(run, measure_loss, on_report)
 
 
 def _batch_stream(batches: TokenBudgetBatches, progress: Progress) -> Iterator[Batch]:
@@ -250,6 +235,33 @@ def update(
     return StepStats(tokens, nll, grad_norm)
 
 
+def _finish(
+    run: Run, measure_loss: Callable[[], float], on_report: Callable[[Report], None]
+) -> TrainingResult:
+    """Save the run, and if all its steps are done, the weights that it ends with."""
+    progress = run.progress
+    ended = progress.step == run.settings["steps"]
+    # After a validation, all is saved already.
+    if progress.step % run.settings["validate_every"] != 0:
+        run.save()
+        if ended:
+            # The checkpoint does not know of this validation: a longer run has none here.
+            on_report(run.validate(measure_loss))
+    final_loss: float | None = None
+    final_from = ""
+    if ended:
+        final_loss, final_from = _keep_better_weights(run, measure_loss)
+    return TrainingResult(
+        step=progress.step,
+        epoch=progress.epoch + 1,
+        seconds=progress.seconds,
+        out=run.out,
+        best_loss=progress.best_loss,
+        final_loss=final_loss,
+        final_from=final_from,
+    )
+
+
 def _keep_better_weights(run: Run, measure_loss: Callable[[], float]) -> tuple[float, str]:
     """Save the best weights or the average, whichever has the lower loss (§6.1).
 
@@ -261,15 +273,15 @@ def _keep_better_weights(run: Run, measure_loss: Callable[[], float]) -> tuple[f
     best = {name: tensor.clone() for name, tensor in model_weights(model).items()}
     if progress.best_step != progress.step:
         best = processes.on_rank_zero(lambda: load_tensors(run.out / folder.BEST)[0])
-    loss, kept = progress.best_loss, "best"
+    loss, source = progress.best_loss, "best"
     if len(progress.to_average) > 1:
         paths = [folder.step_file(run.out, step) for step in progress.to_average]
         average = processes.on_rank_zero(lambda: average_weights(paths))
         load_weights(model, average, run.out)
         average_loss = measure_loss()
         if average_loss < loss:
-            loss, kept = average_loss, "average"
-    if kept == "best":
+            loss, source = average_loss, "average"
+    if source == "best":
         load_weights(model, best, run.out)
-    run.save_final(loss=loss, kept=kept)
-    return loss, kept
+    run.save_final(loss, source)
+    return loss, source

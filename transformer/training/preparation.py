@@ -26,7 +26,7 @@ class PreparedRun:
     """A recipe with its text encoded, ready to train."""
 
     description: Description  # of the model
-    where: DeviceAndPrecision  # of the process with rank 0
+    picked: DeviceAndPrecision  # by the process of rank 0
     batches: TokenBudgetBatches
     validation_batches: TokenBudgetBatches
 
@@ -44,9 +44,9 @@ def prepare_run(
     if resume:
         require_same(folder.read_recipe(out).settings(), recipe.settings())
         precision = precision or Precision(first_settings["precision"])
-    where = devices.pick_device_and_precision(device, precision)
+    picked = devices.pick_device_and_precision(device, precision)
     if resume:
-        where = replace(where, why="as the run was begun")
+        picked = replace(picked, why="as the run was begun")
 
     text = corpora.load(data.corpus, "train", data.src_lang, data.tgt_lang)
     validation_text = corpora.load(data.corpus, "validation", data.src_lang, data.tgt_lang)
@@ -55,7 +55,7 @@ def prepare_run(
     else:
         description = Description(recipe, *tokenizers.train(data, text.src, text.tgt))
     with torch.device("meta"):
-        devices.check_memory(description.build(), where.device)
+        devices.check_memory(description.build(), picked.device)
 
     src, tgt = description.src_tokenizer, description.tgt_tokenizer
     batches = TokenBudgetBatches(
@@ -68,7 +68,7 @@ def prepare_run(
     validation_batches = TokenBudgetBatches(
         encode_pairs(src, tgt, validation_text, longest), training.batch_tokens
     )
-    return PreparedRun(description, where, batches, validation_batches)
+    return PreparedRun(description, picked, batches, validation_batches)
 
 
 def read_first_settings(out: Path, resume: bool) -> dict[str, Any]:
@@ -113,7 +113,7 @@ def largest_micro_tokens(model: nn.Module, prepared: PreparedRun, device: torch.
             part = micro_batches(batch, _with_margin(tokens))[0].to(device)
             # The second backward pass has the gradients of the first beside it.
             for _ in range(2):
-                batch_loss(model, part, training, prepared.where.precision).loss.backward()
+                batch_loss(model, part, training, prepared.picked.precision).loss.backward()
             break
         except RuntimeError as error:
             if not is_out_of_memory(error) or tokens == 1:

@@ -66,7 +66,7 @@ def train_recipe(
     prepared = processes.on_rank_zero(lambda: prepare_run(recipe, out, resume, device, precision))
     is_rank_zero = processes.rank() == 0
     if device is None:
-        device = prepared.where.device
+        device = prepared.picked.device
     origin = provenance(device)
     torch.manual_seed(recipe.training.seed)
     model = build(prepared.description)
@@ -86,7 +86,7 @@ def train_recipe(
             out,
             d_model=recipe.model.d_model,
             device=device,
-            precision=prepared.where.precision,
+            precision=prepared.picked.precision,
             micro_tokens=micro_tokens,
             resume=resume,
             **options,
@@ -112,12 +112,12 @@ def _open_folder(
     }
     # The order of the run's sums, and so their last bits, depends on these.
     machine = {
-        "hardware": hardware(prepared.where.device),
+        "hardware": hardware(prepared.picked.device),
         "torch": torch.__version__,
         "processes": processes.world_size(),
     }
     if not resume:
-        settings = examples | machine | {"precision": prepared.where.precision}
+        settings = examples | machine | {"precision": prepared.picked.precision}
         write_json(out / folder.DATA, settings)
         folder.write_description(out, prepared.description)
         return False
@@ -160,7 +160,7 @@ def _summary(prepared: PreparedRun, model: nn.Module, micro_tokens: int | None) 
         f"{len(prepared.batches.examples):,} sentence pairs to learn from, "
         f"{len(prepared.validation_batches.examples):,} to validate with\n"
         f"{types} types, {count_parameters(model):,} parameters, {training.steps:,} steps of at "
-        f"most {training.batch_tokens:,} tokens{at_once}\non {prepared.where}{differs}"
+        f"most {training.batch_tokens:,} tokens{at_once}\non {prepared.picked}{differs}"
     )
 
 
@@ -170,7 +170,7 @@ def _run_record(result: TrainingResult, prepared: PreparedRun) -> dict[str, Any]
     if processes.world_size() > 1:
         record["processes"] = processes.world_size()
     return record | {
-        "precision": prepared.where.precision,
+        "precision": prepared.picked.precision,
         "seed": prepared.description.recipe.training.seed,
         "steps": result.step,
         "epochs": result.epoch,

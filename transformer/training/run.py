@@ -210,12 +210,12 @@ class Run:
         for step in set(folder.saved_steps(self.out)) - set(self.progress.to_average):
             folder.step_file(self.out, step).unlink()
 
-    def save_final(self, *, loss: float, kept: str) -> None:
-        """Write the weights that the run ends with, their loss, and where they come from."""
+    def save_final(self, loss: float, source: str) -> None:
+        """Write the weights that the run ends with; their source is "best" or "average"."""
         if self._is_writer():
             # The manifest is of a shorter run, if there is one.
             (self.out / folder.MANIFEST).unlink(missing_ok=True)
-        self._save_weights(self.out / folder.WEIGHTS, loss=loss, kept=kept)
+        self._save_weights(self.out / folder.WEIGHTS, loss=loss, kept=source)
 
     def _save_weights(self, path: Path, **about: Any) -> None:
         if self._is_writer():

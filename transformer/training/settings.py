@@ -51,38 +51,38 @@ def run_settings(
 
 
 def require_same_run(
-    saved: Mapping[str, Any], given: Mapping[str, Any], schedule: Callable[[int], float]
+    saved: Mapping[str, Any], current: Mapping[str, Any], schedule: Callable[[int], float]
 ) -> None:
-    """Raise a UserError unless a run with the saved settings may go on with the given ones.
+    """Raise a UserError unless a run with the saved settings may go on with the current ones.
 
     What an earlier version of this code did not save is not compared; a setting that it did not
     have yet has its default.
     """
     for name, value in saved.items():
         removed = f"the run was begun with {name}={value}, which this version does not have"
-        require(name in given, f"{removed}: resume it with the version that began it")
+        require(name in current, f"{removed}: resume it with the version that began it")
     defaults = asdict(TrainingConfig())
-    _require_same_values([*defaults, "d_model", "precision"], defaults | dict(saved), given)
+    _require_same_values([*defaults, "d_model", "precision"], defaults | dict(saved), current)
     # The names that a user typed come before what they led to.
     if "extra_settings" in saved:
-        require_same(saved["extra_settings"], given["extra_settings"])
-    _require_same_values(["optimizer"], saved, given)
+        require_same(saved["extra_settings"], current["extra_settings"])
+    _require_same_values(["optimizer"], saved, current)
     if "parameter_groups" in saved:
-        _require_same_groups(saved["parameter_groups"], given["parameter_groups"])
+        _require_same_groups(saved["parameter_groups"], current["parameter_groups"])
     for step, rate in saved.get("learning_rates", {}).items():
-        if int(step) <= given["steps"]:
+        if int(step) <= current["steps"]:
             _require_same_rate(int(step), rate, schedule(int(step)))
 
 
-def require_same(saved: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+def require_same(saved: Mapping[str, Any], current: Mapping[str, Any]) -> None:
     """Raise a UserError unless two mappings, of any depth, are equal but for `steps`."""
-    for key in dict.fromkeys([*saved, *given]):
-        before, now = saved.get(key), given.get(key)
+    for key in dict.fromkeys([*saved, *current]):
+        before, now = saved.get(key), current.get(key)
         if isinstance(before, Mapping) and isinstance(now, Mapping):
             require_same(before, now)
         elif before != now and key != "steps":
             begun = f"with {key}={before}" if key in saved else f"without {key}"
-            change = f"with {key}={now}" if key in given else "without it"
+            change = f"with {key}={now}" if key in current else "without it"
             remedy = f"give {key}={before}" if key in saved else "leave it out"
             raise UserError(
                 f"the run was begun {begun} and cannot go on {change}: "
@@ -91,25 +91,28 @@ def require_same(saved: Mapping[str, Any], given: Mapping[str, Any]) -> None:
 
 
 def _require_same_values(
-    names: Collection[str], saved: Mapping[str, Any], given: Mapping[str, Any]
+    names: Collection[str], saved: Mapping[str, Any], current: Mapping[str, Any]
 ) -> None:
     """Compare some of the settings, which both have."""
-    require_same({name: saved[name] for name in names}, {name: given[name] for name in names})
+    require_same({name: saved[name] for name in names}, {name: current[name] for name in names})
 
 
-def _require_same_groups(saved: list[dict[str, Any]], given: list[dict[str, Any]]) -> None:
+def _require_same_groups(saved: list[dict[str, Any]], current: list[dict[str, Any]]) -> None:
     """Compare the hyperparameters of an optimizer's groups that both versions of it have."""
-    number = f"the run was begun with {len(saved)} groups of parameters, and there are {len(given)}"
-    require(len(saved) == len(given), f"{number}: give the optimizer that it was begun with")
-    for before, now in zip(saved, given, strict=True):
+    require(
+        len(saved) == len(current),
+        f"the run was begun with {len(saved)} groups of parameters, and there are {len(current)}: "
+        "give the optimizer that it was begun with",
+    )
+    for before, now in zip(saved, current, strict=True):
         _require_same_values(before.keys() & now.keys(), before, now)
 
 
-def _require_same_rate(step: int, saved: float, given: float) -> None:
+def _require_same_rate(step: int, saved: float, current: float) -> None:
     """Compare the learning rates of a step, but for their last bits."""
     require(
-        math.isclose(saved, given, rel_tol=RATE_TOLERANCE),
+        math.isclose(saved, current, rel_tol=RATE_TOLERANCE),
         f"the run was begun with a learning rate of {saved:.6g} at step {step} and cannot go on "
-        f"with {given:.6g}: give the schedule that it was begun with (and `steps` if the schedule "
-        "depends on their number), or begin in another folder",
+        f"with {current:.6g}: give the schedule that it was begun with (and its number of steps if "
+        "it depends on that), or begin in another folder",
     )
