@@ -58,7 +58,7 @@ def list_corpora(options: argparse.Namespace) -> None:
 
     for corpus in CORPORA.values():
         print(f"{corpus.name}: {corpus.about}")
-        print(f"  directions: {', '.join(corpus.pairs)}")
+        print(f"  directions: {', '.join(corpus.directions)}")
         print(f"  splits:     {', '.join(corpus.splits)}")
         print(f"  licence:    {corpus.licence}")
         print(f"  cite:       {corpus.citation}")

@@ -21,7 +21,7 @@ def test_each_is_found_under_its_name_and_can_be_trained() -> None:
         assert find_recipe(name) is recipe
         assert recipe.name == name
         assert recipe.about, name
-        assert f"{data.src_lang}-{data.tgt_lang}" in CORPORA[data.corpus].pairs, name
+        assert f"{data.src_lang}-{data.tgt_lang}" in CORPORA[data.corpus].directions, name
         assert {"train", "validation"} <= set(CORPORA[data.corpus].splits), name
         assert data.max_train_tokens < recipe.training.batch_tokens, name
         assert Recipe.from_dict(json.loads(json.dumps(recipe.to_dict()))) == recipe

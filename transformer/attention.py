@@ -15,7 +15,7 @@ from transformer.config import MAX_DIMENSION, ModelConfig
 from transformer.kernels import is_fused_attention_slow
 from transformer.support.checks import (
     check_float_tensor,
-    check_hidden,
+    check_hidden_states,
     check_mask,
     check_number,
     check_same_batch_size,
@@ -145,7 +145,7 @@ class MultiHeadAttention(nn.Module):
             The output (batch, q_len, d_model), and the weights (batch, num_heads, q_len, k_len), or
             None unless asked for.
         """
-        check_hidden("query", query, self, axes=3)
+        check_hidden_states("query", query, self, axes=3)
         queries, keys, values = self.project(query, memory, cache)
         check_same_batch_size("query", query, "memory", keys)
         if mask is not None:
@@ -172,7 +172,7 @@ class MultiHeadAttention(nn.Module):
             keys, values = cache.tensors
             return queries, keys, values
         if memory is not None:
-            check_hidden("memory", memory, self, axes=3)
+            check_hidden_states("memory", memory, self, axes=3)
         source = query if memory is None else memory  # (batch, k_len, d_model)
         keys = self._split_heads(self.key_projection(source))  # (batch, num_heads, k_len, d_k)
         values = self._split_heads(self.value_projection(source))  # (batch, num_heads, k_len, d_v)

@@ -3,7 +3,7 @@
 from torch import Tensor, nn
 
 from transformer.config import MAX_DIMENSION, ModelConfig
-from transformer.support.checks import check_hidden, check_number, check_sizes
+from transformer.support.checks import check_hidden_states, check_number, check_sizes
 
 
 class FeedForward(nn.Module):
@@ -23,7 +23,7 @@ class FeedForward(nn.Module):
 
     def forward(self, hidden: Tensor) -> Tensor:
         """Map (batch, length, d_model) to the same shape, each position for itself."""
-        check_hidden("hidden", hidden, self)
+        check_hidden_states("hidden", hidden, self)
         inner = self.inner(hidden).relu()  # (batch, length, d_ff)
         return self.outer(self.dropout(inner))  # (batch, length, d_model)
 

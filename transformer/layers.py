@@ -8,7 +8,12 @@ from torch import Tensor, nn
 from transformer.attention import KeyValueCache
 from transformer.config import MAX_DIMENSION, ModelConfig
 from transformer.parts import PAPER, Parts
-from transformer.support.checks import check_float_tensor, check_hidden, check_number, check_sizes
+from transformer.support.checks import (
+    check_float_tensor,
+    check_hidden_states,
+    check_number,
+    check_sizes,
+)
 
 
 class Residual(nn.Module):
@@ -38,7 +43,7 @@ class Residual(nn.Module):
         Returns:
             (batch, length, d_model), followed by what else the sub-layer returned.
         """
-        check_hidden("hidden", hidden, self)
+        check_hidden_states("hidden", hidden, self)
         result = sublayer(self.norm(hidden) if self.pre_norm else hidden)
         output, *others = result if isinstance(result, tuple) else (result,)
         check_float_tensor("output", output, hidden.shape, hidden)

@@ -14,7 +14,7 @@ from transformer.config import RecurrentConfig
 from transformer.embeddings import look_up
 from transformer.masks import padding_mask
 from transformer.model import AttentionMaps
-from transformer.support.checks import check_pair
+from transformer.support.checks import check_src_and_tgt
 from transformer.support.modes import evaluating
 
 
@@ -46,7 +46,7 @@ class Recurrent(nn.Module):
 
     def forward(self, src: Tensor, tgt_in: Tensor) -> Tensor:
         """Score every next token of every target prefix, as `Transformer.forward` does."""
-        check_pair(src, tgt_in)
+        check_src_and_tgt(src, tgt_in)
         src_mask = padding_mask(src)
         return self.decode(tgt_in, self.encode(src, src_mask), src_mask)
 

@@ -13,7 +13,7 @@ from transformer.layers import DecoderLayer, EncoderLayer
 from transformer.masks import causal_mask, padding_mask
 from transformer.parts import PAPER, Parts
 from transformer.positions import LearnedPositions
-from transformer.support.checks import MAX_VOCAB_SIZE, check_number, check_pair
+from transformer.support.checks import MAX_VOCAB_SIZE, check_number, check_src_and_tgt
 from transformer.support.errors import UserError
 from transformer.support.modes import evaluating
 
@@ -153,7 +153,7 @@ class Transformer(nn.Module):
             Logits, before the softmax, (batch, tgt_len, tgt_vocab_size). Those at position t score
             the token after `tgt_in[:, t]`.
         """
-        check_pair(src, tgt_in)
+        check_src_and_tgt(src, tgt_in)
         src_mask = padding_mask(src)
         return self.decode(tgt_in, self.encode(src, src_mask), src_mask)
 
@@ -195,7 +195,7 @@ class Transformer(nn.Module):
     @torch.no_grad()
     def attention_maps(self, src: Tensor, tgt_in: Tensor) -> AttentionMaps:
         """Return every attention weight, without dropout (the paper's appendix figures)."""
-        check_pair(src, tgt_in)
+        check_src_and_tgt(src, tgt_in)
         src_mask = padding_mask(src)
         tgt_mask = causal_mask(tgt_in.shape[1], device=tgt_in.device)
         with evaluating(self):

@@ -39,12 +39,12 @@ def test_every_entry_is_complete() -> None:
         assert all((corpus.name == name, corpus.about, corpus.licence, corpus.citation))
         assert {"train", "validation"} < set(corpus.splits)
         assert corpora.default_test_split(name).startswith("test")
-        assert all(pair.count("-") == 1 for pair in corpus.pairs)
+        assert all(pair.count("-") == 1 for pair in corpus.directions)
         assert corpus.format in READERS
         assert bool(corpus.files) == bool(re.fullmatch(r"https://.*/", corpus.url))
         assert all(re.fullmatch(r"[0-9a-f]{64}", sha256) for sha256 in corpus.files.values())
         if corpus.format == "lines":  # a file for each language of each split, and no other
-            langs = {lang for pair in corpus.pairs for lang in pair.split("-")}
+            langs = {lang for pair in corpus.directions for lang in pair.split("-")}
             names = {
                 corpus.options["file"].format(split=corpus.options.get(split, split), lang=lang)
                 for split in corpus.splits
@@ -206,7 +206,7 @@ def test_the_users_folder_is_used_in_place_of_the_cache(
 
 def test_multi30k_in_every_direction(real: Path) -> None:
     for split, count in (("validation", 1014), ("test_2016_flickr", 1000)):
-        for src_lang, tgt_lang in (pair.split("-") for pair in CORPORA["multi30k"].pairs):
+        for src_lang, tgt_lang in (pair.split("-") for pair in CORPORA["multi30k"].directions):
             text = corpora.load("multi30k", split, src_lang, tgt_lang)
             back = corpora.load("multi30k", split, tgt_lang, src_lang)
             assert (len(text), text.src_lang, text.tgt_lang) == (count, src_lang, tgt_lang)
@@ -244,7 +244,7 @@ def test_a_corpus_of_ones_own_in_lines(tmp_path: Path, monkeypatch: Patch) -> No
         {"dev.es.txt": "¿Qué?\n\nEl  gato\n", "dev.pt.txt": "O quê?\nnada\nO gato\n"},
         format="lines",
         options={"file": "{split}.{lang}.txt", "validation": "dev"},
-        pairs=["es-pt", "pt-es"],
+        directions=["es-pt", "pt-es"],
         splits=["validation"],
     )
     text = corpora.load("own", "validation", "es", "pt")
@@ -262,7 +262,7 @@ def test_a_corpus_of_ones_own_in_pairs(tmp_path: Path, monkeypatch: Patch) -> No
         {"own.tsv": "".join(lines), "odd.tsv": "uno\tein\n \tzwei\ntres\n"},
         format="pairs",
         options={"file": "own.tsv", "languages": "es-de"},
-        pairs=["es-de", "de-es"],
+        directions=["es-de", "de-es"],
         splits=["train", "validation", "test"],
     )
     assert corpora.all_pairs("own")[:2] == [("Gato 3", "Katze'3"), ("Gato 4", "Katze'4")]

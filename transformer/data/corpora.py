@@ -38,8 +38,8 @@ def load(corpus: str, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
     entry = find_corpus(corpus)
     if split not in entry.splits:
         raise unknown_name(f"split of {corpus}", split, entry.splits)
-    message = f"{corpus} has no {src_lang}-{tgt_lang}: give one of {', '.join(entry.pairs)}"
-    require(f"{src_lang}-{tgt_lang}" in entry.pairs, message)
+    message = f"{corpus} has no {src_lang}-{tgt_lang}: give one of {', '.join(entry.directions)}"
+    require(f"{src_lang}-{tgt_lang}" in entry.directions, message)
     if entry.format not in READERS:
         raise unknown_name("format", entry.format, READERS)
     return READERS[entry.format](entry, split, src_lang, tgt_lang)

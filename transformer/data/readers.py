@@ -25,7 +25,7 @@ class Corpus:
 
     name: str  # as the recipes and the command line call it
     about: str  # one line for a list
-    pairs: Sequence[str]  # directions: "de-en"
+    directions: Sequence[str]  # "de-en"
     splits: Sequence[str]  # the names that `corpora.load` takes
     licence: str
     citation: str

@@ -175,7 +175,7 @@ def check_id_tensor(name: str, ids: Any) -> None:
         raise UserError(f"{name} is {describe(ids)}: give token ids, int64 of (batch, length)")
 
 
-def check_pair(src: Any, tgt_in: Any) -> None:
+def check_src_and_tgt(src: Any, tgt_in: Any) -> None:
     """Raise unless both tensors hold ids, of as many sources as targets."""
     check_id_tensor("src", src)
     check_id_tensor("tgt_in", tgt_in)
@@ -219,7 +219,7 @@ def _has_shape(tensor: Any, shape: tuple[Any, ...]) -> bool:
     return all(wanted in (size, None) for size, wanted in zip(sizes, shape, strict=True))
 
 
-def check_hidden(name: str, hidden: Any, layer: Any, axes: int | None = None) -> None:
+def check_hidden_states(name: str, hidden: Any, layer: Any, axes: int | None = None) -> None:
     """Raise unless hidden states have the layer's d_model as their last axis.
 
     Every step calls this, so that the usual case is decided first and without an import.

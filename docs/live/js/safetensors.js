@@ -1,4 +1,4 @@
-// Reads a model.safetensors as it is shipped. Compare transformer/models/folder.py, which
+// Reads a model.safetensors as it is shipped. Compare transformer/models/weights.py, which
 // has a library for it. The format: eight bytes that say how long the header is, the header (JSON:
 // for each tensor its type, its shape, and where it lies), and the numbers.
 
