@@ -1,13 +1,13 @@
 """Initial weights from counts of which types stand near each other in sentence pairs.
 
-Not in the paper, which draws all weights at random. Counting takes seconds and knows much of what
+Not in the paper, which draws all weights at random. Counting takes seconds and finds much of what
 the first epoch learns: a word, its translations, and the words it goes with. The counts become
 pointwise mutual information, whose strongest directions are the embeddings (as in Levy and Goldberg
 2014, but with windows that reach into both sentences of a pair and fade with the distance).
 Cross-attention begins by looking for the source words whose vectors are most like the decoder's,
-and hands on what it finds. Where source, target and softmax have a table each, the decoder reads
-each word as what follows it. A bias before the softmax begins as the logarithm of how often each
-word is said.
+and passes on what it finds. If source, target and softmax have a table each, a word's embedding in
+the decoder begins as what follows the word. A bias before the softmax begins as the logarithm of
+how frequent each word is.
 """
 
 from collections.abc import Sequence
@@ -26,9 +26,9 @@ from transformer.model import Transformer
 from transformer.support.errors import UserError
 
 MAX_TYPES = 12_000  # on both sides: a table of 576 MB
-READ = 0.5  # length of what is read: so its positions, and what the layers add, count for more
-SPAN = 3.0  # tokens: two at this distance count 1 / e of what they count side by side
-EXTRA, ROUNDS = 16, 5  # of the search for the strongest directions
+READ_LENGTH = 0.5  # of embeddings that are only read: positions and layers then count for more
+SPAN = 3.0  # tokens; two at this distance count 1 / e of what neighbours count
+EXTRA_DIRECTIONS, ITERATIONS = 16, 5  # of the subspace iteration
 
 
 @torch.no_grad()
@@ -37,9 +37,12 @@ def begin_with_cooccurrence(model: Transformer, examples: Sequence[Example]) -> 
 
     The untrained model's embeddings, softmax (with its bias, if it has one) and cross-attentions
     are changed in place. Each new vector has length 1, as a drawn embedding has on average; a type
-    that does not occur keeps what was drawn. Tables that are read alone are then multiplied by
-    `READ`. Too many types for the table of their pairs, or fewer than a vector's numbers, are a
-    UserError.
+    that does not occur keeps what was drawn. Tables that are only read are then multiplied by
+    `READ_LENGTH`.
+
+    Raises:
+        UserError: The types are too many for the table of their pairs, or fewer than the numbers of
+            a vector.
     """
     src, tgt = model.src_embedding.token.weight, model.tgt_embedding.token.weight
     first = 0 if src is tgt else len(src)  # target types come after source types, or are the same
@@ -62,13 +65,13 @@ def begin_with_cooccurrence(model: Transformer, examples: Sequence[Example]) -> 
     output = model.output.weight
     if src is not tgt and output is not tgt and output.shape == tgt.shape:  # a table each
         output.copy_(tgt)
-        follows = next_words([each.tgt for each in examples], len(tgt)).to(tgt)
-        read = follows.any(dim=1)
-        tgt[read] = normalize(follows @ output, dim=1)[read]
-        src.mul_(READ)
-        tgt.mul_(READ)
+        follows = next_words([example.tgt for example in examples], len(tgt)).to(tgt)
+        has_next = follows.any(dim=1)
+        tgt[has_next] = normalize(follows @ output, dim=1)[has_next]
+        src.mul_(READ_LENGTH)
+        tgt.mul_(READ_LENGTH)
     if model.output.bias is not None:
-        model.output.bias.copy_(frequencies([each.tgt for each in examples], len(tgt)).log())
+        model.output.bias.copy_(frequencies([example.tgt for example in examples], len(tgt)).log())
     for module in model.modules():
         if isinstance(module, DecoderLayer):
             look_for_likeness(module.cross_attention)
@@ -98,13 +101,16 @@ def mutual_information(
         Positive pointwise mutual information in nats, (types, types); which types occur, (types,).
     """
     together = torch.zeros(types * types)
-    for (src, tgt), alike in groupby(sorted(examples, key=_lengths), key=_lengths):
-        ids = torch.tensor([[*each.src, *(first + token for token in each.tgt)] for each in alike])
-        middles = [(torch.arange(length) + 0.5) / length for length in (src, tgt)]
-        places = torch.cat(middles) * max(src, tgt)
-        near = (-(places[:, None] - places).abs() / SPAN).exp()
+    by_length = groupby(sorted(examples, key=_lengths), key=_lengths)
+    for (src_len, tgt_len), same_lengths in by_length:
+        ids = torch.tensor(
+            [[*example.src, *(first + token for token in example.tgt)] for example in same_lengths]
+        )
+        middles = [(torch.arange(length) + 0.5) / length for length in (src_len, tgt_len)]
+        positions = torch.cat(middles) * max(src_len, tgt_len)
+        weights = (-(positions[:, None] - positions).abs() / SPAN).exp()
         pairs = ids[:, :, None] * types + ids[:, None, :]
-        together.index_add_(0, pairs.flatten(), near.expand_as(pairs).flatten())
+        together.index_add_(0, pairs.flatten(), weights.expand_as(pairs).flatten())
     table = together.view(types, types)
     occurs = table.sum(dim=1)
     by_chance = occurs[:, None] * occurs / occurs.sum()
@@ -143,8 +149,8 @@ def strongest_directions(table: Tensor, width: int) -> Tensor:
     that no component is larger than another on average.
     """
     generator = torch.Generator().manual_seed(0)
-    basis = torch.randn(len(table), min(width + EXTRA, len(table)), generator=generator)
-    for _ in range(ROUNDS):  # subspace iteration
+    basis = torch.randn(len(table), min(width + EXTRA_DIRECTIONS, len(table)), generator=generator)
+    for _ in range(ITERATIONS):
         basis, _ = torch.linalg.qr(table @ basis)
     values, vectors = torch.linalg.eigh(basis.T @ table @ basis)
     rows = basis @ vectors[:, -width:] * values[-width:].clamp(min=0).sqrt()

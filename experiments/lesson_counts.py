@@ -1,7 +1,7 @@
 """How much a lesson asks of its reader: words, code to read, figures, gaps, and honest minutes.
 
-`python -m experiments lessons` prints the table; README's minutes are its own. The body is counted:
-what stands before the exercises at the end, the cell for Colab and the links left out.
+`python -m experiments lessons` prints the table, and README has its minutes. Only the body is
+counted, which ends at the exercises, without the cell for Colab and the links.
 """
 
 import json
@@ -14,7 +14,8 @@ EXERCISE = re.compile(r"^### .+ \(\d+ minutes, \w+\)", re.MULTILINE)
 TITLE = re.compile(r"(?<= · ).+")
 SECTIONS = re.compile(r"(?<=\*\*Paper sections:\*\* )(?:.+(?:\n  .+)*)")
 UNREAD = re.compile(r"!\[[^]]*\]|\]\([^)\s]*\)")  # a picture's other words, a link's address
-WORDS_A_MINUTE, SECONDS_A_LINE, FIGURE, DOING = 180, 5, 0.75, 2
+WORDS_A_MINUTE, SECONDS_A_LINE = 180, 5
+MINUTES_A_FIGURE, MINUTES_A_GAP = 0.75, 2
 
 
 class Count(NamedTuple):
@@ -35,7 +36,8 @@ class Count(NamedTuple):
     def minutes(self) -> float:
         """How long an honest reader takes."""
         reading = self.words / WORDS_A_MINUTE + self.lines * SECONDS_A_LINE / 60
-        return reading + FIGURE * (self.figures + self.guesses) + DOING * (self.gaps + self.tries)
+        looking = MINUTES_A_FIGURE * (self.figures + self.guesses)
+        return reading + looking + MINUTES_A_GAP * (self.gaps + self.tries)
 
 
 def count(name: str, text: str) -> Count:
@@ -48,12 +50,12 @@ def count(name: str, text: str) -> Count:
     sources = [_source(cell) for cell in code]
     return Count(
         lesson=name,
-        words=sum(len(re.findall(r"\S*\w\S*", UNREAD.sub("", each))) for each in texts),
+        words=sum(len(re.findall(r"\S*\w\S*", UNREAD.sub("", text))) for text in texts),
         lines=sum(_lines_to_read(cell) for cell in code),
         figures=sum(_has_figure(cell) for cell in code),
-        guesses=sum(".predict(" in each for each in sources),
-        gaps=sum(".accept(" in each for each in sources),
-        tries=sum(each.count("> **Try it.**") for each in texts),
+        guesses=sum(".predict(" in source for source in sources),
+        gaps=sum(".accept(" in source for source in sources),
+        tries=sum(text.count("> **Try it.**") for text in texts),
         exercises=sum(bool(EXERCISE.search(_source(cell))) for cell in cells),
         title=(TITLE.search(texts[0]) or [""])[0],
         sections=" ".join((SECTIONS.search(texts[0]) or [""])[0].split()),
@@ -71,21 +73,24 @@ def table(root: Path) -> str:
     counts = lessons(root)
     heads = ("words", "lines", "figures", "guesses", "gaps", "tries", "exercises", "minutes")
     rows = [f"{'lesson':34}" + "".join(f"{head:>10}" for head in heads)]
-    sums = Count("all", *(sum(values) for values in list(zip(*counts, strict=True))[1:8]))
-    for each in [*counts, sums]:
-        numbers = [*each[1:8], round(each.minutes)]
-        rows.append(f"{each.lesson:34}" + "".join(f"{number:10,}" for number in numbers))
+    totals = {
+        field: sum(getattr(lesson, field) for lesson in counts) for field in Count._fields[1:8]
+    }
+    for lesson in [*counts, Count("all", **totals)]:
+        numbers = [*lesson[1:8], round(lesson.minutes)]
+        rows.append(f"{lesson.lesson:34}" + "".join(f"{number:10,}" for number in numbers))
     return "\n".join(rows)
 
 
 def page_table(counts: list[Count]) -> str:
     """Return the table of lessons of README: title, sections, minutes, a link."""
     rows = ["| # | lesson | paper | minutes | |", "| --- | --- | --- | ---: | --- |"]
-    for each in counts:
-        number, link = each.lesson[:2], f"[read](notebooks/{each.lesson}.ipynb)"
-        if not number.isdigit():  # an appendix
-            continue
-        rows.append(f"| {number} | {each.title} | {each.sections} | {each.minutes:.0f} | {link} |")
+    for lesson in counts:
+        number = lesson.lesson[:2]
+        if number.isdigit():  # no appendix
+            link = f"[read](notebooks/{lesson.lesson}.ipynb)"
+            about = f"{lesson.title} | {lesson.sections} | {lesson.minutes:.0f}"
+            rows.append(f"| {number} | {about} | {link} |")
     return "\n".join(rows)
 
 

@@ -18,7 +18,7 @@ from transformer.training.devices import pick_device
 
 
 def record_five_ways(model: str, file: Path, beam: int) -> dict[str, Any]:
-    """Score a model on its corpus's first test set; give the points."""
+    """Score a model on its corpus's first test set; return the points."""
 
     def measure(translator: Translator) -> dict[str, Any]:
         data = translator.recipe.data

@@ -130,5 +130,5 @@ def without_a_keyword(node: Any, but: str = "") -> Iterator[ast.AST]:
     """Leave each keyword argument of a call out, but the one of a name."""
     if isinstance(node, ast.Call):
         for left_out in (keyword for keyword in node.keywords if keyword.arg != but):
-            kept = [keyword for keyword in node.keywords if keyword is not left_out]
-            yield ast.Call(node.func, node.args, kept)
+            others = [keyword for keyword in node.keywords if keyword is not left_out]
+            yield ast.Call(node.func, node.args, others)

@@ -148,20 +148,20 @@ def survives(mutant: Mutant, file: Path, tree: Path) -> bool:
     return done.returncode == 0
 
 
-def draw_sample(each: int, seed: int) -> list[tuple[Path, Mutant]]:
+def draw_sample(per_file: int, seed: int) -> list[tuple[Path, Mutant]]:
     """Draw so many mutants of each file, in the order of their lines."""
     sample = []
     for name in NEAR:
         file = ROOT / "transformer" / f"{name}.py"
         possible = list(mutants(file.read_text(encoding="utf-8"), OPERATORS, nodes_that_run))
-        drawn = random.Random(seed).sample(possible, min(each, len(possible)))
+        drawn = random.Random(seed).sample(possible, min(per_file, len(possible)))
         sample += [(file, mutant) for mutant in sorted(drawn, key=lambda mutant: mutant.line)]
     return sample
 
 
 def try_mutants(each: int, seed: int) -> None:
     """Try a sample of the mutants, so many of each file, and print what became of each."""
-    sample = draw_sample(each, seed)
+    sample = draw_sample(per_file=each, seed=seed)
     survivors = 0
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder)

@@ -1,7 +1,7 @@
 """Experiments: one recipe, one thing changed at a time, over some seeds (as in §6.2, Table 3).
 
 `python -m experiments experiment captions` trains what is missing and writes the record
-after each run. Stopped at any point, the same command goes on. What a change does is told by
+after each run. Stopped at any point, the same command goes on. Changes are compared on
 the *validation* text; the test text is for the recipe that is chosen in the end.
 """
 
@@ -32,7 +32,7 @@ from transformer.training.report import read_log
 
 # In a run's folder, beside what training leaves.
 FIGURES = "figures.json"
-SWITCHED_ON = "faults.json"  # a list of names: no recipe tells of faults
+SWITCHED_ON = "faults.json"  # a list of names; a recipe has no faults
 
 
 def record_experiment(
@@ -53,8 +53,8 @@ def run_experiment(
 ) -> None:
     """Train and measure each variant with each seed, and add each to the record.
 
-    Runs that have ended are not made again, and those that were stopped go on. Of what cannot be
-    done a UserError tells before any training. `out` is the runs' folder, and the record a JSON
+    Runs that have ended are not made again, and those that were stopped go on. What cannot be done
+    is a UserError before any training. `out` is the runs' folder, and the record a JSON
     file of every run that has ended, here or earlier; `only` names some variants.
     """
     order = list(experiment.variants)

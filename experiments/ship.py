@@ -1,7 +1,7 @@
-"""Makes a shipped model of a training run: `python -m experiments ship RUN NAME`.
+"""Make a shipped model of a training run: `python -m experiments ship RUN NAME`.
 
 Not in the paper. The weights go into half precision, and all that the card says was measured
-with them so. `tests/models/test_shipped.py` measures every card's slice again.
+with these. `tests/models/test_shipped.py` measures every card's slice again.
 """
 
 import shutil
@@ -59,17 +59,17 @@ def ship(folder: Path, name: str) -> Path:
         )
     models_folder().mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=models_folder(), prefix=".") as temporary:
-        made = Path(temporary) / "model"
-        write_description(made, description)
-        save_tensors(made / WEIGHTS, halves, **about)
+        model = Path(temporary) / "model"
+        write_description(model, description)
+        save_tensors(model / WEIGHTS, halves, **about)
         for path in (folder / RUN, folder / LOG):
-            shutil.copy(path, made / path.name)
-        write_manifest(made)
-        card = _card(made)
-        write_json(made / CARD, card)
+            shutil.copy(path, model / path.name)
+        write_manifest(model)
+        card = _card(model)
+        write_json(model / CARD, card)
         text = page(name, description.recipe, card, training)
-        write_atomically(made / "README.md", text.encode())
-        made.rename(out)  # whole or not at all
+        write_atomically(model / "README.md", text.encode())
+        model.rename(out)  # whole or not at all
     return out
 
 
@@ -97,7 +97,7 @@ def page(name: str, recipe: Recipe, card: dict[str, Any], run: dict[str, Any]) -
 
 
 def _card(folder: Path) -> dict[str, Any]:
-    """Measure a shipped model, and name the terms of its data."""
+    """Return the figures of a shipped model, and the terms of its data."""
     translator = Translator.load(folder)
     data = translator.recipe.data
     corpus = corpora.CORPORA[data.corpus]

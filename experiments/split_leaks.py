@@ -52,11 +52,11 @@ def measure_pairs(train: Sequence[Pair], test: Sequence[Pair]) -> dict[str, Any]
     accepted: dict[str, list[str]] = {}
     for english, french in test:
         accepted.setdefault(french, []).append(english)
-    said = translate_from_memory(train, list(accepted))
+    translations = translate_from_memory(train, list(accepted))
     leak = {name: round(share, 4) for name, share in measure_leak(train, test)._asdict().items()}
     return {
         "train": len(train),
         "test": len(test),
         "leak": leak,
-        "bleu": bleu(said, list(accepted.values())),
+        "bleu": bleu(translations, list(accepted.values())),
     }

@@ -1,7 +1,7 @@
-"""How fast a model is once it is exported, beside ours: on one thread of the CPU.
+"""How fast an exported model is compared with ours, on one thread of the CPU.
 
-Not in the paper. Seconds are those in which the processor worked for this process; the rounds of
-all engines are interleaved, so that what else the machine does is shared by all.
+Not in the paper. Seconds are CPU time of this process; the rounds of all engines are interleaved,
+so that whatever else the machine does slows all of them.
 """
 
 import importlib
@@ -26,8 +26,8 @@ from transformer.support.files import write_json
 from transformer.support.provenance import provenance
 
 ROUNDS = 5
-TOGETHER = 1000  # sentences given at once
-ALONE = 100  # sentences given one by one, as a service gets them
+TOGETHER = 1000  # sentences translated in one call
+ALONE = 100  # sentences translated one by one, as a service gets them
 
 Translate = Callable[[list[str]], list[str]]
 
@@ -66,13 +66,15 @@ def compare(
         each round.
     """
     everyone = {"ours": ours} | engines
-    said = {name: translate(text) for name, translate in everyone.items()}  # the first is slow
-    score = {
-        name: bleu(each, [[one] for one in references])["score"] for name, each in said.items()
-    }
+    # The first translation is slow, and is not timed.
+    translations = {name: translate(text) for name, translate in everyone.items()}
+    gold = [[reference] for reference in references]
+    score = {name: bleu(lines, gold)["score"] for name, lines in translations.items()}
     equal = {
-        name: sum(a == b for a, b in zip(each, said["ours"], strict=True))
-        for name, each in said.items()
+        name: sum(
+            line == our_line for line, our_line in zip(lines, translations["ours"], strict=True)
+        )
+        for name, lines in translations.items()
     }
     ways = {"together": [text], "one_by_one": [[sentence] for sentence in text[:ALONE]]}
     seconds: dict[str, dict[str, list[float]]] = {
@@ -92,7 +94,7 @@ def compare(
 
 
 def _engine(model: str, name: str, folder: Path) -> dict[int, Translate]:
-    """Export a model, and give what translates by beam size; the ONNX graphs do so greedily."""
+    """Export a model; return its translate functions by beam size (ONNX has greedy search only)."""
     export_model(model, name, folder)
     module = importlib.import_module(f"engines.serve_{name}")
     translator = module.Translator(folder, threads=1)
@@ -102,11 +104,11 @@ def _engine(model: str, name: str, folder: Path) -> dict[int, Translate]:
 
 
 def _speed(ours: list[float], theirs: list[float]) -> dict[str, Any]:
-    """Say how many times our speed another has, round by round."""
-    times = [a / b for a, b in zip(ours, theirs, strict=True)]
+    """Return how many times our speed an engine has, over the rounds."""
+    times = [our / their for our, their in zip(ours, theirs, strict=True)]
     return {
         "times_our_speed": round(statistics.median(times), 2),
         "lowest_and_highest": [round(min(times), 2), round(max(times), 2)],
-        "seconds": [round(each, 3) for each in theirs],
-        "our_seconds": [round(each, 3) for each in ours],
+        "seconds": [round(seconds, 3) for seconds in theirs],
+        "our_seconds": [round(seconds, 3) for seconds in ours],
     }

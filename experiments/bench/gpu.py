@@ -1,7 +1,7 @@
-"""Training steps on a GPU, by the clock: each precision, eager and compiled (§5.2).
+"""Time training steps on a GPU: each precision, eager and compiled (§5.2).
 
 One captions model, which is all small operations, and the paper's base model on batches of its
-size (§5.1), which is mostly products. The same batches and first weights for each.
+size (§5.1), which is mostly matrix products. Each gets the same batches and initial weights.
 """
 
 import statistics
@@ -30,9 +30,10 @@ MAX_MATRIX_SIZE = 8192  # side of the largest product
 
 
 def measure(save: Callable[[dict[str, Any]], None], steps: int = STEPS) -> None:
-    """Measure both models, and save all that is known after each run; the slow to compile are last.
+    """Measure both models, and save all figures after each run; the compiled are last.
 
-    A UserError where there is no GPU.
+    Raises:
+        UserError: There is no GPU.
     """
     device = pick_device_and_precision().device
     if device.type != "cuda":
@@ -44,14 +45,19 @@ def measure(save: Callable[[dict[str, Any]], None], steps: int = STEPS) -> None:
         tgt_vocab_size=BASE_TYPES,
     )
     loads = {RECIPE: load(RECIPE, steps), "base": base}
-    found: dict[str, Any] = {"memory_gb": round(memory(device) / 1e9, 1)}
-    found["largest_product"] = {each: largest_rate(each, device) for each in Precision}
-    models = {name: {"batches": each.about(), "ways": {}} for name, each in loads.items()}
-    found |= {"steps": steps, "models": models}
+    models: dict[str, Any] = {
+        name: {"batches": workload.about(), "ways": {}} for name, workload in loads.items()
+    }
+    figures = {
+        "memory_gb": round(memory(device) / 1e9, 1),
+        "largest_product": {str(p): largest_rate(p, device) for p in Precision},
+        "steps": steps,
+        "models": models,
+    }
     for way in (*Precision, COMPILED):
         for name, workload in loads.items():
             models[name]["ways"][str(way)] = run(workload, device, way)
-            save(found)
+            save(figures)
 
 
 def run(workload: Workload, device: torch.device, way: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Who makes the training steps: ours, and PyTorch's own layers of the same shape and work.
+"""The contenders: our training step, and one with PyTorch's own layers of the same shape.
 
 Not in the paper. The peer gets the recipe's dropout in the same places, its tying, its biases, its
 Adam (fused), its loss, and on a CPU in bfloat16 attention that is not fused, for the other is slow
@@ -44,7 +44,7 @@ class Workload(NamedTuple):
         return self.recipe.model
 
     def about(self) -> dict[str, Any]:
-        """Say what was given, for a record."""
+        """Describe the workload for a record."""
         tokens = [batch.num_tgt_tokens for batch in self.batches]
         return {
             "recipe": self.recipe.name,
@@ -75,10 +75,10 @@ def load(name: str, count: int, settings: dict[str, Any] | None = None) -> Workl
 
 
 class Contender(NamedTuple):
-    """One that makes training steps."""
+    """A model and its training step."""
 
-    model: nn.Module  # gives logits (batch, tgt_len, types) from src and tgt_in
-    step: Callable[[int, Batch], object]  # makes the update of a number, from 1, on a batch
+    model: nn.Module  # returns logits (batch, tgt_len, types) for src and tgt_in
+    step: Callable[[int, Batch], object]  # makes one update: its number, from 1, and a batch
 
 
 class TorchModel(nn.Module):

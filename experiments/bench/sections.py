@@ -28,7 +28,7 @@ def record(section: str, file: Path) -> None:
         export.record_speed("de-en", file)
     elif section == "gpu":
         origin = provenance(pick_device())
-        gpu.measure(lambda found: write_json(file, origin | found))
+        gpu.measure(lambda figures: write_json(file, origin | figures))
     else:
         keep_freed_memory()  # as `train` does; the peer has it too
         with single_thread():
@@ -37,14 +37,23 @@ def record(section: str, file: Path) -> None:
 
 
 def gpu_table(figures: dict[str, Any]) -> str:
-    """Give each way of making a step on a GPU, with its share of the largest product's rate."""
+    """Return the table of training steps on a GPU, by precision, eager and compiled."""
     rows, largest = [], figures["largest_product"]
-    for model, one in figures["models"].items():
-        for way, each in one["ways"].items():
-            share = each["tflops"] / largest[way.partition(",")[0]]
-            row = [model, way, f"{each['tokens_per_second']:,}", f"{each['milliseconds']:.1f}"]
-            row += [f"{each['memory_gb']:.2f}", f"{share:.1%}", f"{each['loss']:.3f}"]
-            rows.append([*row, f"{each['first_two_seconds']:.1f}"])
+    for model, measured in figures["models"].items():
+        for way, step in measured["ways"].items():
+            share = step["tflops"] / largest[way.partition(",")[0]]
+            rows.append(
+                [
+                    model,
+                    way,
+                    f"{step['tokens_per_second']:,}",
+                    f"{step['milliseconds']:.1f}",
+                    f"{step['memory_gb']:.2f}",
+                    f"{share:.1%}",
+                    f"{step['loss']:.3f}",
+                    f"{step['first_two_seconds']:.1f}",
+                ]
+            )
     head = ["model", "way", "tokens/s", "ms a step", "GB", "of the largest product's rate"]
     head += ["loss, last step", "first two steps, s"]
     about = f"{figures['hardware']}, torch {figures['torch']}, {figures['date']}:"
@@ -52,23 +61,31 @@ def gpu_table(figures: dict[str, Any]) -> str:
 
 
 def training_table(figures: dict[str, Any]) -> str:
-    """Give the contenders' speeds, and each kind of work's share of a step of ours."""
-    speeds, columns, besides = [], {}, []
-    for recipe, one in figures["recipes"].items():
-        for precision, found in one["precisions"].items():
-            for name, each in found["contenders"].items():
-                ends = " to ".join(f"{end:.2f}" for end in each["lowest_and_highest"])
-                row = [recipe, precision, name, f"{each['parameters']:,}"]
-                row += [f"{each['tokens_per_second']:,}", f"{each['ours_is_times']:.2f} ({ends})"]
-                speeds.append([*row, f"{each['share_of_ceiling']:.0%}"])
-            columns[f"{recipe}, {precision}"] = found["profile"]
-            step = statistics.median(found["contenders"][OURS]["seconds"])
-            besides.append(f"{one['pipeline_seconds_a_batch'] / step:.1%}")
-    kinds = next(iter(columns.values()))
-    rows = [[kind, *(f"{shares[kind]:.0%}" for shares in columns.values())] for kind in kinds]
-    rows.append(["making the batch, beside the step", *besides])
+    """Return the tables of the contenders' speeds and of the profile of our step."""
+    speeds, profiles, batch_shares = [], {}, []
+    for recipe, measured in figures["recipes"].items():
+        for precision, comparison in measured["precisions"].items():
+            for name, contender in comparison["contenders"].items():
+                ends = " to ".join(f"{end:.2f}" for end in contender["lowest_and_highest"])
+                speeds.append(
+                    [
+                        recipe,
+                        precision,
+                        name,
+                        f"{contender['parameters']:,}",
+                        f"{contender['tokens_per_second']:,}",
+                        f"{contender['ours_is_times']:.2f} ({ends})",
+                        f"{contender['share_of_ceiling']:.0%}",
+                    ]
+                )
+            profiles[f"{recipe}, {precision}"] = comparison["profile"]
+            step_seconds = statistics.median(comparison["contenders"][OURS]["seconds"])
+            batch_shares.append(f"{measured['pipeline_seconds_a_batch'] / step_seconds:.1%}")
+    kinds = next(iter(profiles.values()))
+    rows = [[kind, *(f"{shares[kind]:.0%}" for shares in profiles.values())] for kind in kinds]
+    rows.append(["making the batch, beside the step", *batch_shares])
     heading = ["recipe", "precision", "who", "parameters", "tokens/s", "ours is times"]
     heading += ["of the largest product's rate"]
-    profiles = markdown(["a step's time", *columns], rows, words=range(1))
+    profile_table = markdown(["a step's time", *profiles], rows, words=range(1))
     origin = f"{figures['hardware']}, {figures['date']}:"
-    return f"{origin}\n\n{markdown(heading, speeds, words=range(3))}\n\n{profiles}"
+    return f"{origin}\n\n{markdown(heading, speeds, words=range(3))}\n\n{profile_table}"

@@ -1,6 +1,6 @@
-"""Training steps side by side: interleaved, in seconds of computing, on one thread.
+"""Compare training steps: interleaved, in CPU time, on one thread; and profile ours.
 
-Not in the paper. And where the time of a step of ours goes, by kind of work.
+Not in the paper.
 """
 
 import statistics
@@ -25,7 +25,7 @@ MAX_MATRIX_SIZE = 2048  # side of the largest product
 
 
 def measure() -> dict[str, Any]:
-    """Measure every recipe in every precision, and say what was just done."""
+    """Measure every recipe in every precision, printing what has been done."""
     ceiling = {}
     for name, (_, dtype) in PRECISIONS.items():
         ceiling[name] = largest_rate(dtype)
@@ -57,9 +57,9 @@ def largest_rate(dtype: torch.dtype) -> float:
 
 
 def compare(workload: Workload, precision: Precision, ceiling: float) -> dict[str, Any]:
-    """Make steps by turns, every contender on the same batch, and the profile of ours.
+    """Time every contender on each batch in turn, and profile our step.
 
-    The first batch is not counted: memory is allocated and kernels are chosen there.
+    The first batch does not count: memory is allocated and kernels are chosen there.
 
     Returns:
         For each contender tokens a second (the median of the rounds), ours as a multiple of its
@@ -84,7 +84,7 @@ def compare(workload: Workload, precision: Precision, ceiling: float) -> dict[st
 def _figures(
     workload: Workload, seconds: list[float], ours: list[float], ceiling: float
 ) -> dict[str, Any]:
-    """Sum up a contender's rounds."""
+    """Summarise a contender's rounds."""
     speeds, rates = [], []
     for batch, took in zip(workload.batches[1:], seconds, strict=True):
         sentences, src_len = batch.src.shape  # padding included: the same for every contender
