@@ -16,7 +16,10 @@ from transformer.support.files import read_json
 from transformer.support.folders import models_folder
 
 SCRIPTS = sorted((LIVE / "js").glob("*.js"))
-SAME_NAMES = ("masks", "attention", "embeddings", "layers", "model", "decoding")
+SAME_NAMES = (
+    *("masks", "attention", "feed_forward", "positions", "embeddings"),
+    *("layers", "model", "decoding"),
+)
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import { KeyValueCache, scaled_dot_product_attention } from "../../docs/live/js/
 import { BPETokenizer } from "../../docs/live/js/bpe.js";
 import { ModelConfig } from "../../docs/live/js/config.js";
 import { beam_search, greedy_search, length_penalty } from "../../docs/live/js/decoding.js";
-import { sinusoidal_positions } from "../../docs/live/js/embeddings.js";
+import { sinusoidal_positions } from "../../docs/live/js/positions.js";
 import { UserError } from "../../docs/live/js/errors.js";
 import { LayerNorm, Linear } from "../../docs/live/js/linear.js";
 import { causal_mask, padding_mask } from "../../docs/live/js/masks.js";

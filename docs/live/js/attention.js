@@ -48,7 +48,7 @@ export class KeyValueCache {
     this.value = value; // of each head a matrix (k_len, d_v)
   }
 
-  /** Add positions, and give all keys and values so far. */
+  /** Add positions, and return all keys and values so far. */
   append(key, value) {
     const first = this.key === null;
     this.key = first ? key : this.key.map((old, head) => below_each_other(old, key[head]));
@@ -56,7 +56,7 @@ export class KeyValueCache {
     return [this.key, this.value];
   }
 
-  /** Give a cache that goes its own way from here: `append` makes new matrices, it alters none. */
+  /** Return a cache that grows on its own from here: `append` makes new matrices, it alters none. */
   copy() {
     return new KeyValueCache(this.key, this.value);
   }
@@ -106,11 +106,10 @@ export class MultiHeadAttention {
 
   /** Project memory to keys and values, or take from the cache what is there. */
   _keys_and_values(query, memory, cache) {
-    const crossing = memory !== null;
-    if (crossing && cache !== null && cache.key !== null) return [cache.key, cache.value];
-    const origin = memory ?? query;
-    const keys = this._split_heads(this.key_projection.forward(origin));
-    const values = this._split_heads(this.value_projection.forward(origin));
+    if (memory !== null && cache !== null && cache.key !== null) return [cache.key, cache.value];
+    const source = memory ?? query;
+    const keys = this._split_heads(this.key_projection.forward(source));
+    const values = this._split_heads(this.value_projection.forward(source));
     return cache === null ? [keys, values] : cache.append(keys, values);
   }
 

@@ -33,7 +33,7 @@ export const BOXES = {
     name: "Feed-forward",
     stack: "encoder",
     section: "§3.3",
-    file: "layers.js",
+    file: "feed_forward.js",
     does: "Each token for itself: many numbers are made of its own, those below 0 become 0, and the rest is brought back to d_model.",
   },
   encoder_feed_norm: {
@@ -42,7 +42,7 @@ export const BOXES = {
     section: "§3.1",
     file: "layers.js",
     frame: "encoder_feed",
-    does: "The same frame around the second sub-layer. After the last layer the result is called memory, and goes to every layer of the decoder.",
+    does: "The same around the second sub-layer. After the last layer the result is called memory, and goes to every layer of the decoder.",
   },
   target: {
     name: "Embedding + position",
@@ -87,7 +87,7 @@ export const BOXES = {
     name: "Feed-forward",
     stack: "decoder",
     section: "§3.3",
-    file: "layers.js",
+    file: "feed_forward.js",
     does: "Each place for itself, as in the encoder.",
   },
   decoder_feed_norm: {

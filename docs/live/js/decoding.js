@@ -10,15 +10,15 @@ import { log_softmax } from "./matrix.js";
 export const EXTRA_LENGTH = 50; // §6.1: at most the input length + 50
 
 /**
- * Give what a sum of log probabilities is divided by (§6.1; Wu et al. 2016, Eq. 14).
+ * Return the divisor of a sum of log probabilities (§6.1; Wu et al. 2016, Eq. 14).
  * @param {number} length Target tokens, eos included.
- * @param {number} alpha 0 means no penalty, 1 nearly the mean per token.
+ * @param {number} alpha With 0 there is no penalty; with 1 the quotient is nearly the mean per token.
  */
 export function length_penalty(length, alpha = LENGTH_PENALTY) {
   return ((5 + length) / 6) ** alpha;
 }
 
-/** Steps a model through target positions. */
+/** A model that decodes one source, position by position. */
 class Decoder {
   constructor(model, src) {
     this.model = model;
@@ -26,7 +26,7 @@ class Decoder {
     this.memory = model.encode(src, this.src_mask);
   }
 
-  /** Score the token after a prefix that ends in `last`; `cache` holds what stands before it. */
+  /** Score the token after a prefix that ends in `last`; `cache` has what stands before it. */
   next_log_probs(last, cache) {
     const logits = this.model.decode([last], this.memory, this.src_mask, cache); // (1, vocab_size)
     const log_probs = log_softmax(logits.row(0));
@@ -35,7 +35,7 @@ class Decoder {
   }
 }
 
-/** Count the source's tokens, eos included, and add what a target may have more. */
+/** Return how many tokens a target may have: those of its source, eos included, and more. */
 function length_limit(src, max_len) {
   return Math.min(src.length + EXTRA_LENGTH, max_len);
 }
@@ -68,13 +68,15 @@ export function greedy_search(model, src, max_len = Infinity) {
 /**
  * Follow the `beam_size` best prefixes of a sentence side by side (§6.1).
  *
- * At each step the best 2 x beam_size continuations are looked at: those among the first beam_size
- * that end in eos are finished, and the best beam_size of the others live on. The search is done
- * with beam_size finished ones, or at the limit, where the living are taken as they stand.
+ * Each step considers the best 2 x beam_size continuations. Those among the first beam_size that
+ * end in eos are finished hypotheses, and the best beam_size of the others are the next prefixes.
+ * The search is done when it has beam_size finished hypotheses, or at the limit, where its prefixes
+ * become unfinished hypotheses.
  * @param {Transformer} model
  * @param {number[]} src Source ids with eos, (src_len).
- * @param {object} options beam_size; alpha, of the length penalty; max_len, most tokens.
- * @returns {{hypotheses: object[], steps: object[][]}} What was found, the best first: ids, score
+ * @param {object} options beam_size; alpha, the exponent of the length penalty; max_len, the most
+ *   tokens of a target.
+ * @returns {{hypotheses: object[], steps: object[][]}} The hypotheses, the best first: ids, score
  *   (over the length penalty), finished. And of each step its candidates, the best total first:
  *   ids, the last of them new; its log_prob; the total of all; fate, "kept", "finished" or
  *   "dropped".
@@ -84,36 +86,36 @@ export function beam_search(model, src, options = {}) {
   if (!(beam_size >= 1)) throw new UserError(`beam size ${beam_size} is too small: give 1 or more`);
   const decoder = new Decoder(model, src);
   const limit = length_limit(src, max_len);
-  let kept = [{ ids: [], total: 0, cache: model.new_cache() }];
-  const [steps, found] = [[], []];
-  while (kept.length > 0 && found.length < beam_size && steps.length < limit) {
-    const log_probs = kept.map(({ ids, cache }) =>
+  let prefixes = [{ ids: [], total: 0, cache: model.new_cache() }];
+  const [steps, hypotheses] = [[], []];
+  while (prefixes.length > 0 && hypotheses.length < beam_size && steps.length < limit) {
+    const log_probs = prefixes.map(({ ids, cache }) =>
       decoder.next_log_probs(ids.at(-1) ?? BOS_ID, cache),
     );
-    const candidates = best_continuations(kept, log_probs, beam_size);
+    const candidates = top_continuations(prefixes, log_probs, beam_size);
     if (candidates.length === 0) break; // no token can follow
     steps.push(candidates);
     const penalty = length_penalty(steps.length, alpha);
     for (const { ids, total, fate } of candidates) {
       if (fate !== "finished") continue;
-      found.push({ ids: ids.slice(0, -1), score: total / penalty, finished: true });
+      hypotheses.push({ ids: ids.slice(0, -1), score: total / penalty, finished: true });
     }
-    kept = candidates
+    prefixes = candidates
       .filter(({ fate }) => fate === "kept")
-      .map(({ ids, total, row }) => ({ ids, total, cache: kept[row].cache.copy() }));
+      .map(({ ids, total, row }) => ({ ids, total, cache: prefixes[row].cache.copy() }));
   }
-  if (found.length < beam_size) {
+  if (hypotheses.length < beam_size) {
     const penalty = length_penalty(steps.length, alpha);
-    for (const { ids, total } of kept) found.push({ ids, score: total / penalty, finished: false });
+    for (const { ids, total } of prefixes) hypotheses.push({ ids, score: total / penalty, finished: false });
   }
-  found.sort((a, b) => b.finished - a.finished || b.score - a.score);
-  return { hypotheses: found.slice(0, beam_size), steps };
+  hypotheses.sort((a, b) => b.finished - a.finished || b.score - a.score);
+  return { hypotheses: hypotheses.slice(0, beam_size), steps };
 }
 
 /** Take the best 2 x beam_size continuations of all prefixes, and decide their fates. */
-function best_continuations(kept, log_probs, beam_size) {
+function top_continuations(prefixes, log_probs, beam_size) {
   const best = []; // the best total first
-  kept.forEach(({ total: so_far }, row) => {
+  prefixes.forEach(({ total: so_far }, row) => {
     log_probs[row].forEach((log_prob, token) => {
       const total = so_far + log_prob;
       if (best.length === 2 * beam_size && !(total > best.at(-1).total)) return;
@@ -133,6 +135,6 @@ function best_continuations(kept, log_probs, beam_size) {
       fate = "kept";
       room--;
     }
-    return { ids: [...kept[row].ids, token], row, log_prob, total, fate };
+    return { ids: [...prefixes[row].ids, token], row, log_prob, total, fate };
   });
 }

@@ -1,28 +1,9 @@
-// From token ids to vectors that know their place (§3.4, §3.5). Compare transformer/embeddings.py.
+// Embeddings: from token ids to scaled vectors with positions (§3.4, §3.5).
+// Compare transformer/embeddings.py.
 
 import { UserError } from "./errors.js";
 import { Matrix } from "./matrix.js";
-
-/**
- * Compute the table of sinusoidal position encodings (§3.5).
- *
- * PE(pos, 2i) = sin(pos / 10000^(2i/d_model)), PE(pos, 2i+1) = cos of the same angle.
- * @param {number} length Number of positions, from 0.
- * @param {number} d_model Width, even.
- * @returns {Matrix} (length, d_model), every value in [-1, 1].
- */
-export function sinusoidal_positions(length, d_model) {
-  const table = new Matrix(length, d_model);
-  for (let pos = 0; pos < length; pos++) {
-    const row = table.row(pos);
-    for (let even = 0; even < d_model; even += 2) {
-      const angle = pos / 10_000 ** (even / d_model);
-      row[even] = Math.sin(angle);
-      row[even + 1] = Math.cos(angle);
-    }
-  }
-  return table;
-}
+import { sinusoidal_positions } from "./positions.js";
 
 /** Token vectors, scaled by sqrt(width), with their positions (§3.4, §3.5). */
 export class Embedding {

@@ -1,22 +1,10 @@
-// What the two stacks are built of (§3.1, §3.3). Compare transformer/layers.py; dropout, which
-// only training has, is left out.
+// The layers of the two stacks, and the residual connections in them (§3.1). Compare
+// transformer/layers.py; dropout, which only training has, is left out.
 
 import { MultiHeadAttention } from "./attention.js";
-import { LayerNorm, Linear } from "./linear.js";
-import { add, relu } from "./matrix.js";
-
-/** Two linear maps with a ReLU between, the same at every position (§3.3, Eq. 2). */
-export class FeedForward {
-  constructor(weights) {
-    this.inner = new Linear(weights.of("inner"));
-    this.outer = new Linear(weights.of("outer"));
-  }
-
-  /** Map (length, d_model) to the same shape, each position for itself. */
-  forward(hidden) {
-    return this.outer.forward(relu(this.inner.forward(hidden)));
-  }
-}
+import { FeedForward } from "./feed_forward.js";
+import { LayerNorm } from "./linear.js";
+import { add } from "./matrix.js";
 
 /**
  * The residual connection around a sub-layer, with its norm (§3.1).

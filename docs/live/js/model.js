@@ -24,30 +24,30 @@ export class Encoder {
 
   /** Run (src_len, d_model) through every layer, and collect each layer's weights. */
   forward(hidden, mask) {
-    const collected = [];
+    const all_weights = [];
     for (const layer of this.layers) {
       let weights;
       [hidden, weights] = layer.forward(hidden, mask);
-      collected.push(weights);
+      all_weights.push(weights);
     }
-    return [this.norm === null ? hidden : this.norm.forward(hidden), collected];
+    return [this.norm === null ? hidden : this.norm.forward(hidden), all_weights];
   }
 }
 
-/** What decoding remembers from step to step: keys and values. */
+/** The keys and values of all decoder layers, kept from step to step. */
 export class DecoderCache {
   /** @param {KeyValueCache[][]} layers Of each the caches of self-attention and cross-attention. */
   constructor(layers) {
     this.layers = layers;
   }
 
-  /** Number of target positions already seen. */
+  /** Number of target positions so far. */
   get length() {
     const { key } = this.layers[0][0];
     return key === null ? 0 : key[0].rows;
   }
 
-  /** Give a cache that goes its own way from here, as beams split. */
+  /** Return a cache that grows on its own from here, as the prefixes of a beam do. */
   copy() {
     return new DecoderCache(this.layers.map((layer) => layer.map((cache) => cache.copy())));
   }
@@ -99,7 +99,7 @@ export class Transformer {
   }
 
   /**
-   * Read the source.
+   * Encode the source.
    * @param {number[]} src Source ids, (src_len).
    * @param {Matrix} src_mask From `padding_mask`, (1, src_len).
    * @returns {Matrix} Memory for the decoder, (src_len, d_model).
@@ -113,7 +113,7 @@ export class Transformer {
    * @param {number[]} tgt_in Target ids, (tgt_len); with a cache only the new ones.
    * @param {Matrix} memory From `encode`, (src_len, d_model).
    * @param {Matrix} src_mask From `padding_mask`, (1, src_len).
-   * @param {?DecoderCache} cache From `new_cache`; it is extended by the new positions.
+   * @param {?DecoderCache} cache From `new_cache`; the new positions are appended to it.
    * @returns {Matrix} Logits, before the softmax, (tgt_len, tgt_vocab_size).
    */
   decode(tgt_in, memory, src_mask, cache = null) {
@@ -125,14 +125,14 @@ export class Transformer {
     return this.output.forward(decoded); // (tgt_len, tgt_vocab_size)
   }
 
-  /** Make an empty cache for `decode`. */
+  /** Return an empty cache for `decode`. */
   new_cache() {
     const pair = () => [new KeyValueCache(), new KeyValueCache()];
     return new DecoderCache(this.decoder.layers.map(pair));
   }
 
   /**
-   * Give every attention weight for a sentence and its translation (the paper's appendix figures).
+   * Return every attention weight for a sentence and its translation (the paper's appendix figures).
    * @param {number[]} src Source ids, (src_len).
    * @param {number[]} tgt_in Target ids that begin with bos, (tgt_len).
    * @param {Matrix} src_mask What the encoder may read, (1, src_len).

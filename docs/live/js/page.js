@@ -16,8 +16,8 @@ import { STOPS } from "./tour.js";
 import { unseen_words } from "./unseen.js";
 
 const FILES = [
-  ...["masks", "attention", "embeddings", "layers", "model", "decoding"],
-  ...["matrix", "linear", "safetensors", "normalizers", "bpe", "translator", "interventions"],
+  ...["masks", "attention", "feed_forward", "positions", "embeddings", "layers", "model"],
+  ...["decoding", "matrix", "linear", "safetensors", "normalizers", "bpe", "translator", "interventions"],
   ...["sampling", "trace"],
 ];
 const TYPING = 150; // milliseconds without a key before what is typed is translated

@@ -48,7 +48,7 @@ function normed({ norm }, hidden) {
   return norm === null ? hidden : norm.forward(hidden);
 }
 
-/** Give the scaled vectors of words, their positions, and the sum, (length, d_model) each. */
+/** Return the scaled vectors of words, their positions, and the sum, (length, d_model) each. */
 function embed(embedding, ids) {
   const sum = embedding.forward(ids);
   const word = new Matrix(ids.length, embedding.token.cols);
