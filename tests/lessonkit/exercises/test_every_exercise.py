@@ -11,7 +11,8 @@ import torch
 from lessonkit.exercises.compare import difference, format_value
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.message import MAX_COLUMNS
-from tests.helpers.exercise_walk import ALL, MODULES, Odd, exercises
+from lessonkit.exercises.words import read_words
+from tests.helpers.exercise_walk import ALL, LESSONS, MODULES, Odd, exercises, predictions
 from tests.helpers.mutants import mutants
 
 
@@ -33,10 +34,16 @@ def run_cell(source: str, exercise: Exercise) -> Any:
 
 
 def test_every_exercise_has_its_own_name_and_is_reached_under_it() -> None:
-    assert {"perplexity", "most_probable", "average", "pairs_kept"} <= set(ALL)
     for name, each in (pair for module in MODULES for pair in exercises(module).items()):
         assert name == each.name
         assert ALL[name] is each, f"two exercises are called {name}"
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_what_the_words_of_a_lesson_have_can_be_reached_in_its_module(lesson: str) -> None:
+    words = read_words(lesson)
+    assert set(words.exercises) == set(exercises(LESSONS[lesson]))
+    assert set(words.predictions) == set(predictions(LESSONS[lesson]))
 
 
 def test_reference_blank_and_solution(exercise: Exercise) -> None:

@@ -23,8 +23,8 @@ def test_lessons_with_exercises_are_found() -> None:
 @pytest.mark.parametrize("lesson", LESSONS)
 def test_a_lesson_gives_every_blank_with_its_minutes_in_order(lesson: str) -> None:
     own = exercises(LESSONS[lesson])
-    assert 2 <= len(own) <= 5
-    assert sum(each.difficulty == "hard" for each in own.values()) == 1
+    assert len(own) >= 2
+    assert any(each.difficulty == "hard" for each in own.values())
     sources = [cell.source for cell in cells(lesson)]
     judged = r"^(?:\w+ = )?ex\.(\w+)\.(?:check|accept)\("
     checked = re.findall(judged, "\n".join(sources), re.MULTILINE)

@@ -345,7 +345,7 @@ def test_all_pieces_of_ones_own_run_to_a_translation_and_a_bleu(
     own.run(3, mine, tmp_path / "run.py")
     lines = capfd.readouterr().out.splitlines()
     said = [line for line in lines if line.startswith(("My", "my_"))]
-    assert len(said) == len(own.CLASS_EXERCISES) + len(whole.FUNCTIONS) == 12
+    assert len(said) == len(own.CLASS_EXERCISES) + len(whole.FUNCTIONS)
     assert all(line.endswith(" YOURS") for line in said)
     assert [line.split()[1] for line in lines if line.startswith("step")] == ["1", "2", "3"]
     assert "The black cat is sleeping. -> " in "\n".join(lines)
