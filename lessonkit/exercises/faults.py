@@ -33,6 +33,7 @@ recall = words.recall()
 sound_curve = words.prediction("sound_curve")
 too_good = words.prediction("too_good")
 crowded = words.prediction("crowded")
+unnamed_fault = words.tables["unnamed"]  # of one of two curves in the lesson
 tickets = Tickets(words.tables["tickets"])
 
 

@@ -71,7 +71,7 @@ class MyFeedForward(nn.Module):
 
 
 class MyResidual(nn.Module):
-    """The frame around a sub-layer, norm first: lesson 04."""
+    """The residual connection around a sub-layer, norm first: lesson 04."""
 
     def __init__(self, d_model: int) -> None:
         super().__init__()
