@@ -70,12 +70,10 @@ def compare(
     translations = {name: translate(text) for name, translate in everyone.items()}
     gold = [[reference] for reference in references]
     score = {name: bleu(lines, gold)["score"] for name, lines in translations.items()}
-    equal = {
-        name: sum(
-            line == our_line for line, our_line in zip(lines, translations["ours"], strict=True)
-        )
-        for name, lines in translations.items()
-    }
+    equal = {}
+    for name, lines in translations.items():
+        pairs = zip(lines, translations["ours"], strict=True)
+        equal[name] = sum(line == our_line for line, our_line in pairs)
     ways = {"together": [text], "one_by_one": [[sentence] for sentence in text[:ALONE]]}
     seconds: dict[str, dict[str, list[float]]] = {
         way: {name: [] for name in everyone} for way in ways
