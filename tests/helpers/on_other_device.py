@@ -18,7 +18,7 @@ from torch import Tensor
 from torch.utils._pytree import tree_leaves, tree_map
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
 
-from tests.training.test_loop import HELD_OUT, go, transformer
+from tests.helpers.tiny_training import HELD_OUT, run_tiny, transformer
 from transformer import dropout
 from transformer.decoding import beam_search, greedy_search
 from transformer.models.translator import Translator
@@ -99,9 +99,9 @@ def test_training_and_resume(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     """A run that is stopped and resumed there ends with the weights of one made here."""
     monkeypatch.setattr(dropout, "dropout", F.dropout)  # ours draws other numbers, on a CPU alone
     ours, resumed = transformer(), transformer().to(DEVICE)
-    result = go(tmp_path / "1", ours)
-    go(tmp_path / "2", transformer().to(DEVICE), device=DEVICE, stop_after=5)
-    again = go(tmp_path / "2", resumed, device=DEVICE, resume=True)
+    result = run_tiny(tmp_path / "1", ours)
+    run_tiny(tmp_path / "2", transformer().to(DEVICE), device=DEVICE, stop_after=5)
+    again = run_tiny(tmp_path / "2", resumed, device=DEVICE, resume=True)
     assert again.final_loss == pytest.approx(result.final_loss, rel=1e-6)
     for name, tensor in ours.state_dict().items():
         moved = resumed.state_dict()[name]

@@ -9,7 +9,15 @@ import pytest
 import torch
 
 from tests.helpers import ROOT, TINY, python
-from tests.training.test_loop import CONFIG, D_MODEL, HELD_OUT, VOCAB, Tiny, close, go
+from tests.helpers.tiny_training import (
+    CONFIG,
+    D_MODEL,
+    HELD_OUT,
+    VOCAB,
+    Tiny,
+    assert_close_weights,
+    run_tiny,
+)
 from transformer.attention import MultiHeadAttention
 from transformer.config import ModelConfig
 from transformer.data import corpora
@@ -48,10 +56,10 @@ def test_the_gpu_is_named_and_picked() -> None:
 def test_resumed_goes_on_with_the_same_dropout(tmp_path: Path, precision: Precision) -> None:
     straight, resumed = Tiny(), Tiny()
     given = {"device": "cuda", "precision": precision}
-    go(tmp_path / "1", straight, **given)
-    go(tmp_path / "2", Tiny(), stop_after=5, **given)
-    go(tmp_path / "2", resumed, resume=True, **given)
-    close(resumed, straight)
+    run_tiny(tmp_path / "1", straight, **given)
+    run_tiny(tmp_path / "2", Tiny(), stop_after=5, **given)
+    run_tiny(tmp_path / "2", resumed, resume=True, **given)
+    assert_close_weights(resumed, straight)
 
 
 def test_every_precision_learns_as_float32_does(tmp_path: Path) -> None:
@@ -64,7 +72,7 @@ def test_every_precision_learns_as_float32_does(tmp_path: Path) -> None:
         for module in model.modules():
             if isinstance(module, torch.nn.Dropout):
                 module.p = 0.0
-        go(out, model, config, device="cuda", precision=precision)
+        run_tiny(out, model, config, device="cuda", precision=precision)
         log = read_log(out / "log.jsonl")
         losses[precision] = [row["loss"] for row in log if row["kind"] == "validation"]
     exact = losses[Precision.FLOAT32]

@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import nn
 
-from tests.training.test_loop import CONFIG, Tiny, all_bytes, go
+from tests.helpers.tiny_training import CONFIG, Tiny, file_contents, run_tiny
 from transformer.config import TrainingConfig
 from transformer.models.folder import LAST, read_recipe
 from transformer.models.translator import Translator
@@ -66,21 +66,21 @@ BEGUN: dict[str, Any] = {
 def test_what_shapes_a_run_is_refused_when_it_changes(
     tmp_path: Path, change: dict[str, Any], message: str
 ) -> None:
-    go(tmp_path, Tiny(), stop_after=4, **BEGUN)
-    before = all_bytes(tmp_path)
+    run_tiny(tmp_path, Tiny(), stop_after=4, **BEGUN)
+    before = file_contents(tmp_path)
     with pytest.raises(UserError, match=f"the run was .*{message}"):
-        go(tmp_path, Tiny(), resume=True, **BEGUN | change)
-    assert all_bytes(tmp_path) == before
-    assert go(tmp_path, Tiny(), resume=True, **BEGUN).step == CONFIG.steps
+        run_tiny(tmp_path, Tiny(), resume=True, **BEGUN | change)
+    assert file_contents(tmp_path) == before
+    assert run_tiny(tmp_path, Tiny(), resume=True, **BEGUN).step == CONFIG.steps
 
 
 def test_a_longer_run_keeps_the_rates_of_the_steps_that_it_had(tmp_path: Path) -> None:
-    go(tmp_path / "1", Tiny(), schedule=falling)
+    run_tiny(tmp_path / "1", Tiny(), schedule=falling)
     longer = replace(CONFIG, steps=15)
     with pytest.raises(UserError, match=r"learning rate of 0\.0916667 at step 1 and cannot"):
-        go(tmp_path / "1", Tiny(), longer, schedule=partial(falling, steps=15), resume=True)
-    go(tmp_path / "2", Tiny(), schedule=lambda step: 0.1)
-    result = go(tmp_path / "2", Tiny(), longer, schedule=lambda step: 0.1, resume=True)
+        run_tiny(tmp_path / "1", Tiny(), longer, schedule=partial(falling, steps=15), resume=True)
+    run_tiny(tmp_path / "2", Tiny(), schedule=lambda step: 0.1)
+    result = run_tiny(tmp_path / "2", Tiny(), longer, schedule=lambda step: 0.1, resume=True)
     assert result.step == 15
 
 
