@@ -29,16 +29,16 @@ def gradients_reach_all_parameters(subject: Subject) -> Finding:
     loss = _batch_loss(subject)
     if not loss.requires_grad:
         return broken("logits have no gradient at all: forward runs under no_grad, or detaches")
-    found = gradients(loss, parameters)
-    not_finite = [n for n, g in found.items() if g is not None and not g.isfinite().all()]
+    grads = gradients(loss, parameters)
+    not_finite = [n for n, g in grads.items() if g is not None and not g.isfinite().all()]
     if not_finite:
         return broken(f"the gradient of the loss is not finite at {first_names(not_finite)}")
-    without_gradient = _without_gradient(subject, found)
+    without_gradient = _without_gradient(subject, grads)
     if without_gradient:
         _add_noise(subject, parameters)
         candidates = {name: parameters[name] for name in without_gradient}
-        found = gradients(_batch_loss(subject), candidates)
-        without_gradient = _without_gradient(subject, found)
+        grads = gradients(_batch_loss(subject), candidates)
+        without_gradient = _without_gradient(subject, grads)
     if without_gradient:
         return broken(f"no gradient of the loss reaches {first_names(without_gradient)}")
     return kept(f"the loss of a batch has a gradient at each of {len(parameters)} parameters")
@@ -61,11 +61,11 @@ def first_names(names: list[str]) -> str:
 
 def gradients(loss: Tensor, parameters: dict[str, Tensor]) -> dict[str, Tensor | None]:
     """Return the gradient of the loss at each parameter, None if it has none."""
-    found = torch.autograd.grad(loss, list(parameters.values()), allow_unused=True)
-    return dict(zip(parameters, found, strict=True))
+    grads = torch.autograd.grad(loss, list(parameters.values()), allow_unused=True)
+    return dict(zip(parameters, grads, strict=True))
 
 
-def _without_gradient(subject: Subject, found: dict[str, Tensor | None]) -> list[str]:
+def _without_gradient(subject: Subject, grads: dict[str, Tensor | None]) -> list[str]:
     """Return the names of parameters that have no gradient, or none in a part.
 
     The parts are a half or a third of several maps in one matrix. A vector of zeros may be right:
@@ -74,7 +74,7 @@ def _without_gradient(subject: Subject, found: dict[str, Tensor | None]) -> list
     modules = subject.module.named_modules()
     linear_weights = {f"{name}.weight" for name, part in modules if isinstance(part, nn.Linear)}
     names = []
-    for name, grad in found.items():
+    for name, grad in grads.items():
         if grad is None:
             names.append(name)
         elif grad.dim() > 1:
@@ -124,8 +124,8 @@ def autograd_matches_finite_differences(subject: Subject) -> Finding:
         for _ in range(3):
             direction = _draw_direction(subject, parameters, values)
             loss_at(0, direction)
-            found = gradients(_cross_entropy(subject, *batch), parameters)
-            gap, uncertainty = _compare_slopes(found, direction, loss_at)
+            grads = gradients(_cross_entropy(subject, *batch), parameters)
+            gap, uncertainty = _compare_slopes(grads, direction, loss_at)
             if gap <= 1e-4 + 10 * uncertainty < 1e-2:
                 return kept(f"slope and gradient along a line differ by {gap:.1g} of their size")
             if uncertainty < 1e-3:
@@ -152,7 +152,7 @@ def _draw_direction(
 
 
 def _compare_slopes(
-    found: dict[str, Tensor | None],
+    grads: dict[str, Tensor | None],
     direction: dict[str, Tensor],
     loss_at: Callable[[float, dict[str, Tensor]], float],
 ) -> tuple[float, float]:
@@ -160,7 +160,7 @@ def _compare_slopes(
 
     The uncertainty is large if something rounds to float32.
     """
-    parts = [float((grad * direction[n]).sum()) for n, grad in found.items() if grad is not None]
+    parts = [float((grad * direction[n]).sum()) for n, grad in grads.items() if grad is not None]
     slopes = [
         (loss_at(step, direction) - loss_at(-step, direction)) / (2 * step) for step in (1e-6, 3e-7)
     ]

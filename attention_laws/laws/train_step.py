@@ -77,15 +77,15 @@ def gradients_are_zeroed_between_steps(subject: Subject) -> Finding:
 
     def last_gradients(*batches: tuple[Tensor, Tensor, Tensor]) -> dict[str, Tensor]:
         """Return the gradients of the last of these batches, each trained from the same weights."""
-        found = {}
+        grads = {}
         for weight in parameters.values():
             weight.grad = None
         for batch in batches:
             with torch.no_grad():
                 for name, weight in parameters.items():
                     weight.copy_(values[name])
-            found = _step_gradients(subject, parameters, batch)
-        return found
+            grads = _step_gradients(subject, parameters, batch)
+        return grads
 
     alone = last_gradients(own_batch)
     if not alone:
@@ -103,18 +103,18 @@ def _step_gradients(
     subject: Subject, parameters: dict[str, Tensor], batch: tuple[Tensor, Tensor, Tensor]
 ) -> dict[str, Tensor]:
     """Make one step; return the gradients that the optimizer found, or those that are left."""
-    found: dict[str, Tensor] = {}
+    grads: dict[str, Tensor] = {}
 
     def record(*_: object) -> None:
-        found.update({n: w.grad.clone() for n, w in parameters.items() if w.grad is not None})
+        grads.update({n: w.grad.clone() for n, w in parameters.items() if w.grad is not None})
 
     optimizer = subject.adapter.optimizer
     torch.manual_seed(0)
     with hooks([] if optimizer is None else [optimizer.register_step_pre_hook(record)]):
         required(subject.adapter.train_step)(*batch)
-    if not found:
+    if not grads:
         record()
-    return found
+    return grads
 
 
 def _relative_distance(first: dict[str, Tensor], second: dict[str, Tensor]) -> float:

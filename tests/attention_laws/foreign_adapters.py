@@ -1,7 +1,7 @@
 """Adapters around encoder-decoders of two libraries, whole enough for caches and searches.
 
-Neither library is imported: a model brings its own. They are examples of how to write one, too;
-what the laws find in them is in docs/foreign_models.md.
+Neither library is imported: a model brings its own. They also show how to write an adapter;
+what the laws find in these models is in docs/foreign_models.md.
 """
 
 from typing import Any
@@ -15,33 +15,33 @@ from attention_laws.adapter import BOS_ID, EOS_ID, PAD_ID, Adapter, CachedDecode
 def from_hugging_face(model: Any) -> Adapter:
     """Adapt an encoder-decoder of the library transformers, such as `MarianMTModel`.
 
-    Its attention weights are looked at where it was made with `attn_implementation="eager"`: a
+    Its attention weights are returned if it was made with `attn_implementation="eager"`: a
     fused kernel never has them. Its caches are `past_key_values`; its searches are `generate`, with
     nothing forced and no length penalty.
     """
     config = model.config
     bos, eos, pad = config.decoder_start_token_id, config.eos_token_id, config.pad_token_id
 
-    def masked(src: Tensor) -> dict[str, Tensor]:
+    def mask_of(src: Tensor) -> dict[str, Tensor]:
         return {"attention_mask": (src != pad).long()}
 
     def encode(src: Tensor) -> Tensor:
-        return model.get_encoder()(input_ids=src, **masked(src)).last_hidden_state
+        return model.get_encoder()(input_ids=src, **mask_of(src)).last_hidden_state
 
-    def of_memory(tgt_in: Tensor, memory: Tensor, src: Tensor, **options: Any) -> Any:
-        given = masked(src) | {"encoder_outputs": (memory,), "decoder_input_ids": tgt_in}
-        return model(**given, **options)
+    def decode_memory(tgt_in: Tensor, memory: Tensor, src: Tensor, **options: Any) -> Any:
+        inputs = mask_of(src) | {"encoder_outputs": (memory,), "decoder_input_ids": tgt_in}
+        return model(**inputs, **options)
 
-    def of_source(src: Tensor, tgt_in: Tensor, **options: Any) -> Any:
-        return model(input_ids=src, **masked(src), decoder_input_ids=tgt_in, **options)
+    def call(src: Tensor, tgt_in: Tensor, **options: Any) -> Any:
+        return model(input_ids=src, **mask_of(src), decoder_input_ids=tgt_in, **options)
 
     def start(src: Tensor) -> Any:
         return encode(src), src, None
 
     def step(tokens: Tensor, cache: Any) -> tuple[Tensor, Any]:
         memory, src, past = cache
-        found = of_memory(tokens, memory, src, past_key_values=past, use_cache=True)
-        return found.logits[:, -1], (memory, src, found.past_key_values)
+        output = decode_memory(tokens, memory, src, past_key_values=past, use_cache=True)
+        return output.logits[:, -1], (memory, src, output.past_key_values)
 
     def reorder(cache: Any, rows: Tensor) -> Any:
         memory, src, past = cache
@@ -49,43 +49,44 @@ def from_hugging_face(model: Any) -> Adapter:
         return memory[rows], src[rows], past
 
     def attention(src: Tensor, tgt_in: Tensor) -> dict[str, Tensor]:
-        found = of_source(src, tgt_in, output_attentions=True)
-        stacks = ("encoder_attentions", "decoder_attentions", "cross_attentions")
-        named = (
-            (stack, layer, each) for stack in stacks for layer, each in enumerate(found[stack])
-        )
-        return {f"{stack} {layer}": weights for stack, layer, weights in named}
+        output = call(src, tgt_in, output_attentions=True)
+        weights_by_name = {}
+        for stack in ("encoder_attentions", "decoder_attentions", "cross_attentions"):
+            for layer, weights in enumerate(output[stack]):
+                weights_by_name[f"{stack} {layer}"] = weights
+        return weights_by_name
 
     def generate(src: Tensor, length: int, **options: Any) -> tuple[Any, list[Any]]:
-        """Give what is found, and for each row its ids, cut at eos, and whether it has one."""
+        """Return the output, and for each row its ids, cut at eos, and whether it has one."""
         options |= {"max_new_tokens": length, "do_sample": False, "forced_eos_token_id": None}
-        found = model.generate(src, **masked(src), return_dict_in_generate=True, **options)
-        rows = found.sequences[:, 1:].tolist()  # without bos
-        return found, [
+        output = model.generate(src, **mask_of(src), return_dict_in_generate=True, **options)
+        rows = output.sequences[:, 1:].tolist()  # without bos
+        translations = [
             (row[: row.index(eos)], True) if eos in row else (row, False) for row in rows
         ]
+        return output, translations
 
     def greedy(src: Tensor, length: int) -> list[list[int]]:
         return [ids for ids, _ in generate(src, length, num_beams=1)[1]]
 
     def beam(src: Tensor, beam_size: int, length: int) -> list[list[Candidate]]:
-        if beam_size == 1:  # `generate` has no sums of greedy search
-            found, said = generate(src, length, num_beams=1, output_logits=True)
-            steps = torch.stack(found.logits, dim=1).log_softmax(dim=-1)
-            paths = [[*ids, eos] if ended else ids for ids, ended in said]
-            scores = [steps[i, range(len(p)), p].sum().item() for i, p in enumerate(paths)]
+        # `generate` has no sums of greedy search.
+        if beam_size == 1:
+            output, translations = generate(src, length, num_beams=1, output_logits=True)
+            scores = sum_log_probs(output.logits, translations, eos)
         else:
             beams = {"num_beams": beam_size, "num_return_sequences": beam_size}
             options = {"length_penalty": 0.0, "output_scores": True}
-            found, said = generate(src, length, **beams, **options)
-            scores = found.sequences_scores.tolist()
-        ranked = [
-            Candidate(ids, score, end) for (ids, end), score in zip(said, scores, strict=True)
+            output, translations = generate(src, length, **beams, **options)
+            scores = output.sequences_scores.tolist()
+        candidates = [
+            Candidate(ids=ids, log_prob=score, finished=ended)
+            for (ids, ended), score in zip(translations, scores, strict=True)
         ]
-        return [ranked[i : i + beam_size] for i in range(0, len(ranked), beam_size)]
+        return [candidates[i : i + beam_size] for i in range(0, len(candidates), beam_size)]
 
     return Adapter(
-        forward=lambda src, tgt_in: of_source(src, tgt_in).logits,
+        forward=lambda src, tgt_in: call(src, tgt_in).logits,
         module=model,
         src_vocab_size=config.vocab_size,
         tgt_vocab_size=getattr(config, "decoder_vocab_size", None) or config.vocab_size,
@@ -93,13 +94,25 @@ def from_hugging_face(model: Any) -> Adapter:
         bos_id=bos,
         eos_id=eos,
         encode=encode,
-        decode=lambda tgt_in, memory, src: of_memory(tgt_in, memory, src).logits,
+        decode=lambda tgt_in, memory, src: decode_memory(tgt_in, memory, src).logits,
         cached=CachedDecoder(start=start, step=step, reorder=reorder),
         attention=attention if config._attn_implementation == "eager" else None,
         greedy=greedy,
         beam=beam,
         d_model=config.d_model,
     )
+
+
+def sum_log_probs(
+    logits: list[Tensor], translations: list[tuple[list[int], bool]], eos: int
+) -> list[float]:
+    """Return each translation's log probability, of the logits of each step, (batch, vocab)."""
+    log_probs = torch.stack(logits, dim=1).log_softmax(dim=-1)
+    sums = []
+    for row, (ids, ended) in enumerate(translations):
+        path = [*ids, eos] if ended else ids
+        sums.append(log_probs[row, range(len(path)), path].sum().item())
+    return sums
 
 
 def from_x_transformers(
@@ -126,23 +139,24 @@ def from_x_transformers(
 
     def step(tokens: Tensor, cache: Any) -> tuple[Tensor, Any]:
         memory, mask, read, past = cache
-        read = torch.cat((read, tokens), dim=1)  # the network takes the newest of it
+        # The network takes the newest token of all that was read.
+        read = torch.cat((read, tokens), dim=1)
         options = {"context": memory, "context_mask": mask, "cache": past}
         logits, past = net(read, return_intermediates=True, **options)
         return logits[:, -1], (memory, mask, read, past)
 
     def reorder(cache: Any, rows: Tensor) -> Any:
         memory, mask, read, past = cache
-        for each in past.attn_intermediates:
-            if each.cached_kv is not None:
-                each.cached_kv = [tensor[rows] for tensor in each.cached_kv]
+        for attention in past.attn_intermediates:
+            if attention.cached_kv is not None:
+                attention.cached_kv = [tensor[rows] for tensor in attention.cached_kv]
         return memory[rows], mask[rows], read[rows], past
 
     def greedy(src: Tensor, length: int) -> list[list[int]]:
         begin = torch.full((len(src), 1), bos_id)
         options = {"mask": src != pad_id, "eos_token": eos_id, "temperature": 0.0}
-        said = model.generate(src, begin, length, **options).tolist()
-        return [ids[: ids.index(eos_id)] if eos_id in ids else ids for ids in said]
+        rows = model.generate(src, begin, length, **options).tolist()
+        return [ids[: ids.index(eos_id)] if eos_id in ids else ids for ids in rows]
 
     return Adapter(
         forward=lambda src, tgt_in: decode(tgt_in, encode(src), src),
