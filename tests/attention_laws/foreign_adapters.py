@@ -61,10 +61,7 @@ def from_hugging_face(model: Any) -> Adapter:
         options |= {"max_new_tokens": length, "do_sample": False, "forced_eos_token_id": None}
         output = model.generate(src, **mask_of(src), return_dict_in_generate=True, **options)
         rows = output.sequences[:, 1:].tolist()  # without bos
-        translations = [
-            (row[: row.index(eos)], True) if eos in row else (row, False) for row in rows
-        ]
-        return output, translations
+        return output, [cut_at(eos, row) for row in rows]
 
     def greedy(src: Tensor, length: int) -> list[list[int]]:
         return [ids for ids, _ in generate(src, length, num_beams=1)[1]]
@@ -101,6 +98,11 @@ def from_hugging_face(model: Any) -> Adapter:
         beam=beam,
         d_model=config.d_model,
     )
+
+
+def cut_at(eos: int, ids: list[int]) -> tuple[list[int], bool]:
+    """Return ids up to eos, and whether it is among them."""
+    return (ids[: ids.index(eos)], True) if eos in ids else (ids, False)
 
 
 def sum_log_probs(
@@ -156,7 +158,7 @@ def from_x_transformers(
         begin = torch.full((len(src), 1), bos_id)
         options = {"mask": src != pad_id, "eos_token": eos_id, "temperature": 0.0}
         rows = model.generate(src, begin, length, **options).tolist()
-        return [ids[: ids.index(eos_id)] if eos_id in ids else ids for ids in rows]
+        return [cut_at(eos_id, row)[0] for row in rows]
 
     return Adapter(
         forward=lambda src, tgt_in: decode(tgt_in, encode(src), src),
