@@ -49,12 +49,7 @@ def from_hugging_face(model: Any) -> Adapter:
         return memory[rows], src[rows], past
 
     def attention(src: Tensor, tgt_in: Tensor) -> dict[str, Tensor]:
-        output = call(src, tgt_in, output_attentions=True)
-        weights_by_name = {}
-        for stack in ("encoder_attentions", "decoder_attentions", "cross_attentions"):
-            for layer, weights in enumerate(output[stack]):
-                weights_by_name[f"{stack} {layer}"] = weights
-        return weights_by_name
+        return weights_by_name(call(src, tgt_in, output_attentions=True))
 
     def generate(src: Tensor, length: int, **options: Any) -> tuple[Any, list[Any]]:
         """Return the output, and for each row its ids, cut at eos, and whether it has one."""
@@ -98,6 +93,15 @@ def from_hugging_face(model: Any) -> Adapter:
         beam=beam,
         d_model=config.d_model,
     )
+
+
+def weights_by_name(output: Any) -> dict[str, Tensor]:
+    """Return the attention weights of each stack and layer."""
+    named = {}
+    for stack in ("encoder_attentions", "decoder_attentions", "cross_attentions"):
+        for layer, weights in enumerate(output[stack]):
+            named[f"{stack} {layer}"] = weights
+    return named
 
 
 def cut_at(eos: int, ids: list[int]) -> tuple[list[int], bool]:
