@@ -1,6 +1,5 @@
 """What the documents name is there: files, modules and targets of make."""
 
-import argparse
 import json
 import re
 import shlex
@@ -11,7 +10,7 @@ from stamping import readme
 
 from attention_course.__main__ import make_parser
 from experiments.commands import COMMANDS as MAINTAINERS
-from tests.helpers import ROOT
+from tests.helpers import ROOT, commands_of
 from tests.helpers.names import missing
 
 DOCUMENTS = [
@@ -59,13 +58,6 @@ def test_what_is_promised_is_held_by_tests_that_exist() -> None:
             source = (ROOT / file).read_text(encoding="utf-8")
             for name in re.findall(r"`(test_\w+)`", tests):
                 assert f"def {name}(" in source, f"{file} has no {name}"
-
-
-def commands_of(parser: argparse.ArgumentParser) -> set[str]:
-    (subparsers,) = (
-        action for action in parser._actions if isinstance(action, argparse._SubParsersAction)
-    )
-    return set(subparsers.choices)
 
 
 def test_a_named_command_is_one() -> None:

@@ -11,8 +11,9 @@ import pytest
 
 import lessonkit
 import transformer
+from attention_course.__main__ import make_parser
 from lessonkit import analysis, charts
-from tests.helpers import ROOT, python
+from tests.helpers import ROOT, commands_of, python
 
 # A package whose table of exports is repeated in a block of imports for editors.
 EXPORTING = [transformer, lessonkit, analysis, charts]
@@ -60,7 +61,7 @@ print(sorted(heavy), file=sys.stderr)
 
 
 def test_a_door_and_help_load_nothing_heavy() -> None:
-    commands = ["", "corpora", "train", "translate", "evaluate", "export", "diagnose"]
+    commands = ["", *commands_of(make_parser())]
     assert python("-c", HEAVY, *commands).stderr == "[]\n"
 
 

@@ -1,5 +1,6 @@
 """What several tests share."""
 
+import argparse
 import subprocess
 import sys
 from functools import partial
@@ -40,3 +41,11 @@ def wheel(source: Path, out: Path) -> Path:
     python(*pip, "--no-deps", "--no-index", "--no-build-isolation", "-w", out, source)
     (file,) = out.glob("*.whl")
     return file
+
+
+def commands_of(parser: argparse.ArgumentParser) -> set[str]:
+    """Return the names of a parser's commands."""
+    (subparsers,) = (
+        action for action in parser._actions if isinstance(action, argparse._SubParsersAction)
+    )
+    return set(subparsers.choices)

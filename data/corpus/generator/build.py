@@ -113,7 +113,7 @@ def sentence_of(tree: Tree) -> Sentence:
 
 
 def _held_out(tree: Tree) -> bool:
-    """Whether a sentence combines two words that training must not see together."""
+    """Return whether a sentence combines two words that training must not see together."""
     return any(crc32(f"{a} {b}".encode()) % HELD_OUT == 0 for a, b in combinations(tree))
 
 

@@ -41,7 +41,7 @@ class ClauseSampler(PhraseSampler):
         besides: frozenset[str] = frozenset(),
         bare: bool = False,
     ) -> Clause | None:
-        """Draw a clause about someone doing something; None where the parts do not fit.
+        """Draw a clause about someone doing something; None if the parts do not fit.
 
         What is not given is drawn; `besides` are modals that do not fit, and a `bare` clause has
         no time and seldom a place.
@@ -197,7 +197,7 @@ class ClauseSampler(PhraseSampler):
 
 
 def suits(verb: Verb, subject: Phrase, tense: str) -> bool:
-    """Whether the verb can be said of the subject in the tense, alike in three languages."""
+    """Return whether the verb can be said of the subject in the tense, alike in three languages."""
     if tense == "past":
         unclear = verb.en[0] == verb.en[3] and subject.slot != 2
         unknown = verb.fr_aux != "avoir" and subject.person != 3
@@ -206,7 +206,7 @@ def suits(verb: Verb, subject: Phrase, tense: str) -> bool:
 
 
 def _general(said: Phrase | None) -> bool:
-    """Whether an object is one of which something can be done every day."""
+    """Return whether an object is one of which something can be done every day."""
     if said is None or said.adjectives or said.count:
         return said is None
     known = said.of("transport", "pet", "farm", "paper")

@@ -15,7 +15,7 @@ def french(tree: Tree) -> list[Word]:
 
 
 def opens_with_vowel(text: str) -> bool:
-    """Whether a word opens with a vowel or a silent h (all of ours but "huit")."""
+    """Return whether a word opens with a vowel or a silent h (all of ours but "huit")."""
     return text[0].lower() in VOWELS and text != "huit"
 
 

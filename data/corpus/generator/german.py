@@ -1,4 +1,4 @@
-"""German for the trees of the embedded corpus: cases, endings, and where the verbs stand."""
+"""German realization of the trees: cases, endings, and where the verbs stand."""
 
 from functools import cache
 
@@ -208,7 +208,7 @@ def _placed(each: Clause) -> tuple[list[Word], list[Word], list[Word]]:
 
 
 def _places(each: Clause, front: bool = False) -> list[Word]:
-    """Render where, in the dative, or where to, mostly in the accusative."""
+    """Render the place in the dative, or the direction, mostly in the accusative."""
     case = each.place.de_to_case if each.place and each.verb.direction else "dative"
     words = realization.place(each, "de", _endings()["definite", case], front)
     merged = DE["merged"].get(" ".join(each.text for each in words[:2]))

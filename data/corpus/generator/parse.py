@@ -1,4 +1,4 @@
-"""The English sentences' trees of phrases, written as a line: what §6.3 asks a model to say.
+"""The English sentences' trees of phrases, written as a line: what a model outputs in §6.3.
 
 "(S (NP DT NN )NP (VP AUX VB )VP . )S": brackets with the kind of phrase, and for each word its
 part of speech, in the tags of the Penn Treebank where it has one (Vinyals et al. 2015, arXiv

@@ -14,7 +14,7 @@ class PeriodSampler(SentenceSampler):
     """Draws sentences of one clause or several; the same seed draws the same ones."""
 
     def ordinary(self) -> Tree | None:
-        """Draw a sentence of any of the patterns; None where the parts do not fit."""
+        """Draw a sentence of any of the patterns; None if the parts do not fit."""
         patterns: dict[Callable[[], Tree | None], int] = {
             self.statement: 30,
             partial(self.statement, negated=True): 10,
@@ -29,7 +29,7 @@ class PeriodSampler(SentenceSampler):
         return self.rng.choices([*patterns], [*patterns.values()])[0]()
 
     def long(self) -> Tree | None:
-        """Draw a sentence of several clauses; None where the parts do not fit."""
+        """Draw a sentence of several clauses; None if the parts do not fit."""
         return self.rng.choice((self._long_that, self._long_while, self._long_and))()
 
     def with_that(self) -> Tree | None:
@@ -198,7 +198,7 @@ class PeriodSampler(SentenceSampler):
 
 
 def _same(one: Phrase, other: Phrase) -> bool:
-    """Whether two subjects could be taken for one another."""
+    """Return whether two subjects could be taken for one another."""
     if one.pronoun and other.pronoun:
         return (one.person, one.sex) == (other.person, other.sex)
     nouns = [part.noun for phrase in (one, other) for part in phrase.parts]

@@ -23,7 +23,7 @@ def pronoun(text: str) -> Phrase:
 
 
 def refer(phrase: Phrase) -> Phrase | None:
-    """Build the pronoun for a phrase; None where the three languages would not agree on one."""
+    """Build the pronoun for a phrase; None if the three languages would not agree on one."""
     text = phrase.pronoun or ("they" if phrase.plural else "")
     if not text and phrase.sex and phrase.noun.de_gender != "n":
         text = "he" if phrase.sex == "male" else "she"
@@ -108,7 +108,7 @@ class PhraseSampler:
         return Phrase(plural=True, gender=gender, joined=(first, last))
 
     def object(self, verb: Verb, subject: Phrase, negated: bool = False) -> Phrase | None:
-        """Draw a sensible object for a verb; None where the draw finds none."""
+        """Draw a sensible object for a verb; None if the draw finds none."""
         if "pronoun" in verb.objects and self.chance(0.25):
             return None
         if "name" in verb.objects and self.chance(0.15):

@@ -1,4 +1,4 @@
-"""What the three languages of the embedded corpus have in common when they say a sentence."""
+"""What the realizations of a tree in the three languages of the corpus have in common."""
 
 import tomllib
 from collections.abc import Callable, Mapping
@@ -80,7 +80,7 @@ def asking(each: Clause, lang: str) -> list[Word]:
 
 
 def place(each: Clause, lang: str, articles: Mapping[str, str], front: bool = False) -> list[Word]:
-    """Render where, or where to when the verb means going, as `time` says when.
+    """Render the place, or the direction if the verb is of motion, as `time` does the time.
 
     The definite articles are by gender; English has one, of "m".
     """
@@ -94,7 +94,7 @@ def place(each: Clause, lang: str, articles: Mapping[str, str], front: bool = Fa
 
 
 def time(each: Clause, lang: str, front: bool = False) -> list[Word]:
-    """Render when; nothing where it is not said, or in the other place than is asked for."""
+    """Render the time; nothing if there is none, or if it is not in the place asked for."""
     if each.time is None or (each.fronted == "time") != front:
         return []
     start = each.key + Key.TIME

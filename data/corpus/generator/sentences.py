@@ -105,7 +105,7 @@ class SentenceSampler(ClauseSampler):
 
 
 def _askable(clause: Clause, ask: str) -> bool:
-    """Whether the question can be asked of the clause."""
+    """Return whether the question can be asked of the clause."""
     verb, said = clause.verb, clause.object
     if ask in ("where", "when", "why") and said is not None and said.det == "a":
         return False
@@ -135,14 +135,14 @@ def _thing(phrase: Phrase | None) -> bool:
 
 
 def _last(clause: Clause) -> bool:
-    """Whether the object ends the clause, so that what follows is said of it."""
+    """Return whether the object ends the clause, so that what follows is said of it."""
     late = clause.place if clause.fronted != "place" else None
     later = clause.time if clause.fronted != "time" else None
     return not (late or later or clause.recipient or clause.second or clause.verb.timeless)
 
 
 def _repeats(clause: Clause, relative: Clause) -> bool:
-    """Whether the relative clause says again what the clause has."""
+    """Return whether the relative clause says again what the clause has."""
     head = relative.subject if relative.gap == "subject" else relative.object
     nouns = {phrase.noun for _, phrase in clause.roles()}
     said = {phrase.noun for _, phrase in relative.roles() if phrase is not head}

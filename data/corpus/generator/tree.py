@@ -58,7 +58,7 @@ class Phrase:
         return 1 if self.person == 2 else 3 if self.plural else 0
 
     def of(self, *classes: str) -> bool:
-        """Whether its noun is of one of these classes."""
+        """Return whether its noun is of one of these classes."""
         return not self.noun.classes.isdisjoint(classes)
 
 
