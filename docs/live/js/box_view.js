@@ -30,7 +30,7 @@ export function draw_box(state, traced, tokens, act) {
   by_id("numbers").replaceChildren(...numbers(state, traced, tokens, at, token));
 }
 
-/** Give the elements of a box at a place. */
+/** Return the elements of a box at a place. */
 function numbers(state, traced, tokens, at, token) {
   const box = BOXES[state.box];
   if (state.box === "output") return next_tokens(traced.next[at], readable(tokens.tgt[at]));
@@ -139,7 +139,7 @@ function next_tokens(next, written) {
   ];
 }
 
-/** Give a row of a matrix that has come from the worker, and has lost its methods on the way. */
+/** Return a row of a matrix that has come from the worker, and has lost its methods on the way. */
 const row_of = ({ cols, data }, at) => data.subarray(at * cols, (at + 1) * cols);
 
 const length = (values) => Math.sqrt(values.reduce((sum, value) => sum + value * value, 0));

@@ -9,7 +9,7 @@ import { find_normalizer } from "./normalizers.js";
 // or digits, or other signs, each with the blank before it.
 const PIECES = /'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^ \p{L}\p{N}]+| /gu;
 
-/** Give GPT-2's letter of each byte: itself if visible, else the next from U+0100 on. */
+/** Return GPT-2's letter of each byte: itself if visible, else the next from U+0100 on. */
 function byte_letters() {
   const letters = [];
   let stand_in = 256;
@@ -52,7 +52,7 @@ export class BPETokenizer {
     return NUM_SPECIAL_TOKENS + this._bytes.length;
   }
 
-  /** Give the ids of a sentence. */
+  /** Return the ids of a sentence. */
   encode(text) {
     const normalized = this._normalize(text);
     const prepared = " " + (this.lowercase ? normalized.toLowerCase() : normalized);
@@ -79,14 +79,14 @@ export class BPETokenizer {
     }
   }
 
-  /** Give the text of ids; special ids are skipped, broken UTF-8 becomes U+FFFD. */
+  /** Return the text of ids; special ids are skipped, broken UTF-8 becomes U+FFFD. */
   decode(ids) {
     const bytes = ids.filter((id) => id >= NUM_SPECIAL_TOKENS).flatMap((id) => [...this._bytes[id - NUM_SPECIAL_TOKENS]]);
     const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(Uint8Array.from(bytes));
     return text.startsWith(" ") ? text.slice(1) : text;
   }
 
-  /** Give one piece per id, for a reader: a blank as "▁", part of a letter as "<0xC3>". */
+  /** Return one piece per id, for a reader: a blank as "▁", part of a letter as "<0xC3>". */
   pieces(ids) {
     return ids.map((id) => (id < NUM_SPECIAL_TOKENS ? SPECIAL_TOKENS[id] : show(this._bytes[id - NUM_SPECIAL_TOKENS])));
   }

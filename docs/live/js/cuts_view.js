@@ -75,7 +75,7 @@ function mark_changes(place, before, after) {
   place.replaceChildren(...(after === "" ? ["(nothing)"] : words));
 }
 
-/** Give the places in `after` of a longest common subsequence with `before`. */
+/** Return the places in `after` of a longest common subsequence with `before`. */
 export function common_words(before, after) {
   const longest = Array.from({ length: before.length + 1 }, () =>
     new Array(after.length + 1).fill(0),
@@ -100,7 +100,7 @@ export function common_words(before, after) {
   return kept;
 }
 
-/** Give the probability of each token of the whole model's translation, whole and cut. */
+/** Return the probability of each token of the whole model's translation, whole and cut. */
 function draw_chances(whole, cut) {
   const bar = (chance) => make("td", {}, draw_bar(chance), chance_text(chance));
   const rows = whole.tgt_tokens.map((token, t) => {

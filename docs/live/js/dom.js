@@ -1,6 +1,6 @@
 // Small helpers for the page's elements.
 
-/** Give the element with this id. */
+/** Return the element with this id. */
 export const by_id = (id) => document.getElementById(id);
 
 /**

@@ -50,7 +50,7 @@ export function draw_heads(state, result, act) {
   draw_map(by_id("map"), map, by_id("readout"));
 }
 
-/** Give the places that the stack shown cannot attend to. */
+/** Return the places that the stack shown cannot attend to. */
 function hidden_columns({ head: { stack }, cuts }, is_cut) {
   if (!is_cut || stack === "decoder") return new Set();
   return new Set(stack === "encoder" ? cuts.before : [...cuts.before, ...cuts.after]);

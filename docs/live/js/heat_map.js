@@ -16,7 +16,7 @@ const VIRIDIS = [
 ];
 const MAX_TOKENS = 64; // tokens of either side that are drawn
 
-/** Give the colour of a weight, 0 to 1, as [red, green, blue]. */
+/** Return the colour of a weight, 0 to 1, as [red, green, blue]. */
 export function viridis(weight) {
   const place = Math.min(Math.max(weight, 0), 1) * (VIRIDIS.length - 1);
   const left = Math.min(Math.floor(place), VIRIDIS.length - 2);

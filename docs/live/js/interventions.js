@@ -37,12 +37,12 @@ export class MaskedSource {
     return this.model.decode(tgt_in, memory, without(src_mask, this.after), cache);
   }
 
-  /** Give the model's own empty cache. */
+  /** Return the model's own empty cache. */
   new_cache() {
     return this.model.new_cache();
   }
 
-  /** Give every attention weight, with the places hidden. */
+  /** Return every attention weight, with the places hidden. */
   attention_maps(src, tgt_in) {
     const mask = padding_mask(src);
     const masks = [without(mask, this.before), without(mask, this.after)];
@@ -68,7 +68,7 @@ function without(mask, hidden) {
 }
 
 /**
- * Give the probability of each token of a translation, given those before it.
+ * Return the probability of each token of a translation, given those before it.
  * @param {Transformer|MaskedSource} model
  * @param {number[]} src Source ids with eos, (src_len).
  * @param {number[]} said Target ids without bos, (tgt_len).
@@ -111,7 +111,7 @@ export function ablate_heads(model, removed, run) {
   }
 }
 
-/** Give the attention that a head is one of. */
+/** Return the attention that a head is one of. */
 function attention_module(model, { stack, layer, head }) {
   const { num_layers, num_heads } = model.config;
   const there = layer >= 1 && layer <= num_layers && head >= 1 && head <= num_heads;

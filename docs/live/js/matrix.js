@@ -17,7 +17,7 @@ export class Matrix {
     this.data = data;
   }
 
-  /** Give the values of one row; changing them changes the matrix. */
+  /** Return the values of one row; changing them changes the matrix. */
   row(index) {
     return this.data.subarray(index * this.cols, (index + 1) * this.cols);
   }
@@ -113,7 +113,7 @@ export function side_by_side(matrices) {
   return joined;
 }
 
-/** Give the columns from `from` up to, not including, `to`. */
+/** Return the columns from `from` up to, not including, `to`. */
 export function columns(matrix, from, to) {
   const part = new Matrix(matrix.rows, to - from);
   for (let i = 0; i < matrix.rows; i++) part.row(i).set(matrix.row(i).subarray(from, to));
@@ -132,7 +132,7 @@ export function softmax(scores) {
   return powers.map((power) => power / total);
 }
 
-/** Give the logarithms of what `softmax` gives (nats). */
+/** Return the logarithms of what `softmax` returns (nats). */
 export function log_softmax(scores) {
   const largest = max(scores);
   let total = 0;

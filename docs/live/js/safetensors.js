@@ -16,7 +16,7 @@ export class Weights {
     this.prefix = prefix;
   }
 
-  /** Give the weights of a part: `weights.of("encoder").of("layers.0")`. */
+  /** Return the weights of a part: `weights.of("encoder").of("layers.0")`. */
   of(part) {
     return new Weights(this.matrices, `${this.prefix}${part}.`);
   }
@@ -26,7 +26,7 @@ export class Weights {
     return this.matrices.has(this.prefix + name);
   }
 
-  /** Give a matrix; a vector is one row. */
+  /** Return a matrix; a vector is one row. */
   matrix(name) {
     if (!this.has(name)) {
       throw new UserError(`the weights have no ${this.prefix + name}: copy the model again, whole`);
@@ -74,7 +74,7 @@ function to_float32(bytes, dtype) {
   return numbers;
 }
 
-/** Give the number that 16 bits stand for in IEEE 754: sign, 5 bits exponent, 10 bits fraction. */
+/** Return the number that 16 bits stand for in IEEE 754: sign, 5 bits exponent, 10 bits fraction. */
 export function from_float16(bits) {
   const sign = bits & 0x8000 ? -1 : 1;
   const exponent = (bits >> 10) & 0x1f;

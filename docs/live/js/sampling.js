@@ -50,7 +50,7 @@ export function sample_search(model, src, options = {}) {
   return { hypotheses: [{ ids, score, finished }], steps };
 }
 
-/** Give the tokens that may be drawn, the most probable first, and their shares, which sum to 1. */
+/** Return the tokens that may be drawn, the most probable first, and their shares, which sum to 1. */
 function nucleus(log_probs, temperature, top_p) {
   const shares = softmax(log_probs.map((value) => value / temperature));
   const order = [...shares.keys()].sort((a, b) => shares[b] - shares[a] || a - b);
@@ -62,7 +62,7 @@ function nucleus(log_probs, temperature, top_p) {
   return { order: kept, shares: kept.map((token) => shares[token] / sum) };
 }
 
-/** Give a function that gives numbers from 0 to 1, the same for the same seed (mulberry32). */
+/** Return a function that returns numbers from 0 to 1, the same for the same seed (mulberry32). */
 function random_numbers(seed) {
   let state = seed >>> 0;
   return () => {

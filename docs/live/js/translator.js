@@ -41,7 +41,7 @@ export class Translator {
     this.max_len = this.model.config.max_len - 1; // one place is for bos or eos
   }
 
-  /** Give a sentence's ids, eos last; none for a blank one. */
+  /** Return a sentence's ids, eos last; none for a blank one. */
   encode(sentence) {
     const text = normalize_whitespace(sentence);
     if (text === "") return [];
@@ -69,7 +69,7 @@ export class Translator {
     return { ...rest, next };
   }
 
-  /** Give the most probable tokens of a row of logits: piece, logit, probability. */
+  /** Return the most probable tokens of a row of logits: piece, logit, probability. */
   most_probable(logits) {
     const chances = softmax(logits);
     const order = [...chances.keys()].sort((a, b) => chances[b] - chances[a]).slice(0, 8);

@@ -3,7 +3,7 @@
 const WORD = /\p{L}[\p{L}\p{M}]*/gu;
 
 /**
- * Give the words of a sentence that stand in no sentence of the training text, each once.
+ * Return the words of a sentence that stand in no sentence of the training text, each once.
  * @param {string} sentence
  * @param {Set<string>} known The training text's words, in lower case.
  */

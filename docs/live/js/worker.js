@@ -49,7 +49,7 @@ async function load(name) {
   };
 }
 
-/** Give a loaded model, or load it; one that failed is tried again. */
+/** Return a model, loaded at its first use; one that failed is tried again. */
 function find(name) {
   if (!loaded.has(name)) {
     const promise = load(name);
@@ -88,7 +88,7 @@ const ACTS = {
     return (await find(name)).translator.trace(src, said);
   },
 
-  /** Give the words of a model's training text; null where the page has no list of them. */
+  /** Return the words of a model's training text; null where the page has no list of them. */
   async words({ name }) {
     const response = await fetch(new URL(`../words/${name}.txt`, import.meta.url));
     return response.ok ? (await response.text()).trimEnd().split("\n") : null;
