@@ -35,6 +35,13 @@ def python(*arguments: Any, status: int = 0, **options: Any) -> subprocess.Compl
     return done
 
 
+def set_torchrun_environment(monkeypatch: pytest.MonkeyPatch, size: int, here: int) -> None:
+    """Set what torchrun sets in one of `size` processes, `here` of them on this machine."""
+    sizes = {"TORCHELASTIC_RUN_ID": 17, "WORLD_SIZE": size, "LOCAL_WORLD_SIZE": here}
+    for name, value in sizes.items():
+        monkeypatch.setenv(name, str(value))
+
+
 def wheel(source: Path, out: Path) -> Path:
     """Build a wheel without a network."""
     pip = ("-m", "pip", "--disable-pip-version-check", "--quiet", "wheel")

@@ -1,6 +1,5 @@
-"""Several processes that train one model, one that does it by itself, and Ctrl-C in it."""
+"""Several processes that train one model, and one that does it by itself."""
 
-import io
 import json
 import os
 import signal
@@ -8,18 +7,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from tests.helpers import HANGS, ROOT, TINY, python
+from tests.helpers import HANGS, ROOT, TINY, python, set_torchrun_environment
 from tests.helpers.several_processes import apart, go, network
-from transformer.support.provenance import launcher
 from transformer.training import processes
-from transformer.training.interrupt import deferred_interrupt
 
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
 SETTINGS = [part for key, value in TINY.items() for part in ("--set", f"{key}={value}")]
@@ -27,28 +23,11 @@ NO_END = ["train", "demo", *SETTINGS, "--steps", "100000"]
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
 
 
-def begun_by_torchrun(monkeypatch: pytest.MonkeyPatch, size: int, here: int) -> None:
-    sizes = {"TORCHELASTIC_RUN_ID": 17, "WORLD_SIZE": size, "LOCAL_WORLD_SIZE": here}
-    for name, value in sizes.items():
-        monkeypatch.setenv(name, str(value))
-
-
-def test_what_began_the_process_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert launcher() == "python"
-    for size, here, said in (
-        (1, 1, "python"),
-        (3, 3, "torchrun --nproc-per-node 3"),
-        (10, 5, "torchrun --nproc-per-node 5 --nnodes 2 ..."),
-    ):
-        begun_by_torchrun(monkeypatch, size, here)
-        assert launcher() == said
-
-
 def test_one_process_is_alone_with_torchrun_or_without(monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(2):
         with processes.process_group() as device:
             assert (device, processes.rank(), processes.world_size()) == (None, 0, 1)
-        begun_by_torchrun(monkeypatch, 1, 1)
+        set_torchrun_environment(monkeypatch, 1, 1)
     model, before = network(), torch.get_rng_state()
     assert processes.data_parallel(model) is model
     processes.seed_dropout(3, 5)
@@ -161,38 +140,3 @@ def test_ctrl_c_or_a_request_to_end_keeps_everything(
     last = [line for line in out.splitlines() if line.startswith("step ")][-1]
     assert said[0].startswith(f"stopped after step {last.split()[1].split('/')[0]},")
     assert (tmp_path / "run" / "checkpoints" / "last.safetensors").exists()
-
-
-# --- Ctrl-C ---------------------------------------------------------------------------------
-
-
-@pytest.mark.usefixtures("default_handler")
-def test_a_line_that_cannot_be_said_stops_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    class InTheMiddle(io.StringIO):
-        def write(self, text: str) -> int:
-            raise RuntimeError("reentrant call inside <_io.BufferedWriter>")
-
-    monkeypatch.setattr(sys, "stderr", InTheMiddle())
-    with deferred_interrupt() as pressed:
-        signal.raise_signal(signal.SIGINT)
-    assert pressed
-
-
-@pytest.mark.usefixtures("default_handler")
-def test_someone_elses_handler_stays() -> None:
-    seen = []
-    signal.signal(signal.SIGINT, lambda number, frame: seen.append(number))
-    with deferred_interrupt() as pressed:
-        signal.raise_signal(signal.SIGINT)
-    assert seen == [signal.SIGINT]
-    assert not pressed
-
-
-@pytest.mark.usefixtures("default_handler")
-def test_another_thread_may_train() -> None:
-    def work() -> list[int]:
-        with deferred_interrupt() as pressed:
-            return pressed
-
-    with ThreadPoolExecutor() as pool:
-        assert pool.submit(work).result() == []
