@@ -36,8 +36,8 @@ def test_every_candidate_of_every_step(beam_size: int, shipped: Translator, tmp_
     options = {"beam_size": beam_size, "alpha": 1.3, "max_len": 13}
     (answer,) = ask(tmp_path, question | options)
     tree = grow_beam_tree(shipped.model, src, **options)
-    assert [[(c["ids"], c["fate"]) for c in step] for step in answer["steps"]] == [
-        [(list(c.ids), c.fate.value) for c in step] for step in tree.steps
+    assert [[(c["ids"], c["status"]) for c in step] for step in answer["steps"]] == [
+        [(list(c.ids), c.status.value) for c in step] for step in tree.steps
     ]
     for key in ("log_prob", "total"):
         ours = [c[key] for step in answer["steps"] for c in step]

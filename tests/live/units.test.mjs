@@ -175,7 +175,7 @@ test("greedy search takes the first best, a beam finds the better sentence", () 
   const { hypotheses, steps } = beam_search(GARDEN_PATH, [9, 3], { beam_size: 2, alpha: 0 });
   assert.deepEqual(hypotheses.map(({ ids }) => ids), [[5], [4]]);
   close(hypotheses.map(({ score }) => score), [Math.log(0.36), Math.log(0.24)]);
-  assert.deepEqual(steps.map((step) => step.map(({ ids, fate }) => [ids.join(""), fate])), [
+  assert.deepEqual(steps.map((step) => step.map(({ ids, status }) => [ids.join(""), status])), [
     [["4", "kept"], ["5", "kept"]],
     [["53", "finished"], ["43", "finished"], ["44", "kept"], ["45", "kept"]],
   ]);

@@ -78,7 +78,7 @@ export function greedy_search(model, src, max_len = Infinity) {
  *   tokens of a target.
  * @returns {{hypotheses: object[], steps: object[][]}} The hypotheses, the best first: ids, score
  *   (over the length penalty), finished. And of each step its candidates, the best total first:
- *   ids, the last of them new; its log_prob; the total of all; fate, "kept", "finished" or
+ *   ids, the last of them new; its log_prob; the total of all; status, "kept", "finished" or
  *   "dropped".
  */
 export function beam_search(model, src, options = {}) {
@@ -96,12 +96,12 @@ export function beam_search(model, src, options = {}) {
     if (candidates.length === 0) break; // no token can follow
     steps.push(candidates);
     const penalty = length_penalty(steps.length, alpha);
-    for (const { ids, total, fate } of candidates) {
-      if (fate !== "finished") continue;
+    for (const { ids, total, status } of candidates) {
+      if (status !== "finished") continue;
       hypotheses.push({ ids: ids.slice(0, -1), score: total / penalty, finished: true });
     }
     prefixes = candidates
-      .filter(({ fate }) => fate === "kept")
+      .filter(({ status }) => status === "kept")
       .map(({ ids, total, row }) => ({ ids, total, cache: prefixes[row].cache.copy() }));
   }
   if (hypotheses.length < beam_size) {
@@ -112,7 +112,7 @@ export function beam_search(model, src, options = {}) {
   return { hypotheses: hypotheses.slice(0, beam_size), steps };
 }
 
-/** Take the best 2 x beam_size continuations of all prefixes, and decide their fates. */
+/** Take the best 2 x beam_size continuations of all prefixes, and decide the status of each. */
 function top_continuations(prefixes, log_probs, beam_size) {
   const best = []; // the best total first
   prefixes.forEach(({ total: so_far }, row) => {
@@ -128,13 +128,13 @@ function top_continuations(prefixes, log_probs, beam_size) {
   });
   let room = beam_size;
   return best.map(({ row, token, log_prob, total }, rank) => {
-    let fate = "dropped";
+    let status = "dropped";
     if (token === EOS_ID) {
-      if (rank < beam_size) fate = "finished";
+      if (rank < beam_size) status = "finished";
     } else if (room > 0) {
-      fate = "kept";
+      status = "kept";
       room--;
     }
-    return { ids: [...prefixes[row].ids, token], row, log_prob, total, fate };
+    return { ids: [...prefixes[row].ids, token], row, log_prob, total, status };
   });
 }

@@ -17,7 +17,7 @@ const SHOWN = 8; // candidates of a drawn step that are told
  *   most 1; seed; max_len, most tokens.
  * @returns {{hypotheses: object[], steps: object[][]}} As `beam_search` gives them: one
  *   hypothesis, its score the sum of log probabilities of the model itself; of each step the most
- *   probable tokens and the one drawn, whose fate is "kept", or "finished" where it is eos.
+ *   probable tokens and the one drawn, whose status is "kept", or "finished" where it is eos.
  */
 export function sample_search(model, src, options = {}) {
   const { temperature = 1, top_p = 1, seed = 1, max_len = Infinity } = options;
@@ -38,11 +38,11 @@ export function sample_search(model, src, options = {}) {
     let drawn = order.findIndex((_, rank) => (left -= shares[rank]) < 0);
     if (drawn < 0) drawn = order.length - 1; // rounding left a little
     const told = order.map((token, rank) => {
-      const fate = rank !== drawn ? "dropped" : token === EOS_ID ? "finished" : "kept";
+      const status = rank !== drawn ? "dropped" : token === EOS_ID ? "finished" : "kept";
       const log_prob = Math.log(shares[rank]);
-      return { ids: [...ids, token], log_prob, total: score + log_probs[token], fate };
+      return { ids: [...ids, token], log_prob, total: score + log_probs[token], status };
     });
-    steps.push(told.filter(({ fate }, rank) => rank < SHOWN || fate !== "dropped"));
+    steps.push(told.filter(({ status }, rank) => rank < SHOWN || status !== "dropped"));
     score += log_probs[order[drawn]];
     finished = order[drawn] === EOS_ID;
     if (!finished) ids.push(order[drawn]);

@@ -19,19 +19,19 @@ export function draw_search(state, { steps, hypotheses }) {
 
 /** Draw the candidates of a step as rows, the best total first. */
 function draw_candidates(candidates, step) {
-  const rows = candidates.map(({ pieces, log_prob, total, fate }) => {
+  const rows = candidates.map(({ pieces, log_prob, total, status }) => {
     const chance = Math.exp(log_prob);
     const prefix = pieces.slice(0, -1).join("").replaceAll("▁", " ").trim();
     return make(
       "tr",
-      { className: fate },
+      { className: status },
       make("td", { className: "prefix" }, prefix, " ", make("b", {}, readable(pieces.at(-1)))),
       make("td", {}, draw_bar(chance), chance_text(chance)),
       make("td", {}, two_decimals(total)),
-      make("td", {}, fate),
+      make("td", {}, status),
     );
   });
-  const titles = ["Prefix and next token", "its probability", "sum of logs", "fate"];
+  const titles = ["Prefix and next token", "its probability", "sum of logs", "status"];
   by_id("candidates").replaceChildren(
     make(
       "table",
