@@ -37,7 +37,7 @@ def draw_alignment(
 
 
 def _places(tokens: Sequence[str]) -> list[float]:
-    """Give the middle of each word, 0 to 1, in a line that has room for all of them."""
+    """Return the middle of each word, 0 to 1, in a line that has room for all of them."""
     widths = [len(token) + GAP for token in tokens]
     ends = [sum(widths[: index + 1]) for index in range(len(widths))]
     return [(end - width / 2) / ends[-1] for end, width in zip(ends, widths, strict=True)]

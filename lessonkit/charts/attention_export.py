@@ -38,7 +38,7 @@ def write_attention(
 
 
 def _numbers(attention: Attention) -> dict[str, object]:
-    """Give plain values, weights to four decimals."""
+    """Return plain values, weights to four decimals."""
     maps = attention.maps._asdict().items()
     return {
         "translation": attention.translation,

@@ -1,4 +1,4 @@
-"""What explorers share: sliders and lists, headings that follow them, data that unfold."""
+"""What explorers share: sliders and lists, titles that follow them, data that unfold."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -41,7 +41,7 @@ def slider(
 
 
 def choice(name: str, value: Any, options: Iterable[Any], label: str = "") -> alt.Parameter:
-    """Make a value that a list changes; a UserError where it is none of the options."""
+    """Make a value that a list changes; raise a UserError if it is none of the options."""
     options = list(options)
     if value not in options:
         raise unknown_name(name, str(value), map(str, options))
@@ -98,5 +98,5 @@ def axis(kind: Any, field: str, title: str, scale: dict[str, Any], **look: Any) 
 
 
 def colours(names: Iterable[Any], values: Iterable[Any]) -> alt.Scale:
-    """Give each name a colour (or a dash) of its own."""
+    """Return a scale that gives each name a colour (or a dash) of its own."""
     return alt.Scale(domain=list(names), range=list(values))

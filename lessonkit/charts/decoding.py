@@ -22,7 +22,7 @@ COLORS = {
     CandidateStatus.FINISHED: OURS,
     CandidateStatus.DROPPED: PAPER,
 }
-SHOWN = 12  # the most probable types, a bar each
+MAX_BARS = 12  # of the most probable types
 TITLE = "'Beam search, step ' + step"
 
 Row = dict[str, object]
@@ -41,32 +41,44 @@ def beam_explorer(tree: BeamTree, token: Callable[[int], str]) -> alt.LayerChart
             f"a tree of {len(nodes)} candidates is too large to draw, {MAX_NODES} can be: give a "
             "shorter sentence or a smaller beam"
         )
-    last, most = len(tree.steps), max(map(len, tree.steps))
-    wide = {"domain": [-0.5, last + 0.5], "nice": False}
-    high = {"domain": [most + 0.5, 0.5], "nice": False}
-    steps, ranks = (
-        {"values": list(range(first, end + 1)), "format": "d", "grid": False}
-        for first, end in ((0, last), (1, most))
+    num_steps, num_ranks = len(tree.steps), max(map(len, tree.steps))
+    x = axis(
+        alt.X,
+        "step",
+        "step (target tokens written)",
+        {"domain": [-0.5, num_steps + 0.5], "nice": False},
+        values=list(range(num_steps + 1)),
+        format="d",
+        grid=False,
     )
-    x = axis(alt.X, "step", "step (target tokens written)", wide, **steps)
-    y = axis(alt.Y, "rank", "rank of the total log probability", high, **ranks)
-    found = [row for row in nodes if row["winner"]][-1]
+    y = axis(
+        alt.Y,
+        "rank",
+        "rank of the total log probability",
+        {"domain": [num_ranks + 0.5, 0.5], "nice": False},
+        values=list(range(1, num_ranks + 1)),
+        format="d",
+        grid=False,
+    )
+    best = [row for row in nodes if row["winner"]][-1]
     finished = sum(row["status"] == CandidateStatus.FINISHED for row in nodes)
     description = (
-        f"Tree of a beam search with {last} steps: {len(nodes) - 1} candidates, "
+        f"Tree of a beam search with {num_steps} steps: {len(nodes) - 1} candidates, "
         f"{finished} of them finished translations. A column for each step, the most probable "
         "prefix on top, a line from each to the prefix that it continues. A slider chooses the "
-        f"step. The best translation: {found['text']}, total {found['total']} nats."
+        f"step. The best translation: {best['text']}, total {best['total']} nats."
     )
-    layers = [layer.encode(x, y) for layer in _layers(nodes, last)]
-    size, title = (STEP_WIDTH * (last + 1), RANK_HEIGHT * most), f"{TITLE} + ' of {last}'"
-    return layered("beam", size, title, [slider("step", last, 1, last)], layers, description)
+    layers = [layer.encode(x, y) for layer in _layers(nodes, num_steps)]
+    size = (STEP_WIDTH * (num_steps + 1), RANK_HEIGHT * num_ranks)
+    controls = [slider("step", num_steps, 1, num_steps)]
+    title = f"{TITLE} + ' of {num_steps}'"
+    return layered("beam", size, title, controls, layers, description)
 
 
-def _layers(nodes: list[Row], last: int) -> list[alt.Chart]:
-    """Give the lines to the parents, the candidates, their tokens and their totals."""
+def _layers(nodes: list[Row], num_steps: int) -> list[alt.Chart]:
+    """Return the lines to the parents, the tokens, the totals, and the candidates as dots."""
     shown = alt.Chart(alt.Data(values=nodes)).transform_filter("datum.step <= step")
-    path = f"datum.winner && step == {last} ? '{TARGET}' : '{GRID}'"
+    path = f"datum.winner && step == {num_steps} ? '{TARGET}' : '{GRID}'"
     legend = alt.Legend(title="candidate", orient="top")
     color = alt.Color("status:N", scale=colours(COLORS, COLORS.values()), legend=legend)
     tooltip = [
@@ -87,31 +99,41 @@ def _layers(nodes: list[Row], last: int) -> list[alt.Chart]:
 
 
 def _nodes(tree: BeamTree, token: Callable[[int], str]) -> list[Row]:
-    """Give a row for each candidate, with its own place and its parent's."""
+    """Return a row for each candidate, with its own place and its parent's."""
     best = tree.hypotheses[0]
     winner = (*best.ids, EOS_ID) if best.finished else tuple(best.ids)
     middle = (1 + max(map(len, tree.steps))) / 2
     root = Candidate((BOS_ID,), 0.0, 0.0, CandidateStatus.KEPT)
     places: dict[tuple[int, ...], tuple[int, float]] = {(): (0, middle)}
     rows: list[Row] = [
-        _facts(root, tree.alpha, [token(BOS_ID)])
-        | {"step": 0, "rank": middle, "parent_step": 0, "parent_rank": middle, "winner": True}
+        {
+            **_facts(root, tree.alpha, [token(BOS_ID)]),
+            "step": 0,
+            "rank": middle,
+            "parent_step": 0,
+            "parent_rank": middle,
+            "winner": True,
+        }
     ]
     for step, candidates in enumerate(tree.steps, start=1):
         for rank, candidate in enumerate(candidates, start=1):
             parent_step, parent_rank = places[candidate.ids[:-1]]
             rows.append(
-                _facts(candidate, tree.alpha, [token(number) for number in candidate.ids])
-                | {"step": step, "rank": rank}
-                | {"parent_step": parent_step, "parent_rank": parent_rank}
-                | {"winner": candidate.ids == winner[:step]}
+                {
+                    **_facts(candidate, tree.alpha, [token(number) for number in candidate.ids]),
+                    "step": step,
+                    "rank": rank,
+                    "parent_step": parent_step,
+                    "parent_rank": parent_rank,
+                    "winner": candidate.ids == winner[:step],
+                }
             )
-        places = {c.ids: (step, rank) for rank, c in enumerate(candidates, start=1)}
+        places = {candidate.ids: (step, rank) for rank, candidate in enumerate(candidates, start=1)}
     return rows
 
 
 def _facts(candidate: Candidate, alpha: float, tokens: Sequence[str]) -> Row:
-    """Give what a reader may want to know of a candidate."""
+    """Return what a reader may want to know of a candidate."""
     return {
         "token": tokens[-1],
         "text": " ".join(tokens),
@@ -125,14 +147,14 @@ def _facts(candidate: Candidate, alpha: float, tokens: Sequence[str]) -> Row:
 def sampling_explorer(
     log_probs: Sequence[float], tokens: Sequence[str], temperature: float = 1.0, top_p: float = 0.9
 ) -> alt.LayerChart:
-    """Draw how probable each next token is, once temperature and top-p have changed it.
+    """Draw how probable each next token is after temperature and top-p have changed it.
 
     Not in the paper. Green bars can be drawn, and their lengths sum to 1 with those that are not
     shown; grey ones are cut, and have the length that they had before. Each type of the vocabulary
     has its log probability (nats), in any order; the 12 most probable ones have texts, the best
     first.
     """
-    bars = min(SHOWN, len(log_probs))
+    bars = min(MAX_BARS, len(log_probs))
     if len(tokens) != bars:
         raise UserError(f"{len(tokens)} texts for {bars} bars: give {bars}, the best first")
     controls = [
@@ -140,9 +162,9 @@ def sampling_explorer(
         slider("top_p", top_p, 0.05, 1, 0.05),
     ]
     ranked = _ranked(log_probs)
-    places = _places(ranked, tokens)
+    bar_rows = _bars(ranked, tokens)
     kept = alt.condition("datum.kept", alt.value(OURS), alt.value(PAPER))
-    figures = places.mark_text(aria=False, align="left", dx=4).encode(
+    figures = bar_rows.mark_text(aria=False, align="left", dx=4).encode(
         text=alt.Text("length:Q", format=".1%"), color=kept
     )
     types = f"{len(log_probs):,}"
@@ -159,16 +181,16 @@ def sampling_explorer(
         f"temperature {temperature:g} and top_p {top_p:g}: those that can be drawn in green, "
         f"those cut in grey, of {types} types. Controls change temperature and top_p."
     )
-    layers = [places.mark_bar(aria=False).encode(color=kept), figures, number]
+    layers = [bar_rows.mark_bar(aria=False).encode(color=kept), figures, number]
     return layered("sampling", (480, 22 * bars), title, controls, layers, description)
 
 
 def _ranked(log_probs: Sequence[float]) -> alt.Chart:
-    """Give each type a rank, its probability with the temperature, and its share of what is kept.
+    """Compute each type's rank, its probability with the temperature, and its share of the nucleus.
 
-    The numbers stand in one text: a list of thousands would fill a notebook with lines.
+    The log probabilities stand in one text: a list of thousands would fill a notebook with lines.
     """
-    numbers = " ".join(f"{each:.2f}" for each in sorted(log_probs, reverse=True))
+    numbers = " ".join(f"{log_prob:.2f}" for log_prob in sorted(log_probs, reverse=True))
     return (
         alt.Chart(alt.Data(values=[{"log_prob": numbers}]))
         .transform_calculate(log_prob="split(datum.log_prob, ' ')")
@@ -185,8 +207,8 @@ def _ranked(log_probs: Sequence[float]) -> alt.Chart:
     )
 
 
-def _places(ranked: alt.Chart, tokens: Sequence[str]) -> alt.Chart:
-    """Give what bars and figures share: a row for each of the best, and a length."""
+def _bars(ranked: alt.Chart, tokens: Sequence[str]) -> alt.Chart:
+    """Return what bars and figures share: a row for each of the best types, and a length."""
     texts = json.dumps(list(tokens), ensure_ascii=False)
     x = axis(alt.X, "length", "probability of being drawn", {"domain": [0, 1]}, format="%")
     return (

@@ -23,7 +23,7 @@ View = dict[str, object]
 
 
 def view(title: str, queries: Sequence[str], keys: Sequence[str]) -> View:
-    """Say what a kind of matrix is called and what stands beside its rows and columns."""
+    """Return what a kind of matrix is called and what stands beside its rows and columns."""
     return {"title": title, "queries": list(queries), "keys": list(keys)}
 
 

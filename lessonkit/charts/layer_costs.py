@@ -9,7 +9,7 @@ from lessonkit.charts.controls import axis, choice, colours, layered, one_row, s
 from lessonkit.charts.style import CROSS, INK, OURS, PAPER, SOURCE, TARGET
 from transformer.support.errors import UserError
 
-LONGEST = 12  # of the lengths, as a power of 2
+MAX_LOG2_LENGTH = 12  # lengths are powers of 2, up to this one
 WIDTHS = (32, 64, 128, 256, 512, 1024)  # a list, since a slider of powers has no labels
 
 # Table 1 in the language of Vega: the operations, those that wait for each other, the path.
@@ -51,9 +51,12 @@ def draw_attention_paths(tokens: Sequence[str], ax: Axes) -> Axes:
     """Draw what a self-attention layer computes from what, and the same path in it (§4)."""
     _nodes(tokens, ax)
     path = (0, len(tokens) - 1)
-    pairs = [(src, out) for src in range(len(tokens)) for out in range(len(tokens))]
-    for src, out in sorted(pairs, key=lambda pair: pair == path):  # the path lies on top
-        _arrow(ax, (src, 0), (out, 1), OURS if (src, out) == path else PAPER)
+    for word in range(len(tokens)):
+        for output in range(len(tokens)):
+            if (word, output) != path:
+                _arrow(ax, (word, 0), (output, 1), PAPER)
+    # The path lies on top.
+    _arrow(ax, (0, 0), (len(tokens) - 1, 1), OURS)
     ax.set_title("self-attention: one step, all outputs at once", fontsize=10)
     return ax
 
@@ -73,17 +76,26 @@ def _nodes(tokens: Sequence[str], ax: Axes) -> None:
 
 def _arrow(ax: Axes, start: tuple[float, float], end: tuple[float, float], color: str) -> None:
     """Draw an arrow from node to node that leaves both in sight."""
-    look = {"arrowstyle": "-|>", "color": color, "shrinkA": 5, "shrinkB": 5}
-    look["linewidth"] = 0.7 if color == PAPER else 2.0
-    ax.annotate("", end, start, arrowprops=look)
+    ax.annotate(
+        "",
+        end,
+        start,
+        arrowprops={
+            "arrowstyle": "-|>",
+            "color": color,
+            "shrinkA": 5,
+            "shrinkB": 5,
+            "linewidth": 0.7 if color == PAPER else 2.0,
+        },
+    )
 
 
 def layer_costs_explorer(d: int = 512) -> alt.LayerChart:
     """Draw what each layer of Table 1 costs over the length n, with a control for the rest (§4).
 
-    Both axes are logarithmic: a straight line is a power of n. Where a cost is below 1 (a
-    path in a sequence shorter than the layer's reach) it is drawn as 1. The width of the vectors
-    is d to begin with, one of `WIDTHS`.
+    Both axes are logarithmic: a straight line is a power of n. A cost below 1 (a path in a sequence
+    shorter than the layer's reach) is drawn as 1. The width of the vectors is d to begin with, one
+    of `WIDTHS`.
     """
     controls = [
         choice("d", d, WIDTHS),
@@ -99,7 +111,7 @@ def layer_costs_explorer(d: int = 512) -> alt.LayerChart:
     cost = "operations, steps, or path length"
     y = axis(alt.Y, "cost", cost, {"type": "log"}, format="~s", tickCount=8)
     lines = (
-        unfold("power", str(LONGEST + 1), [{"layer": row} for row in COSTS])
+        unfold("power", str(MAX_LOG2_LENGTH + 1), [{"layer": row} for row in COSTS])
         .transform_calculate(n="pow(2, datum.power)", cost=f"max(1, {cases} : 0)")
         .mark_line(strokeWidth=2.5, aria=False)
         .encode(x, y, alt.Color("layer:N", scale=scale, sort=list(COSTS)).legend(title=""))
@@ -109,8 +121,8 @@ def layer_costs_explorer(d: int = 512) -> alt.LayerChart:
     crossing = one_row(n="d").mark_rule(color=PAPER, strokeDash=[4, 3])
     description = (
         "Line chart of what a layer costs over the length n of the sequence, 1 to "
-        f"{2**LONGEST:,}, both axes logarithmic: {', '.join(COSTS)}. A list chooses between "
-        "operations, sequential steps and path length, another the width d; sliders change the "
+        f"{2**MAX_LOG2_LENGTH:,}, both axes logarithmic: {', '.join(COSTS)}. A list chooses "
+        "between operations, sequential steps and path length, another the width d; sliders change the "
         "kernel of the convolution and the neighbours of restricted self-attention."
     )
     layers = [lines, crossing.encode(x="n:Q", opacity=shown)]

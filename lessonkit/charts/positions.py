@@ -1,4 +1,4 @@
-"""Position encodings: waves, table, turning pairs, how alike two are; and all to move (§3.5)."""
+"""Positional encodings: waves, rotating pairs, similarities, and an explorer of all (§3.5)."""
 
 import math
 from collections.abc import Sequence
@@ -175,7 +175,7 @@ def _cells() -> alt.Chart:
 
 
 def _similarities() -> alt.Chart:
-    """Give the dot product of the chosen position's encoding with that of each position."""
+    """Compute the dot product of the chosen position's encoding with that of each position."""
     other, chosen = ANGLE.format(pos="datum.pos"), ANGLE.format(pos="position")
     reach = {"domain": [-1.05, 1.1], "nice": False}
     return (

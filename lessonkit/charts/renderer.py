@@ -40,12 +40,12 @@ PICTURE_VERSION = "5.20"  # of Vega-Lite; known to every vl-convert from 1.7
 PICTURE_SCALE = 1.5  # pixels of the picture for each of the chart's
 COLORS = 256  # of a stored picture's palette
 
-# Of Vega-Lite 5, as the specification is. Colab has a network: these come from there.
+# The scripts are those of Vega-Lite 5, as the specification is. Colab has a network to fetch them.
 SCRIPTS = tuple(
     f"https://cdn.jsdelivr.net/npm/{name}"
     for name in ("vega@5.30.0", "vega-lite@5.20.1", "vega-embed@6.26.0")
 )
-# Where scripts do not run, in GitHub's viewer say, the picture stays. Colab's pages may know
+# The picture stays where scripts do not run, as in GitHub's viewer. Colab's pages may know
 # RequireJS; a script that finds its `define` would not say what it holds.
 PAGE = Template((Path(__file__).parent / "colab.html").read_text(encoding="utf-8"))
 
@@ -76,7 +76,7 @@ def enable() -> None:
 
 
 def bundle(spec: dict[str, Any]) -> tuple[Bundle, Bundle]:
-    """Give a chart (`chart.to_dict()`) in every form that is stored.
+    """Return a chart (`chart.to_dict()`) in every form that is stored.
 
     Returns:
         The forms by MIME type: Vega-Lite 5, a PNG picture (base64) and a line of text; and
@@ -95,7 +95,7 @@ def bundle(spec: dict[str, Any]) -> tuple[Bundle, Bundle]:
 
 
 def for_colab(forms: Bundle, metadata: Bundle) -> Bundle:
-    """Give a chart's forms, as `bundle` gives them, with HTML in the place of Vega-Lite.
+    """Return a chart's forms, those of `bundle`, with HTML in the place of Vega-Lite.
 
     The page shows the picture with its description, and a script puts the chart in its place.
     """
@@ -114,7 +114,7 @@ def for_colab(forms: Bundle, metadata: Bundle) -> Bundle:
 
 
 def describe(figure: Figure) -> str:
-    """Say on one line what a figure shows: its title, and the axes of each panel."""
+    """Return one line that says what a figure shows: its title, and the axes of each panel."""
     shared = ", ".join(_axes(figure.get_supxlabel(), figure.get_supylabel()))
     panels = (_describe_panel(ax) for ax in figure.axes)
     parts = dict.fromkeys(part for part in (figure.get_suptitle(), shared, *panels) if part)
@@ -122,13 +122,11 @@ def describe(figure: Figure) -> str:
 
 
 def shrink(picture: bytes) -> tuple[bytes, tuple[int, int]]:
-    """Write a PNG anew with a palette, much smaller, and without empty margins.
-
-    Gives its width and height (pixels) too.
-    """
+    """Return a PNG with a palette, much smaller, without empty margins; and its size in pixels."""
     image = Image.open(BytesIO(picture)).convert("RGBA")
-    image = image.crop(image.getbbox())  # of what is not transparent
-    if image.getchannel("A").getextrema() == (255, 255):  # a better palette without it
+    image = image.crop(image.getbbox())  # to what is not transparent
+    # Without transparency the palette is better.
+    if image.getchannel("A").getextrema() == (255, 255):
         image = image.convert("RGB")
     image = image.quantize(COLORS)
     small = BytesIO()
@@ -142,7 +140,7 @@ def _render(spec: dict[str, Any], **_: object) -> tuple[Bundle, Bundle]:
 
 
 def _picture(figure: Figure) -> tuple[bytes, dict[str, Any]] | None:
-    """Give a figure's picture, and the metadata in which nbconvert looks for alt text.
+    """Return a figure's picture, and the metadata in which nbconvert looks for alt text.
 
     The figure keeps its colour: of one that has none JupyterLab says it needs a white ground.
     """
@@ -154,7 +152,7 @@ def _picture(figure: Figure) -> tuple[bytes, dict[str, Any]] | None:
 
 
 def _describe_panel(ax: Axes) -> str:
-    """Give a panel's title and what its axes measure; nothing where it names nothing."""
+    """Return a panel's title and what its axes measure; nothing if it names nothing."""
     title = ax.get_title() or ax.get_title("left")
     names = ""
     if ax.get_label() == "<colorbar>":

@@ -144,7 +144,7 @@ def _differences(
 
 
 def _rows(reading: str, scores: Scores, worth: float) -> Rows:
-    """Give a row for each variant but the base."""
+    """Return a row for each variant but the base."""
     (_, base), *others = scores.items()
     rows: Rows = []
     for variant, runs in others:

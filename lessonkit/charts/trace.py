@@ -20,7 +20,7 @@ ROW, LINE = 20, 17  # pixels of a row of the table, of a line below it
 ACROSS = 16  # numbers of a vector in a line of the lower picture
 WRITTEN_OUT = 256  # of a vector's numbers: more lines would not fit a screen
 MAX_ROWS = 24  # more would not fit a screen
-FEW = 12  # columns that leave room for a number in each cell
+MAX_LABELLED = 12  # columns that leave room for a number in each cell
 DARK = 0.65  # share of the deepest colour from which text on it is white
 
 VIEW = "views[step]"
@@ -48,33 +48,36 @@ def trace_explorer(
             f"{pieces} pieces, and a table has room for {MAX_ROWS}: give a shorter sentence"
         )
     steps = steps_of(trace, part)
-    check_size(tuple(each.values.shape) for each in steps)
-    names = [each.name for each in steps]
-    longest = max(len(each.rows) for each in steps)
-    controls = [choice("step", step or names[0], names), slider("place", place, 0, longest - 1)]
-    views = {each.name: _view(each) for each in steps}
-    pictures = [_table(longest)]
-    if lines := max(view["lines"] for view in views.values()):
-        pictures.append(_row(lines))
-    rows = [
-        {"of": each.name, "cells": pack(each.values.double())}
-        | {"words": [word for words in each.words for word in words]}
-        for each in steps
-    ]
-    chart = alt.vconcat(*pictures, data=alt.Data(values=rows))
-    said = "; ".join(f"{each.name} ({each.about})" for each in steps)
+    check_size(tuple(part_step.values.shape) for part_step in steps)
+    names = [part_step.name for part_step in steps]
+    num_rows = max(len(part_step.rows) for part_step in steps)
+    controls = [choice("step", step or names[0], names), slider("place", place, 0, num_rows - 1)]
+    views = {part_step.name: _view(part_step) for part_step in steps}
+    pictures = [_table(num_rows)]
+    num_lines = max(view["lines"] for view in views.values())
+    if num_lines:
+        pictures.append(_row(num_lines))
+    data = alt.Data(values=[_packed(part_step) for part_step in steps])
+    chart = alt.vconcat(*pictures, data=data)
+    about = "; ".join(f"{part_step.name} ({part_step.about})" for part_step in steps)
     return chart.add_params(alt.param(name="views", value=views), *controls).properties(
         name="trace",
         title=heading(f"step + ': ' + {VIEW}.about"),
         spacing=12,
         description="Tables of numbers: one sentence through a model, step by step. Source: "
         f"{' '.join(trace.source.tokens)} Written: {' '.join(trace.written)} A control chooses the "
-        f"step, another the place whose row is written out below. Steps: {said}.",
+        f"step, another the place whose row is written out below. Steps: {about}.",
     )
 
 
+def _packed(step: Step) -> dict[str, object]:
+    """Return a step's cells as one row of the chart's data."""
+    words = [word for row in step.words for word in row]
+    return {"of": step.name, "cells": pack(step.values.double()), "words": words}
+
+
 def _view(step: Step) -> dict[str, Any]:
-    """Say how a step is drawn: its labels, its colours and how its row is written out."""
+    """Return how a step is drawn: its labels, its colours and how its row is written out."""
     width, named = step.values.shape[1], bool(step.words or step.columns)
     deepest = round(float(step.values.detach().abs().nan_to_num(0.0).max()), 4)
     signed = f"colours: blue −{deepest:.2f}, white 0, red {deepest:.2f}"
@@ -94,7 +97,7 @@ def _view(step: Step) -> dict[str, Any]:
 
 
 def _cells() -> alt.Chart:
-    """Take the chosen step apart in the browser: a row for each cell."""
+    """Unfold the chosen step in the browser: a row for each cell."""
     return (
         alt.Chart()
         .transform_filter("datum.of == step")
@@ -117,10 +120,10 @@ def _cells() -> alt.Chart:
     )
 
 
-def _table(longest: int) -> alt.LayerChart:
+def _table(num_rows: int) -> alt.LayerChart:
     """Draw the whole step: a row for each place, the chosen one framed."""
     struck = f"length({VIEW}.columns) ? '−∞' : ''"
-    room = f"{VIEW}.width <= {FEW} ? datum.number : ''"
+    room = f"{VIEW}.width <= {MAX_LABELLED} ? datum.number : ''"
     base = _cells().transform_calculate(
         left=f"datum.k / {VIEW}.width",
         right=f"(datum.k + 1) / {VIEW}.width",
@@ -129,7 +132,7 @@ def _table(longest: int) -> alt.LayerChart:
         line="datum.q + 0.5",
         label=f"datum.word ? datum.word : isValid(datum.value) ? {room} : {struck}",
     )
-    down: Look = {"scale": alt.Scale(domain=[longest, 0], nice=False), "axis": _labels(longest)}
+    down: Look = {"scale": alt.Scale(domain=[num_rows, 0], nice=False), "axis": _labels(num_rows)}
     x, y = alt.X("left:Q", scale=UNIT, axis=None), alt.Y("q:Q", **down)
     places = {"x": x, "x2": "right:Q", "y": y, "y2": "bottom:Q"}
     chosen = (
@@ -151,15 +154,15 @@ def _table(longest: int) -> alt.LayerChart:
     )
     layers = alt.layer(*_grounds(base, y), empty, _text(base, "label", 12, down), chosen, heads)
     return layers.resolve_scale(color="independent").properties(
-        width=WIDTH, height=ROW * longest, view=UNFRAMED
+        width=WIDTH, height=ROW * num_rows, view=UNFRAMED
     )
 
 
-def _labels(longest: int) -> alt.Axis:
+def _labels(num_rows: int) -> alt.Axis:
     """Name the rows, as many as the chosen step has."""
     return alt.Axis(
         title=None,
-        values=[place + 0.5 for place in range(longest)],
+        values=[place + 0.5 for place in range(num_rows)],
         labelExpr=f"{VIEW}.rows[datum.value - 0.5] || ''",
         labelFontSize=12,
         labelLimit=180,
@@ -170,7 +173,7 @@ def _labels(longest: int) -> alt.Axis:
     )
 
 
-def _row(lines: int) -> alt.LayerChart:
+def _row(num_lines: int) -> alt.LayerChart:
     """Write the chosen place's numbers out, sixteen in a line, or each below its name."""
     named = f"{VIEW}.across == {VIEW}.width"
     base = (
@@ -188,12 +191,12 @@ def _row(lines: int) -> alt.LayerChart:
         )
     )
     names = base.transform_filter(named).transform_calculate(line="0.5")
-    down: Look = {"scale": alt.Scale(domain=[lines, 0], nice=False), "axis": None}
+    down: Look = {"scale": alt.Scale(domain=[num_lines, 0], nice=False), "axis": None}
     written = (_text(base, "number", 11, down), _text(names, "name", 12, down))
     text = f"{VIEW}.lines ? 'row ' + {VIEW}.rows[{PLACE}] + ' (' + {VIEW}.colours + ')' : ''"
     layers = alt.layer(*_grounds(base, alt.Y("first:Q", **down)), *written)
     return layers.resolve_scale(color="independent").properties(
-        width=WIDTH, height=LINE * lines, title=heading(text, fontSize=12), view=UNFRAMED
+        width=WIDTH, height=LINE * num_lines, title=heading(text, fontSize=12), view=UNFRAMED
     )
 
 

@@ -29,7 +29,7 @@ class Step:
 
 
 def steps_of(trace: Trace, part: str | None) -> list[Step]:
-    """Give the steps of one of `PARTS` of a trace; None gives the whole, in fewer steps."""
+    """Return the steps of one of `PARTS` of a trace; None means the whole, in fewer steps."""
     if part is None:
         return _whole(trace)
     if part not in PARTS:
@@ -197,7 +197,7 @@ def _words(name: str, about: str, rows: list[str], words: Sequence[Iterable[str]
 
 
 def _ranked(trace: Trace) -> Tensor:
-    """Give the type written at each place, then the likeliest others, (tgt_len, RANKS)."""
+    """Return the type written at each place, then the likeliest others, (tgt_len, RANKS)."""
     first = trace.written_ids[:, None]
     others = trace.probabilities.scatter(-1, first, -1.0).topk(RANKS - 1).indices
     return torch.cat((first, others), dim=-1)

@@ -97,7 +97,7 @@ def _box(
 
 
 def _display(chart: alt.TopLevelMixin) -> dict[str, object]:
-    """Give a chart as the notebook's renderer shows it, in the form that an output has.
+    """Return a chart as the notebook's renderer shows it, in the form that an output has.
 
     On Colab without HTML: whether scripts run in this place is not known.
     """
