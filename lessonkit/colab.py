@@ -11,22 +11,22 @@ import sys
 import tomllib
 from pathlib import Path
 
-from lessonkit.records import RUNS
+from lessonkit.records import RUNS_VARIABLE
 from transformer.support.errors import UserError
 from transformer.support.folders import require_checkout
 
-DRIVE = "drive"  # where Google Drive is mounted: a folder beside the clone
-TPU = ("COLAB_TPU_ADDR", "TPU_ACCELERATOR_TYPE")  # set in a runtime that has one
-KEPT = "MyDrive/attention-course/runs"  # in it
+DRIVE_MOUNT = "drive"  # where Google Drive is mounted: a folder beside the clone
+TPU_VARIABLES = ("COLAB_TPU_ADDR", "TPU_ACCELERATOR_TYPE")  # set in a runtime that has one
+DRIVE_RUNS = "MyDrive/attention-course/runs"  # the runs' folder in it
 
 
 def on_colab() -> bool:
-    """Tell whether this runs in a notebook on Google Colab."""
+    """Return whether this runs in a notebook on Google Colab."""
     return "google.colab" in sys.modules
 
 
 def set_up(keep_on_drive: bool = False) -> None:
-    """Make a Colab runtime ready for the lessons; where it cannot, say why in one line.
+    """Make a Colab runtime ready for the lessons; print one line that says why if it cannot be.
 
     Packages that are there already stay as they are: torch, numpy and IPython are Colab's own.
     A second call changes nothing.
@@ -36,18 +36,18 @@ def set_up(keep_on_drive: bool = False) -> None:
             go on from the last checkpoint.
     """
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # torch reads this as it loads
-    if any(name in os.environ for name in TPU):
+    if any(name in os.environ for name in TPU_VARIABLES):
         print("This runtime has a TPU, which the course cannot use: choose a T4 GPU or a CPU.")
     try:
         install(requirements(require_checkout() / "pyproject.toml"))
         if keep_on_drive:
-            os.environ[RUNS] = str(drive_folder())
+            os.environ[RUNS_VARIABLE] = str(drive_folder())
     except UserError as error:
         print(f"The course is not set up: {error}")
 
 
 def requirements(pyproject: Path) -> list[str]:
-    """Give what the package needs, and what its extra [colab] adds."""
+    """Return what the package needs, and what its extra [colab] adds."""
     project = tomllib.loads(pyproject.read_text(encoding="utf-8"))["project"]
     return [*project["dependencies"], *project["optional-dependencies"]["colab"]]
 
@@ -59,27 +59,28 @@ def install(packages: list[str]) -> None:
         UserError: pip failed; its last line says why.
     """
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    done = subprocess.run([*command, *packages], capture_output=True, text=True)
-    if done.returncode != 0:
-        said = (done.stderr.strip() or f"status {done.returncode}").splitlines()[-1]
-        raise UserError(f"pip could not install its packages ({said}); run this cell again")
+    completed = subprocess.run([*command, *packages], capture_output=True, text=True)
+    if completed.returncode != 0:
+        output = completed.stderr.strip() or f"status {completed.returncode}"
+        reason = output.splitlines()[-1]
+        raise UserError(f"pip could not install its packages ({reason}); run this cell again")
 
 
 def drive_folder() -> Path:
-    """Mount Google Drive and give the folder in it that keeps runs.
+    """Mount Google Drive and return the folder in it that keeps runs.
 
     Raises:
         UserError: it was not allowed, or cannot be written to.
     """
-    place = Path(DRIVE).absolute()
+    mount = Path(DRIVE_MOUNT).absolute()
     try:
-        importlib.import_module("google.colab.drive").mount(str(place))
-        folder = place / KEPT
+        importlib.import_module("google.colab.drive").mount(str(mount))
+        folder = mount / DRIVE_RUNS
         folder.mkdir(parents=True, exist_ok=True)
     except Exception as error:  # Colab raises several kinds, none of them documented
-        said = " ".join(str(error).split())
+        reason = " ".join(str(error).split())
         raise UserError(
-            f"Google Drive could not be used ({said}); allow it when asked, or set "
+            f"Google Drive could not be used ({reason}); allow it when asked, or set "
             "KEEP_ON_DRIVE to False, and run this cell again"
         ) from error
     return folder

@@ -1,4 +1,4 @@
-"""Runs: how much a lesson trains and where, and what `data/results/` holds. Not in the paper.
+"""Recorded runs in `data/results/`; and how much a lesson trains, and where. Not in the paper.
 
 A run of an earlier system's recipe is recorded as systems/NAME.json there, of any other as
 NAME.json, a run with another seed as seeds/NAME-SEED.json; other measures have folders of their
@@ -26,7 +26,8 @@ READINGS = {
 }
 
 PROFILES = ("quick", "full")
-RUNS = "COURSE_RUNS"  # variable that names the folder in which lessons keep what they train
+# The variable that names the folder in which lessons keep what they train.
+RUNS_VARIABLE = "COURSE_RUNS"
 
 
 def load_result(name: str) -> dict[str, Any]:
@@ -72,9 +73,9 @@ def precision(record: Mapping[str, Any]) -> str:
 
 
 def describe_run(record: Mapping[str, Any]) -> str:
-    """Say in one line how a recorded run (see `load_result`) came about."""
+    """Return one line that says how a recorded run (see `load_result`) came about."""
     run = record["training"]
-    commit = re.sub(r"\b[0-9a-f]{40}\b", lambda found: found[0][:7], run["commit"])
+    commit = re.sub(r"\b[0-9a-f]{40}\b", lambda match: match[0][:7], run["commit"])
     return (
         f"Recorded {run['date']} on {run['hardware']}: {run['steps']:,} steps in "
         f"{run['minutes']:,.0f} minutes, seed {run['seed']}, commit {commit}."
@@ -82,23 +83,23 @@ def describe_run(record: Mapping[str, Any]) -> str:
 
 
 def scores_by_variant(record: Mapping[str, Any], reading: str = "beam") -> dict[str, list[float]]:
-    """Give the BLEU of each variant's runs, in the order of their seeds, by one of `READINGS`.
+    """Return the BLEU of each variant's runs, in the order of their seeds, by one of `READINGS`.
 
     The record is that of `python -m experiments experiment`.
     """
-    found: dict[str, list[float]] = {}
+    scores: dict[str, list[float]] = {}
     for run in record["runs"]:
-        found.setdefault(run["variant"], []).append(run["figures"][reading]["bleu"]["score"])
-    return found
+        scores.setdefault(run["variant"], []).append(run["figures"][reading]["bleu"]["score"])
+    return scores
 
 
 def course_profile() -> str:
-    """Say how much a lesson should train here.
+    """Return how much a lesson should train here, as `COURSE_PROFILE` says.
 
     Returns:
         "quick": the embedded corpus and small models, about a minute. "full": real corpora,
-        which needs a GPU to be pleasant. `COURSE_PROFILE` decides where it is set
-        and not empty; else "full" where there is a GPU.
+        which needs a GPU to be pleasant. If the variable is not set or empty, it is "full" on a
+        machine with a GPU.
 
     Raises:
         UserError: `COURSE_PROFILE` is neither.
@@ -114,14 +115,15 @@ def course_profile() -> str:
 
 
 def run_folder(name: str) -> Path:
-    """Give the folder that a lesson trains in: a new one, removed when Python ends.
+    """Return the folder that a lesson trains in: a new one, removed when Python ends.
 
     Args:
-        name: The folder's own name. Where `COURSE_RUNS` is set and not empty, it is the
-            same folder in there each time, and it stays: a run can be resumed.
+        name: The folder's own name. If `COURSE_RUNS` is set and not empty, it is the same
+            folder in there each time, and it stays: a run can be resumed.
     """
-    if kept := os.environ.get(RUNS):
-        return Path(kept) / name
+    runs_folder = os.environ.get(RUNS_VARIABLE)
+    if runs_folder:
+        return Path(runs_folder) / name
     temporary = tempfile.mkdtemp()
     atexit.register(shutil.rmtree, temporary, ignore_errors=True)
     return Path(temporary) / name

@@ -50,24 +50,25 @@ def batch_explorer(batches: Mapping[str, Sequence[Batch]]) -> alt.Chart:
     Two controls choose the rule and the batch, of as many for every rule. The axes stay, so that
     areas can be compared. More sentences than a stored chart should hold are a UserError.
     """
-    every = [batch for cut in batches.values() for batch in cut]
-    sentences = sum(map(len, every))
-    if sentences > MAX_ROWS:
+    all_batches = [batch for rule_batches in batches.values() for batch in rule_batches]
+    num_sentences = sum(map(len, all_batches))
+    if num_sentences > MAX_ROWS:
         raise UserError(
-            f"{sentences:,} sentences, and a chart holds {MAX_ROWS:,}: give fewer batches"
+            f"{num_sentences:,} sentences, and a chart holds {MAX_ROWS:,}: give fewer batches"
         )
     rules = list(batches)
     number = len(batches[rules[0]])
     controls = [choice("rule", rules[0], rules), slider("batch", 1, 1, number)]
-    titles = {rule: [_title(batch) for batch in cut] for rule, cut in batches.items()}
-    rows = [
-        {"of_rule": rule, "number": place, "lengths": ",".join(map(str, batch))}
-        for rule, cut in batches.items()
-        for place, batch in enumerate(cut, start=1)
-    ]
-    shares = ", ".join(f"{rule} {_padding(cut):.0%}" for rule, cut in batches.items())
+    titles: dict[str, list[str]] = {}
+    rows: list[dict[str, object]] = []
+    for rule, rule_batches in batches.items():
+        titles[rule] = [_title(batch) for batch in rule_batches]
+        for place, batch in enumerate(rule_batches, start=1):
+            lengths = ",".join(map(str, batch))
+            rows.append({"of_rule": rule, "number": place, "lengths": lengths})
+    shares = ", ".join(f"{rule} {_padding(planned):.0%}" for rule, planned in batches.items())
     return (
-        _bars(rows, longest=max(map(max, every)), most=max(map(len, every)))
+        _bars(rows, longest=max(map(max, all_batches)), most=max(map(len, all_batches)))
         .add_params(alt.param(name="titles", value=titles), *controls)
         .properties(
             name="batches",
@@ -85,6 +86,7 @@ def batch_explorer(batches: Mapping[str, Sequence[Batch]]) -> alt.Chart:
 
 
 def _padding(batches: Sequence[Batch]) -> float:
+    """Return the share of all positions that is padding, 0 to 1."""
     return 1 - sum(map(sum, batches)) / sum(len(batch) * max(batch) for batch in batches)
 
 

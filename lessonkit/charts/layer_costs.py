@@ -122,8 +122,8 @@ def layer_costs_explorer(d: int = 512) -> alt.LayerChart:
     description = (
         "Line chart of what a layer costs over the length n of the sequence, 1 to "
         f"{2**MAX_LOG2_LENGTH:,}, both axes logarithmic: {', '.join(COSTS)}. A list chooses "
-        "between operations, sequential steps and path length, another the width d; sliders change the "
-        "kernel of the convolution and the neighbours of restricted self-attention."
+        "between operations, sequential steps and path length, another the width d; sliders change "
+        "the kernel of the convolution and the neighbours of restricted self-attention."
     )
     layers = [lines, crossing.encode(x="n:Q", opacity=shown)]
     return layered("costs", (520, 320), TITLE, controls, layers, description)
