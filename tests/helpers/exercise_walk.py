@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import Any
 
 import nbformat
+import torch
 
 import lessonkit.exercises
 from lessonkit.exercises.exercise import Exercise
@@ -86,3 +87,11 @@ class Odd:
         raise RuntimeError
 
     __hash__ = None  # type: ignore[assignment]
+
+
+# What a learner may leave or type where an answer is asked for.
+BLANK = (None, ..., "", "  ")
+NONSENSE = (
+    *(Odd(), object(), [], [1, 2], {}, b"no", 1j, "nothing like it", "0,7", True, lambda: 3),
+    *(float("nan"), float("inf"), 10**400, torch.zeros(2, 3), torch.empty(0)),
+)
