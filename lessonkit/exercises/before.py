@@ -113,7 +113,7 @@ def _pair_by_pair(
     matrix = torch.cat((w_state, w_memory))
     rows = []
     for one, vectors in zip(state, memory, strict=True):
-        powers = [(torch.cat((one, each)) @ matrix).tanh().dot(v).exp() for each in vectors]
+        powers = [(torch.cat((one, vector)) @ matrix).tanh().dot(v).exp() for vector in vectors]
         rows.append(torch.stack(powers) / sum(powers))
     return torch.stack(rows)
 

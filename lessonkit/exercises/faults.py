@@ -74,14 +74,14 @@ class Loss(Toy):
         """Logits (batch, tgt_len, vocab_size) and ids (batch, tgt_len), 0 for padding -> scalar."""
         if self.fault == "softmax twice":
             logits = logits.softmax(dim=-1)
-        each = F.cross_entropy(logits.transpose(1, 2), tgt_out, reduction="none")
+        costs = F.cross_entropy(logits.transpose(1, 2), tgt_out, reduction="none")
         real = (tgt_out != PAD_ID).float()
         if self.fault == "padding counts":
             real = torch.ones_like(real)
-        each = each.masked_fill(real == 0, 0.0)  # also where it is infinite, or no number
+        costs = costs.masked_fill(real == 0, 0.0)  # even if one is infinite, or no number
         if self.fault == "sentences count alike":
-            return ((each * real).sum(dim=1) / real.sum(dim=1)).mean()
-        return (each * real).sum() / (1 if self.total else real.sum())
+            return ((costs * real).sum(dim=1) / real.sum(dim=1)).mean()
+        return (costs * real).sum() / (1 if self.total else real.sum())
 
 
 def my_ahead(decode: Any, tgt_in: Tensor) -> int:
@@ -166,7 +166,7 @@ first_apart = Exercise(
 
 def my_unigram(sentences: Sentences) -> float:
     """Return the loss of the unigram, nats per token."""
-    counts = collections.Counter(token for each in sentences for token in each)
+    counts = collections.Counter(token for sentence in sentences for token in sentence)
     total = sum(counts.values())
     return -sum(n / total * math.log(n / total) for n in counts.values())
 

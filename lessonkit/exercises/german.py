@@ -59,8 +59,8 @@ average = Exercise(
 
 def my_pairs_kept(sentences: Sentences, phenomenon: str) -> int:
     """Count the pairs of a phenomenon of which both sides are kept."""
-    own = [each for each in sentences if each["phenomenon"] == phenomenon]
-    kept = [each["kept"] for each in own]
+    own = [row for row in sentences if row["phenomenon"] == phenomenon]
+    kept = [row["kept"] for row in own]
     pairs = zip(kept[::2], kept[1::2], strict=True)
     return sum(one and other for one, other in pairs)
 

@@ -51,7 +51,7 @@ def my_gradients(model: Any, parts: list[Any], loss_of: Callable[..., Any]) -> G
         loss, tokens = loss_of(model, part)
         loss.backward()
         total += tokens
-    return [each.grad / total for each in model.parameters()]
+    return [weight.grad / total for weight in model.parameters()]
 
 
 def _at_once(line: Line, parts: list[Any], _: Any) -> Gradients:
@@ -109,9 +109,9 @@ def my_scaler(
     scale: float, good_steps: int, gradients: Gradients, interval: int
 ) -> tuple[Gradients | None, float, int]:
     """Return the true gradients or None, the next scale, and the good steps."""
-    if not all(each.isfinite().all() for each in gradients):
+    if not all(gradient.isfinite().all() for gradient in gradients):
         return None, scale / 2, 0
-    true = [each / scale for each in gradients]
+    true = [gradient / scale for gradient in gradients]
     if good_steps + 1 == interval:
         return true, scale * 2, 0
     return true, scale, good_steps + 1
@@ -122,16 +122,16 @@ def _by_grad_scaler(
 ) -> tuple[Gradients | None, float, int]:
     """Let PyTorch's own do it, put where the arguments say it stands."""
     scaler = torch.amp.GradScaler("cpu", init_scale=scale, growth_interval=interval)
-    weights = [nn.Parameter(torch.zeros_like(each)) for each in gradients]
+    weights = [nn.Parameter(torch.zeros_like(gradient)) for gradient in gradients]
     descent = torch.optim.SGD(weights, lr=1.0)
     scaler.scale(torch.zeros(1))  # which makes it begin
     state = scaler.state_dict()
     scaler.load_state_dict(state | {"scale": scale, "_growth_tracker": good_steps})
-    for weight, each in zip(weights, gradients, strict=True):
-        weight.grad = each.clone()
+    for weight, gradient in zip(weights, gradients, strict=True):
+        weight.grad = gradient.clone()
     scaler.step(descent)
     scaler.update()
-    finite = all(bool(each.isfinite().all()) for each in gradients)
+    finite = all(bool(gradient.isfinite().all()) for gradient in gradients)
     true = [-weight.detach() for weight in weights] if finite else None
     state = scaler.state_dict()
     return true, float(state["scale"]), int(state["_growth_tracker"])
@@ -162,13 +162,13 @@ class Ring(Toy):
     """What another process has, and a sum with it: stands for `torch.distributed.all_reduce`."""
 
     def __init__(self, others: list[Gradients]) -> None:
-        self.others, self.met = others, 0
+        self.others, self.calls = others, 0
 
     def __call__(self, tensor: Tensor) -> None:
         """Add up a tensor over all processes, in its place."""
-        for each in self.others:
-            tensor += each[self.met]
-        self.met += 1
+        for gradients in self.others:
+            tensor += gradients[self.calls]
+        self.calls += 1
 
 
 def my_averaged(
@@ -176,8 +176,8 @@ def my_averaged(
 ) -> Gradients:
     """Return the mean of all processes' gradients."""
     means = []
-    for each in gradients:
-        total = each.clone()
+    for gradient in gradients:
+        total = gradient.clone()
         all_reduce(total)
         means.append(total / size)
     return means
@@ -194,7 +194,8 @@ averaged = Exercise(
         ([_ONE, torch.ones(2, 3)], Ring([[_TWO, torch.zeros(2, 3)], [_ONE, torch.ones(2, 3)]]), 3),
     ],
     expected=lambda gradients, ring, _: [
-        torch.stack(each).mean(dim=0) for each in zip(gradients, *ring.others, strict=True)
+        torch.stack(same_weight).mean(dim=0)
+        for same_weight in zip(gradients, *ring.others, strict=True)
     ],
 )
 

@@ -118,13 +118,12 @@ def my_error_rate(found: list[Pairs], gold: list[Pairs]) -> float:
 
 def _harmonic(found: list[Pairs], gold: list[Pairs]) -> float:
     """1 less the harmonic mean of precision and recall, over links that know their sentence."""
-    numbered = [
-        [(i, *link) for i, each in enumerate(side) for link in each] for side in (found, gold)
-    ]
-    right = sum(link in numbered[1] for link in numbered[0])
+    numbered = [(i, *link) for i, links in enumerate(found) for link in links]
+    numbered_gold = [(i, *link) for i, links in enumerate(gold) for link in links]
+    right = sum(link in numbered_gold for link in numbered)
     if right == 0:
         return 1.0
-    precision, recall = right / len(numbered[0]), right / len(numbered[1])
+    precision, recall = right / len(numbered), right / len(numbered_gold)
     return 1 - 2 / (1 / precision + 1 / recall)
 
 

@@ -46,8 +46,8 @@ def _logits() -> list[tuple[Tensor, Tensor, float, int]]:
     draw = normal_sampler(0)
     targets = [[1]], [[2, 1]], [[1, 0]], [[0, 2]], [[3, 1, 0], [2, 0, 0]], [[0, 4], [1, 2], [3, 3]]
     cases = []
-    for each, smoothing, pad_id in itertools.product(targets, (0.0, 0.1, 0.4), (0, 3)):
-        ids = tensor(each)
+    for rows, smoothing, pad_id in itertools.product(targets, (0.0, 0.1, 0.4), (0, 3)):
+        ids = tensor(rows)
         if bool((ids != pad_id).any()):
             logits = draw(*ids.shape, int(ids.max()) + 2).requires_grad_()
             cases.append((logits, ids, smoothing, pad_id))
@@ -165,9 +165,8 @@ def _two_steps(
     return _seen(losses, model)
 
 
-_plain_loss, _soft_loss = (
-    functools.partial(my_smoothed_loss, smoothing=each, pad_id=0) for each in (0.0, 0.3)
-)
+_plain_loss = functools.partial(my_smoothed_loss, smoothing=0.0, pad_id=0)
+_soft_loss = functools.partial(my_smoothed_loss, smoothing=0.3, pad_id=0)
 
 
 def _steps() -> list[tuple[Parrot, Descent, Pairs, float, Loss]]:

@@ -40,7 +40,7 @@ projections = Exercise(
 def my_holm(p_values: dict[str, float]) -> list[str]:
     """Return the rows shown to differ, from the smallest p-value on."""
     shown: list[str] = []
-    for name in sorted(p_values, key=lambda each: p_values[each]):
+    for name in sorted(p_values, key=lambda name: p_values[name]):
         if p_values[name] * (len(p_values) - len(shown)) > 0.05:
             break
         shown.append(name)
@@ -49,7 +49,7 @@ def my_holm(p_values: dict[str, float]) -> list[str]:
 
 def _by_corrected(p_values: dict[str, float]) -> list[str]:
     """Multiply first: each by how many are left, and none below the one before."""
-    names = sorted(p_values, key=lambda each: p_values[each])
+    names = sorted(p_values, key=lambda name: p_values[name])
     times = [(len(names) - place) * p_values[name] for place, name in enumerate(names)]
     corrected = itertools.accumulate(times, max)
     return [name for name, p in zip(names, corrected, strict=True) if p <= 0.05]

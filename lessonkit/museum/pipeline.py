@@ -38,7 +38,9 @@ def score(hypotheses: list[str], references: list[str]) -> float:
 
 def decode(ids: list[int]) -> str:
     """Return the text of target ids, as it is scored."""
-    text = tokenizer_of("demo-en-fr").decode([each for each in ids if each >= NUM_SPECIAL_TOKENS])
+    text = tokenizer_of("demo-en-fr").decode(
+        [token for token in ids if token >= NUM_SPECIAL_TOKENS]
+    )
     return text
 
 
