@@ -46,7 +46,7 @@ def network(dropout: float = 0.0) -> Transformer:
     return Transformer(replace(SHAPE, dropout=dropout), src_vocab_size=23, tgt_vocab_size=23)
 
 
-def go(out: Path, model: nn.Module, **options: Any) -> None:
+def train_in(out: Path, model: nn.Module, **options: Any) -> None:
     """Train in a folder; every process ends with the same weights."""
     options |= {"d_model": SHAPE.d_model, "on_report": lambda report: None}
     train(model, CONFIG, DATA, HELD_OUT, out, **options)
@@ -54,7 +54,7 @@ def go(out: Path, model: nn.Module, **options: Any) -> None:
         assert torch.equal(tensor, processes.on_rank_zero(tensor.clone))
 
 
-def apart(one: Path, two: Path) -> dict[str, float]:
+def largest_differences(one: Path, two: Path) -> dict[str, float]:
     """Return the largest differences of two runs: of losses, at every report, and of weights."""
     logs = zip(*(read_log(out / "log.jsonl") for out in (one, two)), strict=True)
     files = [load_tensors(out / "model.safetensors")[0] for out in (one, two)]
@@ -64,27 +64,27 @@ def apart(one: Path, two: Path) -> dict[str, float]:
     return {"losses": max(losses), "weights": max(weights)}
 
 
-def carry_out(case: str, out: Path) -> list[float]:
-    """Train in this process and its like, and give one number of each where that is the case."""
+def run_case(case: str, out: Path) -> list[float]:
+    """Run a case in each process, and return a number of each: what it saw, 0 if nothing."""
     seen: list[float] = []
     if case == "whole":
-        go(out, network().double())
+        train_in(out, network().double())
     elif case == "micro":
-        go(out, network().double(), micro_tokens=13)
-    elif case == "resumed":  # begun and ended by one process
-        go(out, network(), resume=True, stop_after=33)
+        train_in(out, network().double(), micro_tokens=13)
+    elif case == "resumed":  # one process begins and ends it
+        train_in(out, network(), resume=True, stop_after=33)
     elif case == "straight":
-        go(out, network(0.3))
+        train_in(out, network(0.3))
     elif case == "parts":
-        go(out, network(0.3), stop_after=23)
-        go(out, network(0.3), resume=True)
+        train_in(out, network(0.3), stop_after=23)
+        train_in(out, network(0.3), resume=True)
     elif case == "drawn":
         model = network()
         model.register_forward_pre_hook(lambda *_: seen.append(float(torch.rand(()))))
-        go(out, model, stop_after=1)
+        train_in(out, model, stop_after=1)
     elif case == "refused":  # one process has begun here
         try:
-            go(out, network())
+            train_in(out, network())
         except UserError as error:
             seen.append(float("holds a run already" in str(error)))
     own = [0.0] * processes.world_size()
@@ -95,5 +95,5 @@ def carry_out(case: str, out: Path) -> list[float]:
 if __name__ == "__main__":
     folder = Path(sys.argv[1])
     with processes.process_group():
-        found = {case: carry_out(case, folder / case) for case in sys.argv[2:]}
-        processes.on_rank_zero(lambda: (folder / "answer.json").write_text(json.dumps(found)))
+        results = {case: run_case(case, folder / case) for case in sys.argv[2:]}
+        processes.on_rank_zero(lambda: (folder / "answer.json").write_text(json.dumps(results)))

@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from tests.helpers import HANGS, ROOT, TINY, python, set_torchrun_environment
-from tests.helpers.several_processes import apart, go, network
+from tests.helpers.several_processes import largest_differences, network, train_in
 from transformer.training import processes
 
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
@@ -45,26 +45,29 @@ def together(folder: Path, *cases: str) -> dict[str, list[float]]:
 
 @pytest.mark.slow
 def test_two_processes_equal_one_and_resume_exactly(tmp_path: Path) -> None:
-    go(tmp_path / "alone", network().double())
+    train_in(tmp_path / "alone", network().double())
     together(tmp_path, "whole", "straight", "parts")
-    found = apart(tmp_path / "alone", tmp_path / "whole")
+    found = largest_differences(tmp_path / "alone", tmp_path / "whole")
     print("batches cut:", found)
     assert found["weights"] < 1e-12
     assert found["losses"] < 1e-5  # which are added up in 32 bits
-    assert apart(tmp_path / "straight", tmp_path / "parts") == {"losses": 0, "weights": 0}
+    assert largest_differences(tmp_path / "straight", tmp_path / "parts") == {
+        "losses": 0,
+        "weights": 0,
+    }
 
 
 @pytest.mark.weekly
 @pytest.mark.slow
 def test_two_processes_equal_one_in_every_way(tmp_path: Path) -> None:
-    go(tmp_path / "alone", network().double())
-    go(tmp_path / "single", network())
-    go(tmp_path / "resumed", network(), stop_after=17)
-    go(tmp_path / "refused", network(), stop_after=1)
+    train_in(tmp_path / "alone", network().double())
+    train_in(tmp_path / "single", network())
+    train_in(tmp_path / "resumed", network(), stop_after=17)
+    train_in(tmp_path / "refused", network(), stop_after=1)
     heard = together(tmp_path, "micro", "resumed", "drawn", "refused")
-    go(tmp_path / "resumed", network(), resume=True)
-    micro = apart(tmp_path / "alone", tmp_path / "micro")
-    resumed = apart(tmp_path / "single", tmp_path / "resumed")
+    train_in(tmp_path / "resumed", network(), resume=True)
+    micro = largest_differences(tmp_path / "alone", tmp_path / "micro")
+    resumed = largest_differences(tmp_path / "single", tmp_path / "resumed")
     print("micro-batches:", micro, "resumed:", resumed)
     assert micro["weights"] < 1e-12
     assert 0 < resumed["weights"] < 1e-4

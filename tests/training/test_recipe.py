@@ -41,14 +41,14 @@ def quick(monkeypatch: Patch) -> None:
     monkeypatch.setattr(corpora, "load", small_corpus)
 
 
-def carry_out(recipe: Recipe, out: Path, **options: Any) -> TrainingResult:
-    """Train without a word."""
+def train_silently(recipe: Recipe, out: Path, **options: Any) -> TrainingResult:
+    """Train a recipe and print nothing."""
     quiet: dict[str, Any] = dict.fromkeys(("on_begin", "on_report"), lambda _: None)
     return train_recipe(recipe, out, device=torch.device("cpu"), **quiet | options)
 
 
-def same(one: Path, two: Path) -> bool:
-    """Whether two runs end with the same weights."""
+def same_weights(one: Path, two: Path) -> bool:
+    """Return whether two runs ended with the same weights."""
     first, second = (load_tensors(out / "model.safetensors")[0] for out in (one, two))
     return all(torch.equal(first[name], second[name]) for name in first)
 
@@ -57,7 +57,7 @@ def test_a_run_leaves_all_that_a_model_is(tmp_path: Path) -> None:
     begun: list[str] = []
     reports: list[object] = []
     out = tmp_path / "runs" / "tiny"
-    result = carry_out(RECIPE, out, on_begin=begun.append, on_report=reports.append)
+    result = train_silently(RECIPE, out, on_begin=begun.append, on_report=reports.append)
     assert not result.interrupted
     assert sorted(path.name for path in out.iterdir()) == [
         "checkpoints", "data.json", "log.jsonl", "manifest.json", "model.safetensors",
@@ -77,21 +77,21 @@ def test_a_run_leaves_all_that_a_model_is(tmp_path: Path) -> None:
 
 def test_a_run_in_two_parts_ends_where_one_in_one_part_does_and_may_go_on(tmp_path: Path) -> None:
     one, two, longer = tmp_path / "one", tmp_path / "two", RECIPE.override({"steps": "7"})
-    carry_out(RECIPE, one)
-    stopped = carry_out(RECIPE, two, stop_after=3)
+    train_silently(RECIPE, one)
+    stopped = train_silently(RECIPE, two, stop_after=3)
     assert stopped.interrupted
     assert not (two / "run.json").exists()
-    assert carry_out(RECIPE, two, resume=True).step == 5
-    assert same(one, two)
-    assert carry_out(longer, two, resume=True).step == 7
+    assert train_silently(RECIPE, two, resume=True).step == 5
+    assert same_weights(one, two)
+    assert train_silently(longer, two, resume=True).step == 7
     assert read_json(two / "run.json")["steps"] == 7
     with pytest.raises(UserError, match="has done 7 steps already"):
-        carry_out(RECIPE, two, resume=True)
+        train_silently(RECIPE, two, resume=True)
     assert read_model(two)[0].recipe == longer
 
 
 def test_other_data_is_refused(tmp_path: Path, monkeypatch: Patch) -> None:
-    carry_out(RECIPE, tmp_path, stop_after=3)
+    train_silently(RECIPE, tmp_path, stop_after=3)
     before = {path: path.read_bytes() for path in tmp_path.rglob("*.*")}
 
     def changed(split: str, name: str, of: str, *langs: str) -> ParallelText:
@@ -103,18 +103,18 @@ def test_other_data_is_refused(tmp_path: Path, monkeypatch: Patch) -> None:
         with monkeypatch.context() as patch:
             patch.setattr(corpora, "load", partial(changed, split))
             with pytest.raises(UserError, match=rf"the {part} examples are not .*data\.json"):
-                carry_out(RECIPE, tmp_path, resume=True)
+                train_silently(RECIPE, tmp_path, resume=True)
     assert {path: path.read_bytes() for path in tmp_path.rglob("*.*")} == before
-    assert carry_out(RECIPE, tmp_path, resume=True).step == 5
+    assert train_silently(RECIPE, tmp_path, resume=True).step == 5
 
 
 def test_another_number_of_threads_is_said(tmp_path: Path, monkeypatch: Patch) -> None:
     def resumed(stop_after: int) -> list[str]:
         said: list[str] = []
-        carry_out(RECIPE, tmp_path, stop_after=stop_after, on_begin=said.append, resume=True)
+        train_silently(RECIPE, tmp_path, stop_after=stop_after, on_begin=said.append, resume=True)
         return said[:-1]  # without the summary
 
-    carry_out(RECIPE, tmp_path, stop_after=1)
+    train_silently(RECIPE, tmp_path, stop_after=1)
     assert resumed(2) == []
     with monkeypatch.context() as patch:
         patch.setattr(torch, "get_num_threads", lambda: 97)
@@ -128,29 +128,29 @@ def test_a_run_that_began_while_the_text_was_read_is_not_overwritten(
     tmp_path: Path, monkeypatch: Patch
 ) -> None:
     first, second = tmp_path / "alone", tmp_path / "shared"
-    carry_out(RECIPE, first)
+    train_silently(RECIPE, first)
     calls: list[str] = []
 
     def beside(name: str, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
         calls.append(split)
         if len(calls) == 1:
-            carry_out(RECIPE, second)
+            train_silently(RECIPE, second)
         return small_corpus(name, split, src_lang, tgt_lang)
 
     monkeypatch.setattr(corpora, "load", beside)
     with pytest.raises(UserError, match="holds a run already"):
-        carry_out(RECIPE.override({"seed": "2"}), second)
-    assert same(first, second)
+        train_silently(RECIPE.override({"seed": "2"}), second)
+    assert same_weights(first, second)
 
 
 def test_damaged_data_json(tmp_path: Path) -> None:
-    carry_out(RECIPE, tmp_path, stop_after=1)
+    train_silently(RECIPE, tmp_path, stop_after=1)
     for content in (b"[1]", b'{"training": 1}', b"half", None):
         (tmp_path / "data.json").unlink()
         if content is not None:
             (tmp_path / "data.json").write_bytes(content)
         with pytest.raises(UserError, match=r"data\.json"):
-            carry_out(RECIPE, tmp_path, resume=True)
+            train_silently(RECIPE, tmp_path, resume=True)
 
 
 def test_a_record_tells_of_how_the_run_began_and_is_left_alone_when_nothing_is_done(
@@ -163,11 +163,11 @@ def test_a_record_tells_of_how_the_run_began_and_is_left_alone_when_nothing_is_d
     train = recipe_run.train
     monkeypatch.setattr(provenance, "commit", lambda: "at the beginning")
     monkeypatch.setattr(recipe_run, "train", someone_commits)
-    carry_out(RECIPE, tmp_path)
-    carry_out(RECIPE, tmp_path, resume=True)
+    train_silently(RECIPE, tmp_path)
+    train_silently(RECIPE, tmp_path, resume=True)
     assert read_json(tmp_path / "run.json")["commit"] == "at the beginning"
     (tmp_path / "run.json").unlink()
-    carry_out(RECIPE, tmp_path, resume=True)
+    train_silently(RECIPE, tmp_path, resume=True)
     assert read_json(tmp_path / "run.json")["commit"] == "later"
 
 
@@ -181,15 +181,15 @@ def test_held_out_sentences_longer_than_a_batch_are_left_out(
 
     monkeypatch.setattr(corpora, "load", load)
     recipe = RECIPE.override({"batch_tokens": "100", "steps": "1"})
-    assert carry_out(recipe, tmp_path).step == 1
+    assert train_silently(recipe, tmp_path).step == 1
 
 
 def test_a_recurrent_recipe_becomes_a_translator(tmp_path: Path) -> None:
     network = RecurrentConfig(embedding_size=11, hidden_size=13, attention=True)
     training = replace(RECIPE.training, learning_rate=1e-3, batch_sentences=7)
     recipe = replace(RECIPE, model=network, training=training)
-    assert carry_out(recipe, tmp_path / "run", stop_after=2).interrupted
-    assert not carry_out(recipe, tmp_path / "run", resume=True).interrupted
+    assert train_silently(recipe, tmp_path / "run", stop_after=2).interrupted
+    assert not train_silently(recipe, tmp_path / "run", resume=True).interrupted
     translator = Translator.load(tmp_path / "run")
     assert isinstance(translator.model, Recurrent)
     assert len(translator.translate(["word1 and word2", ""])) == 2
@@ -198,12 +198,12 @@ def test_a_recurrent_recipe_becomes_a_translator(tmp_path: Path) -> None:
 def test_a_run_keeps_the_precision_that_it_was_begun_in(tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.setattr(devices, "_fastest", lambda device: (Precision.BF16, "as measured"))
     begun: list[str] = []
-    carry_out(RECIPE, tmp_path, stop_after=1, on_begin=begun.append)
+    train_silently(RECIPE, tmp_path, stop_after=1, on_begin=begun.append)
     assert begun[0].endswith("bf16 (as measured)")
     with pytest.raises(UserError, match=r"begun with precision=bf16 .* go on with .*=float32"):
-        carry_out(RECIPE, tmp_path, resume=True, precision=Precision.FLOAT32)
+        train_silently(RECIPE, tmp_path, resume=True, precision=Precision.FLOAT32)
     monkeypatch.setattr(devices, "_fastest", lambda device: (Precision.FLOAT32, "as measured"))
-    carry_out(RECIPE, tmp_path, resume=True, on_begin=begun.append)
+    train_silently(RECIPE, tmp_path, resume=True, on_begin=begun.append)
     assert begun[1].endswith("bf16 (as the run was begun)")
     assert read_json(tmp_path / "run.json")["precision"] == "bf16"
 
@@ -224,10 +224,10 @@ def test_the_memory_decides_how_much_is_computed_at_once(
     with monkeypatch.context() as patch:
         patch.setattr(Transformer, "forward", small_memory)
         with pytest.raises(torch.OutOfMemoryError):
-            carry_out(recipe, tmp_path / "1")
+            train_silently(recipe, tmp_path / "1")
         made, empty = list[Tensor](), torch.empty_like
         patch.setattr(torch, "empty_like", lambda t, **o: made.append(t) or empty(t, **o))
-        carry_out(recipe, tmp_path / "1", resume=True, micro_tokens=0, stop_after=2)
+        train_silently(recipe, tmp_path / "1", resume=True, micro_tokens=0, stop_after=2)
     moments = [each for each in made if isinstance(each, torch.nn.Parameter)]
     assert len(moments) == 2 * len(set(map(id, moments))) > 40  # tried beside Adam's two
     assert seen[0] == seen[1] > 50 >= max(seen[2:])  # twice, and more than is then taken
@@ -242,21 +242,21 @@ def test_a_run_killed_before_its_first_checkpoint_begins_with_the_same_weights(
     def start(model: nn.Module, examples: Sequence[Example]) -> None:
         nn.init.constant_(next(model.parameters()), len(examples) / 1000)
 
-    carry_out(RECIPE, tmp_path / "one", initialize=start)
+    train_silently(RECIPE, tmp_path / "one", initialize=start)
     with monkeypatch.context() as patch:
         patch.setattr(recipe_run, "train", die)
         with pytest.raises(KeyboardInterrupt):
-            carry_out(RECIPE, tmp_path / "two", initialize=start)
-    carry_out(RECIPE, tmp_path / "two", resume=True, initialize=start)
-    carry_out(RECIPE, tmp_path / "plain")
-    assert same(tmp_path / "one", tmp_path / "two")
-    assert not same(tmp_path / "one", tmp_path / "plain")
+            train_silently(RECIPE, tmp_path / "two", initialize=start)
+    train_silently(RECIPE, tmp_path / "two", resume=True, initialize=start)
+    train_silently(RECIPE, tmp_path / "plain")
+    assert same_weights(tmp_path / "one", tmp_path / "two")
+    assert not same_weights(tmp_path / "one", tmp_path / "plain")
 
 
 def test_a_run_is_refused_before_its_first_file(tmp_path: Path, monkeypatch: Patch) -> None:
     with pytest.raises(UserError, match="has nothing to resume"):
-        carry_out(RECIPE, tmp_path / "run", resume=True)
+        train_silently(RECIPE, tmp_path / "run", resume=True)
     monkeypatch.setattr(devices, "memory", lambda device: 1000)
     with pytest.raises(UserError, match="of memory at the least"):
-        carry_out(RECIPE, tmp_path / "run")
+        train_silently(RECIPE, tmp_path / "run")
     assert not (tmp_path / "run").exists()

@@ -15,8 +15,10 @@ def learning_rate(step: int, d_model: int, warmup_steps: int, factor: float = 1.
     """Compute the rate of one step (§5.3, Eq. 3); `factor` multiplies the whole curve.
 
     It rises in proportion to the step (from 1) until `warmup_steps`, 4000 in the paper, where it
-    reaches `factor * (d_model * warmup_steps) ** -0.5`, then falls as `step ** -0.5`. A UserError
-    where a count is under 1, or the factor no finite number above 0.
+    reaches `factor * (d_model * warmup_steps) ** -0.5`, then falls as `step ** -0.5`.
+
+    Raises:
+        UserError: a count is under 1, or the factor is not a finite number above 0.
     """
     for name, value in (("step", step), ("d_model", d_model), ("warmup_steps", warmup_steps)):
         check_number(name, value, 1)
