@@ -22,7 +22,7 @@ FOR_COLAB = {"altair", "ipywidgets", "matplotlib", "pillow", "torchtext", "vl-co
 def environment(monkeypatch: Patch, tmp_path: Path) -> Path:
     """Variables that are put back, and an empty working folder."""
     monkeypatch.chdir(tmp_path)
-    for name in ("OMP_WAIT_POLICY", records.RUNS):
+    for name in ("OMP_WAIT_POLICY", records.RUNS_VARIABLE):
         monkeypatch.setenv(name, "")  # so that it is put back afterwards
         monkeypatch.delenv(name)
     return tmp_path
@@ -82,7 +82,7 @@ def test_set_up_is_silent_and_says_where_runs_are_kept(
     stub: Path, capsys: pytest.CaptureFixture
 ) -> None:
     colab.set_up()
-    assert records.RUNS not in os.environ
+    assert records.RUNS_VARIABLE not in os.environ
     assert os.environ["OMP_WAIT_POLICY"] == "PASSIVE"
     assert capsys.readouterr().out == ""
     colab.set_up(keep_on_drive=True)
@@ -112,13 +112,13 @@ def test_the_learner_chooses_the_profile_else_the_machine(monkeypatch: pytest.Mo
 def test_a_run_has_a_new_folder_each_time_or_the_same_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(records.RUNS, "")
+    monkeypatch.setenv(records.RUNS_VARIABLE, "")
     first, second = records.run_folder("lesson"), records.run_folder("lesson")
     assert first.name == second.name == "lesson"
     assert first != second
     for folder in (first, second):
         folder.parent.rmdir()  # which is there, and empty
-    monkeypatch.setenv(records.RUNS, str(tmp_path))
+    monkeypatch.setenv(records.RUNS_VARIABLE, str(tmp_path))
     assert records.run_folder("lesson") == records.run_folder("lesson") == tmp_path / "lesson"
 
 
@@ -130,6 +130,9 @@ def test_a_temporary_run_is_removed_when_its_process_ends(tmp_path: Path) -> Non
         "(folder / 'model.safetensors').write_bytes(b'')\n"
     )
     for kept in ([], ["kept"]):
-        asked = {records.RUNS: str(tmp_path / "kept") if kept else "", "TMPDIR": str(tmp_path)}
+        asked = {
+            records.RUNS_VARIABLE: str(tmp_path / "kept") if kept else "",
+            "TMPDIR": str(tmp_path),
+        }
         python("-c", program, env=os.environ | asked)
         assert [path.name for path in tmp_path.iterdir()] == kept
