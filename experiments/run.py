@@ -89,7 +89,8 @@ def _train(
 ) -> None:
     """Begin a run or go on with it; Ctrl-C is passed on once it is saved."""
     faults = experiment.switched_on(variant)
-    if not (begun := holds_run(folder)):
+    begun = holds_run(folder)
+    if not begun:
         write_json(folder / SWITCHED_ON, faults)
     recipe, options = experiment.changed(variant, seed)
     precision = Precision(experiment.precision(variant))

@@ -202,7 +202,8 @@ def findings(notebook: Any, size: int) -> Iterator[Finding]:
         below = cells[index + 1] if index + 1 < len(cells) else {}
         words = source(below) if below.get("cell_type") == "markdown" else ""
         rules = [executed(cell, count), clean_outputs(cell), short(cell)]
-        rules += [explained(cell, words)] * bool(pictures(cell))
+        if pictures(cell):
+            rules.append(explained(cell, words))
         yield from ((index, what) for rule in rules for what in rule)
     for index, cell in enumerate(cells):
         text = source(cell) if cell["cell_type"] == "markdown" else ""

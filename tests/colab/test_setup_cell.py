@@ -31,7 +31,8 @@ def run(folder: Path, code: str, refused: str = "") -> list[str]:
         "GIT_TERMINAL_PROMPT": "0",
     }
     done = python("-c", code, cwd=folder, env={**os.environ, **git}, status=int(bool(refused)))
-    assert done.stderr.splitlines()[-1:] == [refused][: bool(refused)]
+    last_line = done.stderr.splitlines()[-1:]
+    assert last_line == ([refused] if refused else [])
     return done.stdout.splitlines()
 
 

@@ -26,7 +26,7 @@ from transformer.support.files import write_atomically
 
 SEED = 2017
 SIZES = dict(zip(CORPORA["embedded"].splits, (20_000, 500, 1_000, 500, 300), strict=True))
-LENGTHS = (range(4, 17), range(17, 26))  # tokens of a sentence: ordinary, long
+ORDINARY_LENGTHS, LONG_LENGTHS = range(4, 17), range(17, 26)  # tokens of a sentence
 HELD_OUT = 12  # one combination of two words in so many is kept out of training
 
 
@@ -135,19 +135,19 @@ def _candidates(sampler: PeriodSampler, taken: Counter[str]) -> Iterator[tuple[s
 def build() -> Iterator[tuple[str, Sentence]]:
     """Draw every sentence with its split; no text of any language comes twice."""
     taken: Counter[str] = Counter()
-    said: set[str] = set()
+    seen: set[str] = set()
     for split, sentence in _candidates(PeriodSampler(lexicon(), Random(SEED)), taken):
         texts = {sentence.en, sentence.fr, sentence.de}
-        allowed = LENGTHS[split == "test_long"]
-        if all(len(text.split()) in allowed for text in texts) and said.isdisjoint(texts):
-            said |= texts
+        lengths = LONG_LENGTHS if split == "test_long" else ORDINARY_LENGTHS
+        if all(len(text.split()) in lengths for text in texts) and seen.isdisjoint(texts):
+            seen |= texts
             taken[split] += 1
             yield split, sentence
 
 
-def line(split: str, said: Sentence) -> str:
-    """Write a sentence as the corpus file has it, behind its split."""
-    return "\t".join((split, *said)) + "\n"
+def line(split: str, sentence: Sentence) -> str:
+    """Return the line of a sentence in the corpus file: its split, then its fields."""
+    return "\t".join((split, *sentence)) + "\n"
 
 
 def write(file: Path) -> None:

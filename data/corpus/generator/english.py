@@ -9,11 +9,11 @@ EN, THE = FORMS["en"], {"m": "the"}
 
 def english(tree: Tree) -> list[Word]:
     """Render a sentence in English; the first letter is as inside a sentence."""
-    words = realization.clauses(tree, "en", clause)
+    words = realization.clauses(tree, "en", render_clause)
     following = [*words[1:], words[-1]]
     return [
-        Word("an", each.keys) if each.text == "a" and after.text[0] in "aeiou" else each
-        for each, after in zip(words, following, strict=True)
+        Word("an", token.keys) if token.text == "a" and after.text[0] in "aeiou" else token
+        for token, after in zip(words, following, strict=True)
     ]
 
 
@@ -38,7 +38,10 @@ def noun_phrase(phrase: Phrase, subject: bool = False) -> list[Word]:
     if phrase.relative is not None:
         person = phrase.of("adult", "child", "kin", "name")
         pronoun = "who" if person and phrase.relative.gap == "subject" else "that"
-        words += [word(pronoun, phrase.relative.key + Key.RELATIVE), *clause(phrase.relative)]
+        words += [
+            word(pronoun, phrase.relative.key + Key.RELATIVE),
+            *render_clause(phrase.relative),
+        ]
     return words
 
 
@@ -55,75 +58,80 @@ def _determiner(phrase: Phrase) -> str:
     return str(EN["possessives"][owner.pronoun])
 
 
-def _verb_words(each: Clause) -> tuple[list[Word], list[Word]]:
+def _verb_words(clause: Clause) -> tuple[list[Word], list[Word]]:
     """The auxiliary that questions put first and "not" follows, if any; the other verb words."""
-    key, slot = each.key, each.subject.slot
-    tense = {key + Key.TENSE} | ({key + Key.ASK} if each.inverted else set())
-    be = EN["past" if each.past else "present"][slot]
-    do = word("did" if each.past else "does" if slot == 2 else "do", *tense)
-    if each.modal is not None:
-        return _modal_words(each, do)
-    if each.verb is TO_BE:
+    key, slot = clause.key, clause.subject.slot
+    tense = {key + Key.TENSE} | ({key + Key.ASK} if clause.inverted else set())
+    be = EN["past" if clause.past else "present"][slot]
+    do = word("did" if clause.past else "does" if slot == 2 else "do", *tense)
+    if clause.modal is not None:
+        return _modal_words(clause, do)
+    if clause.verb is TO_BE:
         return [word(be, *tense, key + Key.COPULA)], []
-    base, third, gerund, past = each.verb.en
-    if not each.past and not each.simple:
-        return [word(be, *tense)], _content(each, gerund)
-    if each.negated or each.inverted:
-        return [do], _content(each, base)
-    form = past if each.past else third if slot == 2 else base
-    return [], _content(each, form, key + Key.TENSE)
+    base, third, gerund, past = clause.verb.en
+    if not clause.past and not clause.simple:
+        return [word(be, *tense)], _content(clause, gerund)
+    if clause.negated or clause.inverted:
+        return [do], _content(clause, base)
+    form = past if clause.past else third if slot == 2 else base
+    return [], _content(clause, form, key + Key.TENSE)
 
 
-def _modal_words(each: Clause, do: Word) -> tuple[list[Word], list[Word]]:
-    modal, key = each.modal, each.key + Key.MODAL
+def _modal_words(clause: Clause, do: Word) -> tuple[list[Word], list[Word]]:
+    modal, key = clause.modal, clause.key + Key.MODAL
     assert modal is not None
-    rest = [word("to", key)] if modal.to and not each.follows else []
-    rest += _content(each, each.verb.en[0])
-    if each.follows:
+    rest = [word("to", key)] if modal.to and not clause.follows else []
+    rest += _content(clause, clause.verb.en[0])
+    if clause.follows:
         return [], rest
     if not modal.lexical:
         auxiliary, *more = modal.en[0].split()
         return [Word(auxiliary, do.keys | {key})], [*(word(text, key) for text in more), *rest]
-    if each.negated or each.inverted:
+    if clause.negated or clause.inverted:
         return [do], [word(modal.en[0], key), *rest]
-    form = modal.en[2] if each.past else modal.en[each.subject.slot == 2]
+    base, third, past = modal.en
+    form = past if clause.past else third if clause.subject.slot == 2 else base
     return [Word(form, do.keys | {key})], rest
 
 
-def _content(each: Clause, form: str, *more: int) -> list[Word]:
+def _content(clause: Clause, form: str, *more: int) -> list[Word]:
     """The verb itself, in one word or more ("turn off")."""
-    alone = () if each.verb.en_prep else (each.key + Key.VERB_PREP,)
-    return split_words(form, each.key + Key.VERB, each.key + Key.SELF, *alone, *more)
+    alone = () if clause.verb.en_prep else (clause.key + Key.VERB_PREP,)
+    return split_words(form, clause.key + Key.VERB, clause.key + Key.SELF, *alone, *more)
 
 
-def clause(each: Clause) -> list[Word]:
+def render_clause(clause: Clause) -> list[Word]:
     """Render a clause: subject, verb, object, recipient, place, time."""
-    auxiliary, verbs = _verb_words(each)
-    said = each.gap != "subject" and each.ask != "who"
-    subject = noun_phrase(each.subject, subject=True) if said else []
-    negation = [word("not", each.key + Key.NOT)] if each.negated else []
-    if each.negated and not each.ask and auxiliary[0].text == "can":
+    auxiliary, verbs = _verb_words(clause)
+    said = clause.gap != "subject" and clause.ask != "who"
+    subject = noun_phrase(clause.subject, subject=True) if said else []
+    negation = [word("not", clause.key + Key.NOT)] if clause.negated else []
+    if clause.negated and not clause.ask and auxiliary[0].text == "can":
         auxiliary = [Word("cannot", auxiliary[0].keys | negation[0].keys)]
         negation = []
-    front = realization.time(each, "en", front=True) + realization.place(
-        each, "en", THE, front=True
+    front = realization.time(clause, "en", front=True) + realization.place(
+        clause, "en", THE, front=True
     )
-    front += [realization.comma(each)] if front else []
-    words = realization.asking(each, "en") + front
-    words += [*auxiliary, *subject] if each.inverted else [*subject, *auxiliary]
-    return [*words, *negation, *verbs, *_after_verb(each)]
+    front += [realization.comma(clause)] if front else []
+    words = realization.asking(clause, "en") + front
+    words += [*auxiliary, *subject] if clause.inverted else [*subject, *auxiliary]
+    return [*words, *negation, *verbs, *_after_verb(clause)]
 
 
-def _after_verb(each: Clause) -> list[Word]:
-    words = split_words(each.verb.en_prep, each.key + Key.VERB_PREP)
-    if each.said_object is not None:
-        words += noun_phrase(each.said_object)
-    if each.recipient is not None:
-        words += [word("to", each.recipient.key + Key.PREP), *noun_phrase(each.recipient)]
-    if each.predicate is not None:
-        words.append(word(each.predicate.en, each.key + Key.VERB))
-    words += realization.place(each, "en", THE) + realization.time(each, "en")
-    if each.second is not None:
-        _, verbs = _verb_words(each.second)
-        words += [word("and", each.second.key + Key.RELATIVE), *verbs, *_after_verb(each.second)]
+def _after_verb(clause: Clause) -> list[Word]:
+    words = split_words(clause.verb.en_prep, clause.key + Key.VERB_PREP)
+    if clause.said_object is not None:
+        words += noun_phrase(clause.said_object)
+    if clause.recipient is not None:
+        words += [word("to", clause.recipient.key + Key.PREP), *noun_phrase(clause.recipient)]
+    if clause.predicate is not None:
+        words.append(word(clause.predicate.en, clause.key + Key.VERB))
+    words += realization.place(clause, "en", THE) + realization.time(clause, "en")
+    if clause.second is not None:
+        _, verbs = _verb_words(clause.second)
+        words += [
+            word("and", clause.second.key + Key.RELATIVE),
+            *verbs,
+            *_after_verb(clause.second),
+        ]
     return words

@@ -11,7 +11,7 @@ VOWELS = "aàâeéèêëhiîoôuœ"
 
 def french(tree: Tree) -> list[Word]:
     """Render a sentence in French, elided and contracted; words in one token share its meanings."""
-    return _merge(realization.clauses(tree, "fr", clause))
+    return _merge(realization.clauses(tree, "fr", render_clause))
 
 
 def opens_with_vowel(text: str) -> bool:
@@ -22,15 +22,15 @@ def opens_with_vowel(text: str) -> bool:
 def _merge(words: list[Word]) -> list[Word]:
     """Join "le homme" to "l'homme", "si il" to "s'il", "à le" to "au", and the like."""
     joined: list[Word] = []
-    for each in reversed(words):
+    for token in reversed(words):
         after = joined[-1].text if joined else "."
-        text = FR["contracted"].get(f"{each.text} {after}")
-        if each.text in FR["elided"] and opens_with_vowel(after):
-            text = f"{each.text[:-1]}'{after}"
+        text = FR["contracted"].get(f"{token.text} {after}")
+        if token.text in FR["elided"] and opens_with_vowel(after):
+            text = f"{token.text[:-1]}'{after}"
         if text is None:
-            joined.append(each)
+            joined.append(token)
         else:
-            joined[-1] = Word(text, each.keys | joined[-1].keys)
+            joined[-1] = Word(text, token.keys | joined[-1].keys)
     return joined[::-1]
 
 
@@ -98,87 +98,90 @@ def _relative(phrase: Phrase) -> list[Word]:
     if relative is None:
         return []
     pronoun = "qui" if relative.gap == "subject" else "que"
-    return [word(pronoun, relative.key + Key.RELATIVE), *clause(relative)]
+    return [word(pronoun, relative.key + Key.RELATIVE), *render_clause(relative)]
 
 
-def _participle(each: Clause) -> str:
+def _participle(clause: Clause) -> str:
     """The past participle: it agrees with the subject after être, and with an object before it."""
-    form, said = each.verb.fr[6], each.object
+    form, said = clause.verb.fr[6], clause.object
     leader = None
-    if each.verb.fr_aux != "avoir":
-        leader = each.subject
-    elif said is not None and (each.gap == "object" or each.ask == "how many" or said.pronoun):
+    if clause.verb.fr_aux != "avoir":
+        leader = clause.subject
+    elif said is not None and (clause.gap == "object" or clause.ask == "how many" or said.pronoun):
         leader = said
     if leader is None:
         return form
-    form += "e" * (leader.gender == "f")
-    return form + "s" * (leader.plural and not form.endswith("s"))
+    if leader.gender == "f":
+        form += "e"
+    if leader.plural and not form.endswith("s"):
+        form += "s"
+    return form
 
 
-def _clitics(each: Clause) -> list[Word]:
+def _clitics(clause: Clause) -> list[Word]:
     words = []
-    if each.verb.fr_aux == "se":
-        words.append(word(FR["reflexive"][each.subject.slot], each.key + Key.SELF))
-    if each.recipient is not None and each.recipient.pronoun:
-        keys = (each.recipient.key + Key.NOUN, each.recipient.key + Key.PREP)
-        words.append(word(FR["objects"][each.recipient.pronoun], *keys))
-    if each.object is not None and each.object.pronoun:
-        words.append(word(FR["objects"][each.object.pronoun], each.object.key + Key.NOUN))
+    if clause.verb.fr_aux == "se":
+        words.append(word(FR["reflexive"][clause.subject.slot], clause.key + Key.SELF))
+    if clause.recipient is not None and clause.recipient.pronoun:
+        keys = (clause.recipient.key + Key.NOUN, clause.recipient.key + Key.PREP)
+        words.append(word(FR["objects"][clause.recipient.pronoun], *keys))
+    if clause.object is not None and clause.object.pronoun:
+        words.append(word(FR["objects"][clause.object.pronoun], clause.object.key + Key.NOUN))
     return words
 
 
-def _verb_words(each: Clause) -> list[Word]:
+def _verb_words(clause: Clause) -> list[Word]:
     """Everything from "ne" to the last verb word, clitics included."""
-    key, slot, verb = each.key, each.subject.slot, each.verb
-    before = [word("ne", key + Key.NOT)] if each.negated else []
-    after = [word("pas", key + Key.NOT)] if each.negated else []
+    key, slot, verb = clause.key, clause.subject.slot, clause.verb
+    before = [word("ne", key + Key.NOT)] if clause.negated else []
+    after = [word("pas", key + Key.NOT)] if clause.negated else []
     if verb is TO_BE:
-        forms = FR["past" if each.past else "present"]
+        forms = FR["past" if clause.past else "present"]
         return [*before, word(forms[slot], key + Key.TENSE, key + Key.COPULA), *after]
     itself = () if verb.fr_aux == "se" else (key + Key.SELF,)
     content = (key + Key.VERB, key + Key.VERB_PREP, *itself)
-    clitics = _clitics(each)
-    if each.modal is not None:
-        forms = each.modal.fr_past if each.past else each.modal.fr
+    clitics = _clitics(clause)
+    if clause.modal is not None:
+        forms = clause.modal.fr_past if clause.past else clause.modal.fr
         finite = word(forms[slot], key + Key.TENSE, key + Key.MODAL)
         infinitive = [*clitics, word(verb.fr[0], *content)]
-        return infinitive if each.follows else [*before, finite, *after, *infinitive]
-    if each.past:
+        return infinitive if clause.follows else [*before, finite, *after, *infinitive]
+    if clause.past:
         forms = FR["avoir" if verb.fr_aux == "avoir" else "present"]
         auxiliary = word(forms[slot], key + Key.TENSE)
-        participle = [word(_participle(each), *content)]
+        participle = [word(_participle(clause), *content)]
         whole = [*before, *clitics, auxiliary, *after, *participle]
-        return participle if each.follows else whole
+        return participle if clause.follows else whole
     finite = word(verb.fr[1 + slot], key + Key.TENSE, *content)
     return [*before, *clitics, finite, *after]
 
 
-def clause(each: Clause) -> list[Word]:
+def render_clause(clause: Clause) -> list[Word]:
     """Render a clause: subject, ne, clitics, verb, pas, object, recipient, place, time."""
-    words = realization.time(each, "fr", front=True) + realization.place(
-        each, "fr", FR["articles"], front=True
+    words = realization.time(clause, "fr", front=True) + realization.place(
+        clause, "fr", FR["articles"], front=True
     )
-    words += [realization.comma(each)] if words else []
-    words += realization.asking(each, "fr")
-    if each.inverted and each.ask != "what":
-        words += split_words("est-ce que", each.key + Key.ASK)
-    if each.gap != "subject" and each.ask != "who":
-        words += [*noun_phrase(each.subject), *_relative(each.subject)]
-    return [*words, *_verb_words(each), *_after_verb(each)]
+    words += [realization.comma(clause)] if words else []
+    words += realization.asking(clause, "fr")
+    if clause.inverted and clause.ask != "what":
+        words += split_words("est-ce que", clause.key + Key.ASK)
+    if clause.gap != "subject" and clause.ask != "who":
+        words += [*noun_phrase(clause.subject), *_relative(clause.subject)]
+    return [*words, *_verb_words(clause), *_after_verb(clause)]
 
 
-def _after_verb(each: Clause) -> list[Word]:
+def _after_verb(clause: Clause) -> list[Word]:
     words: list[Word] = []
-    said, recipient = each.said_object, each.recipient
+    said, recipient = clause.said_object, clause.recipient
     if said is not None and not said.pronoun:
-        words += [*noun_phrase(said, each.negated), *_relative(said)]
+        words += [*noun_phrase(said, clause.negated), *_relative(said)]
     if recipient is not None and not recipient.pronoun:
         words += [word("à", recipient.key + Key.PREP), *noun_phrase(recipient)]
-    if each.predicate is not None:
-        form = inflect(each.predicate, each.subject.gender, each.subject.plural)
-        words.append(word(form, each.key + Key.VERB))
-    words += realization.place(each, "fr", FR["articles"]) + realization.time(each, "fr")
-    if each.second is not None:
-        words.append(word("et", each.second.key + Key.RELATIVE))
-        words += [*_verb_words(each.second), *_after_verb(each.second)]
+    if clause.predicate is not None:
+        form = inflect(clause.predicate, clause.subject.gender, clause.subject.plural)
+        words.append(word(form, clause.key + Key.VERB))
+    words += realization.place(clause, "fr", FR["articles"]) + realization.time(clause, "fr")
+    if clause.second is not None:
+        words.append(word("et", clause.second.key + Key.RELATIVE))
+        words += [*_verb_words(clause.second), *_after_verb(clause.second)]
     return words

@@ -17,23 +17,23 @@ def german(tree: Tree) -> list[Word]:
         lead = tree.leading
         words += [
             word("während", lead.key + Key.RELATIVE),
-            *clause(lead, "final"),
+            *render_clause(lead, "final"),
             realization.comma(lead),
         ]
     first = tree.leading is not None or tree.main.ask == "yes_no"
-    words += clause(tree.main, "first" if first else "second")
+    words += render_clause(tree.main, "first" if first else "second")
     for conjunction, linked in tree.links:
         *before, last = conjunction.split()
         key = linked.key + Key.RELATIVE
         if not before and last != "and":
             words.append(realization.comma(linked))
         words += realization.function_words(conjunction, "de", key)
-        words += clause(linked, "second" if last in ("and", "but") else "final")
+        words += render_clause(linked, "second" if last in ("and", "but") else "final")
     words.append(realization.mark(tree))
     return [
-        each
-        for each, after in zip(words, [*words[1:], word("")], strict=True)
-        if each.text != "," or after.text not in (",", ".", "?")
+        token
+        for token, after in zip(words, [*words[1:], word("")], strict=True)
+        if token.text != "," or after.text not in (",", ".", "?")
     ]
 
 
@@ -74,7 +74,8 @@ def _noun_form(phrase: Phrase, case: str) -> str:
     noun = phrase.noun
     if not phrase.plural:
         return noun.de if case == "nominative" else noun.de_oblique
-    return noun.de_plural + "n" * (case == "dative" and noun.de_plural[-1] not in "ns")
+    takes_n = case == "dative" and noun.de_plural[-1] not in "ns"
+    return f"{noun.de_plural}n" if takes_n else noun.de_plural
 
 
 def _determiner(phrase: Phrase, case: str, negated: bool) -> tuple[str, str]:
@@ -111,21 +112,21 @@ def _relative(phrase: Phrase | None) -> list[Word]:
     article = _ending("definite", case, phrase)
     pronoun = "denen" if case == "dative" and phrase.plural else article
     key = relative.key + Key.RELATIVE
-    return [word(","), word(pronoun, key), *clause(relative, "final"), word(",")]
+    return [word(","), word(pronoun, key), *render_clause(relative, "final"), word(",")]
 
 
-def _verb_words(each: Clause) -> tuple[Word, list[Word]]:
+def _verb_words(clause: Clause) -> tuple[Word, list[Word]]:
     """The finite verb; and the particle, participle or infinitive at the end of a main clause."""
-    key, slot, verb, tense = each.key, each.subject.slot, each.verb, each.key + Key.TENSE
+    key, slot, verb, tense = clause.key, clause.subject.slot, clause.verb, clause.key + Key.TENSE
     if verb is TO_BE:
-        return word(DE["past" if each.past else "present"][slot], tense, key + Key.COPULA), []
+        return word(DE["past" if clause.past else "present"][slot], tense, key + Key.COPULA), []
     content = {key + Key.VERB, key + Key.VERB_PREP, key + Key.SELF}
     content -= {key + Key.VERB_PREP} if verb.de_prep else set()
     content -= {key + Key.SELF} if verb.de_reflexive else set()
-    if each.modal is not None:
-        forms = each.modal.de_past if each.past else each.modal.de
+    if clause.modal is not None:
+        forms = clause.modal.de_past if clause.past else clause.modal.de
         return word(forms[min(slot, 3)], tense, key + Key.MODAL), [word(verb.de[0], *content)]
-    if each.past:
+    if clause.past:
         forms = DE["present" if verb.de_aux == "sein" else "haben"]
         return word(forms[slot], tense), [word(verb.de[3], *content)]
     infinitive = verb.de[0].removeprefix(verb.de_particle)
@@ -135,81 +136,83 @@ def _verb_words(each: Clause) -> tuple[Word, list[Word]]:
     return word(form, tense, *content), particle
 
 
-def clause(each: Clause, order: str) -> list[Word]:
+def render_clause(clause: Clause, order: str) -> list[Word]:
     """Render a clause, its finite verb "second", "first" (the first place is taken) or "final"."""
-    finite, rest = _verb_words(each)
+    finite, rest = _verb_words(clause)
     subject: list[Word] = []
-    if each.gap != "subject" and each.ask != "who":
-        subject = noun_phrase(each.subject, "nominative") + _relative(each.subject)
-    light, middle = _middle(each)
-    around = [*subject, *light] if each.subject.pronoun else [*light, *subject]  # nouns come last
-    after = _relative(each.object) if each.gap != "object" else []
+    if clause.gap != "subject" and clause.ask != "who":
+        subject = noun_phrase(clause.subject, "nominative") + _relative(clause.subject)
+    light, middle = _middle(clause)
+    around = [*subject, *light] if clause.subject.pronoun else [*light, *subject]  # nouns come last
+    after = _relative(clause.object) if clause.gap != "object" else []
     if order == "final":
         verbs = [*rest, finite]
-        if rest and rest[-1].text == each.verb.de_particle:
+        if rest and rest[-1].text == clause.verb.de_particle:
             verbs = [Word(rest[-1].text + finite.text, finite.keys)]
         return [*around, *middle, *verbs, *after]
-    front = realization.asking(each, "de")
-    front += realization.time(each, "de", front=True) + _places(each, front=True)
+    front = realization.asking(clause, "de")
+    front += realization.time(clause, "de", front=True) + _places(clause, front=True)
     opening = [*subject, finite, *light]
     if front or order == "first":
         opening = [*front, finite, *around]
-    return [*opening, *middle, *rest, *after, *_second(each.second)]
+    return [*opening, *middle, *rest, *after, *_second(clause.second)]
 
 
-def _second(each: Clause | None) -> list[Word]:
+def _second(clause: Clause | None) -> list[Word]:
     """A further verb phrase: it shares the auxiliary, or has a finite verb of its own."""
-    if each is None:
+    if clause is None:
         return []
-    finite, rest = _verb_words(each)
-    verb = [] if each.modal is not None or each.past else [finite]
-    light, middle = _middle(each)
-    return [word("und", each.key + Key.RELATIVE), *verb, *light, *middle, *rest]
+    finite, rest = _verb_words(clause)
+    verb = [] if clause.modal is not None or clause.past else [finite]
+    light, middle = _middle(clause)
+    return [word("und", clause.key + Key.RELATIVE), *verb, *light, *middle, *rest]
 
 
-def _middle(each: Clause) -> tuple[list[Word], list[Word]]:
+def _middle(clause: Clause) -> tuple[list[Word], list[Word]]:
     """What stands between the finite verb and the end: pronouns; time, objects, nicht, place."""
-    key, verb = each.key, each.verb
-    light = [word(DE["reflexive"][each.subject.slot], key + Key.SELF)] if verb.de_reflexive else []
-    pronoun, definite, late = _placed(each)
+    key, verb = clause.key, clause.verb
+    light = (
+        [word(DE["reflexive"][clause.subject.slot], key + Key.SELF)] if verb.de_reflexive else []
+    )
+    pronoun, definite, late = _placed(clause)
     light += pronoun
     recipient: list[Word] = []
-    if each.recipient is not None:
-        said = noun_phrase(each.recipient, "dative", False, each.recipient.key + Key.PREP)
-        light, recipient = (light + said, []) if each.recipient.pronoun else (light, said)
-    objects = [*realization.time(each, "de"), *recipient, *definite]
-    if each.negated and late and "kein" in late[0].text:
+    if clause.recipient is not None:
+        said = noun_phrase(clause.recipient, "dative", False, clause.recipient.key + Key.PREP)
+        light, recipient = (light + said, []) if clause.recipient.pronoun else (light, said)
+    objects = [*realization.time(clause, "de"), *recipient, *definite]
+    if clause.negated and late and "kein" in late[0].text:
         late[0] = word(late[0].text, *late[0].keys, key + Key.NOT)
-    elif each.negated:
+    elif clause.negated:
         objects = [
             *recipient,
             *definite,
-            *realization.time(each, "de"),
+            *realization.time(clause, "de"),
             word("nicht", key + Key.NOT),
         ]
-    place = _places(each)
+    place = _places(clause)
     last = [*late, *place] if verb.direction else [*place, *late]
-    predicate = [word(each.predicate.de, key + Key.VERB)] if each.predicate is not None else []
+    predicate = [word(clause.predicate.de, key + Key.VERB)] if clause.predicate is not None else []
     return light, [*objects, *last, *predicate]
 
 
-def _placed(each: Clause) -> tuple[list[Word], list[Word], list[Word]]:
+def _placed(clause: Clause) -> tuple[list[Word], list[Word], list[Word]]:
     """The object in one of three places: as a pronoun, definite before "nicht", or late."""
-    said, verb = each.said_object, each.verb
+    said, verb = clause.said_object, clause.verb
     if said is None:
         return [], [], []
-    kein = each.negated and said.det == "a" and not said.count and not verb.de_prep
+    kein = clause.negated and said.det == "a" and not said.count and not verb.de_prep
     words = noun_phrase(said, verb.de_case, kein)
     if verb.de_prep:
-        return [], [], [word(verb.de_prep, each.key + Key.VERB_PREP), *words]
+        return [], [], [word(verb.de_prep, clause.key + Key.VERB_PREP), *words]
     if said.pronoun:
         return words, [], []
     return ([], [], words) if said.parts[0].det == "a" else ([], words, [])
 
 
-def _places(each: Clause, front: bool = False) -> list[Word]:
+def _places(clause: Clause, front: bool = False) -> list[Word]:
     """Render the place in the dative, or the direction, mostly in the accusative."""
-    case = each.place.de_to_case if each.place and each.verb.direction else "dative"
-    words = realization.place(each, "de", _endings()["definite", case], front)
-    merged = DE["merged"].get(" ".join(each.text for each in words[:2]))
+    case = clause.place.de_to_case if clause.place and clause.verb.direction else "dative"
+    words = realization.place(clause, "de", _endings()["definite", case], front)
+    merged = DE["merged"].get(" ".join(token.text for token in words[:2]))
     return [Word(merged, words[0].keys | words[1].keys), *words[2:]] if merged else words

@@ -28,13 +28,13 @@ def word(text: str, *keys: int) -> Word:
 
 
 def split_words(text: str, *keys: int) -> list[Word]:
-    """Build the words of a text, each of which carries all of the meanings."""
+    """Build the words of a text, clause of which carries all of the meanings."""
     return [word(part, *keys) for part in text.split()]
 
 
-def comma(each: Clause) -> Word:
+def comma(clause: Clause) -> Word:
     """Build the comma beside a clause."""
-    return word(",", each.key + Key.FRONT)
+    return word(",", clause.key + Key.FRONT)
 
 
 def mark(tree: Tree) -> Word:
@@ -54,48 +54,52 @@ def _function_words(lang: str) -> dict[str, str]:
     return {row["name"]: row[lang] for row in corpus_table("function_words.tsv")}
 
 
-def clauses(tree: Tree, lang: str, clause: Callable[[Clause], list[Word]]) -> list[Word]:
+def clauses(tree: Tree, lang: str, render_clause: Callable[[Clause], list[Word]]) -> list[Word]:
     """Render the clauses of a sentence in order, as English and French do, and its mark."""
     words: list[Word] = []
     if (lead := tree.leading) is not None:
         words += function_words("while", lang, lead.key + Key.RELATIVE)
-        words += [*clause(lead), comma(lead)]
-    words += clause(tree.main)
+        words += [*render_clause(lead), comma(lead)]
+    words += render_clause(tree.main)
     for conjunction, linked in tree.links:
         words += [comma(linked)] if conjunction == "but" else []
         words += function_words(conjunction, lang, linked.key + Key.RELATIVE)
-        words += clause(linked)
+        words += render_clause(linked)
     return [*words, mark(tree)]
 
 
-def asking(each: Clause, lang: str) -> list[Word]:
+def asking(clause: Clause, lang: str) -> list[Word]:
     """Render the words that open a question, of "how many" with the noun that is counted."""
-    if each.ask in ("", "yes_no"):
+    if clause.ask in ("", "yes_no"):
         return []
-    words = function_words(each.ask, lang, each.key + Key.FRONT)
-    if each.ask == "how many" and each.object is not None:
-        plural = getattr(each.object.noun, f"{lang}_plural")
-        words.append(word(plural, each.object.key + Key.NOUN))
+    words = function_words(clause.ask, lang, clause.key + Key.FRONT)
+    if clause.ask == "how many" and clause.object is not None:
+        plural = getattr(clause.object.noun, f"{lang}_plural")
+        words.append(word(plural, clause.object.key + Key.NOUN))
     return words
 
 
-def place(each: Clause, lang: str, articles: Mapping[str, str], front: bool = False) -> list[Word]:
+def place(
+    clause: Clause, lang: str, articles: Mapping[str, str], front: bool = False
+) -> list[Word]:
     """Render the place, or the direction if the verb is of motion, as `time` does the time.
 
     The definite articles are by gender; English has one, of "m".
     """
-    where, key = each.place, each.key + Key.PLACE
-    if where is None or (each.fronted == "place") != front:
+    where, key = clause.place, clause.key + Key.PLACE
+    if where is None or (clause.fronted == "place") != front:
         return []
-    preposition = getattr(where, f"{lang}_to" if each.verb.direction else f"{lang}_at")
+    preposition = getattr(where, f"{lang}_to" if clause.verb.direction else f"{lang}_at")
     article = articles["m" if lang == "en" else getattr(where, f"{lang}_gender")]
     words = [word(preposition, key), word(article, key + 1)]
     return words + split_words(getattr(where, lang), key + 2)
 
 
-def time(each: Clause, lang: str, front: bool = False) -> list[Word]:
+def time(clause: Clause, lang: str, front: bool = False) -> list[Word]:
     """Render the time; nothing if there is none, or if it is not in the place asked for."""
-    if each.time is None or (each.fronted == "time") != front:
+    if clause.time is None or (clause.fronted == "time") != front:
         return []
-    start = each.key + Key.TIME
-    return [word(text, *(start + mark for mark in marks)) for text, marks in each.time.words[lang]]
+    start = clause.key + Key.TIME
+    return [
+        word(text, *(start + mark for mark in marks)) for text, marks in clause.time.words[lang]
+    ]
