@@ -3,7 +3,6 @@
 Not in the paper.
 """
 
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from torch.nn.functional import pad
 
 from transformer.embeddings import Embedding
 from transformer.model import Transformer
-from transformer.parts import PAPER, Parts
+from transformer.parts import other_parts
 from transformer.positions import ConcatenatedPositions
 from transformer.support.errors import UserError
 
@@ -39,10 +38,9 @@ def embedding_tables(embedding: Embedding) -> tuple[Tensor, Tensor]:
 
 def check_paper_parts(model: Transformer) -> None:
     """Raise a UserError unless a network has the paper's parts: other engines know no others."""
-    names = [field.name for field in fields(Parts)]
-    others = [name for name in names if getattr(model.parts, name) != getattr(PAPER, name)]
+    others = ", ".join(other_parts(model))
     if others:
         raise UserError(
-            f"this model has parts of its own ({', '.join(others)}), and only the paper's are "
+            f"this model has parts of its own ({others}), and only the paper's are "
             "exported: train one with the paper's parts"
         )

@@ -1,5 +1,6 @@
 """Other parts are passed in: each of these works at every place, and in cached decoding."""
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from engines.folder import export_model
+from tests.helpers import TINY
 from tests.helpers.scripted import padded_sources
 from transformer.attention import KeyValueCache, MultiHeadAttention, make_attention
 from transformer.config import BOS_ID, ModelConfig
+from transformer.data import corpora
+from transformer.data.parallel import ParallelText
 from transformer.data.tokenizers import BPETokenizer
 from transformer.decoding import beam_search
 from transformer.feed_forward import FeedForward
@@ -19,9 +24,12 @@ from transformer.layers import DecoderLayer
 from transformer.masks import padding_mask
 from transformer.model import Transformer
 from transformer.models.folder import Description, read_description
+from transformer.models.translator import Translator
 from transformer.parts import PAPER, Parts
 from transformer.positions import SinusoidalPositions, rotate
+from transformer.recipes import find_recipe
 from transformer.support.errors import UserError
+from transformer.training.recipe import train_recipe
 
 VOCAB = 31
 
@@ -196,6 +204,26 @@ def export(model: Transformer, engine: str, folder: Path) -> None:
         from engines.to_transformers import write_transformers
 
         write_transformers(model, BPETokenizer([]), BPETokenizer([]), folder)
+
+
+def test_trained_with_other_parts_it_is_loaded_with_the_same_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load_corpus = corpora.load
+
+    def load_few(*which: str) -> ParallelText:
+        text = load_corpus(*which)
+        return replace(text, src=text.src[:1000], tgt=text.tgt[:1000], alignments=None)
+
+    monkeypatch.setattr(corpora, "load", load_few)
+    folder, recipe = tmp_path / "model", find_recipe("demo").override(TINY | {"steps": "2"})
+    build = partial(Description.build, parts=ROTARY)
+    train_recipe(recipe, folder, build=build, on_report=lambda report: None)
+    model = Translator.load(folder, build=build).model
+    assert any(isinstance(module, RotaryAttention) for module in model.modules())
+    for call in (Translator.load, partial(export_model, engine="onnx", out=tmp_path / "onnx")):
+        with pytest.raises(UserError, match=r"\(self_attention, positions unlike .* `build`"):
+            call(folder)
 
 
 @pytest.mark.parametrize("engine", ["onnx", "ctranslate2", "transformers"])

@@ -13,7 +13,7 @@ To train with it, and to load what was trained:
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from torch import nn
@@ -46,3 +46,10 @@ class Parts:
 
 
 PAPER = Parts()
+
+
+def other_parts(model: nn.Module) -> list[str]:
+    """Return the names of a model's parts that are not the paper's: ["norm"]."""
+    parts = getattr(model, "parts", PAPER)
+    names = [field.name for field in fields(Parts)]
+    return [name for name in names if getattr(parts, name) != getattr(PAPER, name)]

@@ -28,7 +28,7 @@ from transformer.fast_dropout import use_fast_dropout
 from transformer.lstm import Recurrent
 from transformer.model import Transformer
 from transformer.models.weights import load_tensors, load_weights
-from transformer.parts import PAPER, Parts
+from transformer.parts import PAPER, Parts, other_parts
 from transformer.support.errors import UserError, require
 from transformer.support.files import read_json, write_json
 
@@ -123,7 +123,13 @@ def read_model(
     remedy = "go on with the command that began it and --resume"
     require(weights is not None or path.is_file(), f"{message}; {remedy}")
     model = build(description)
-    load_weights(model, load_tensors(path)[0], path)
+    tensors, about = load_tensors(path)
+    require(
+        about.get("parts", []) == other_parts(model),
+        f"{path} was trained with other parts ({', '.join(about.get('parts', [])) or 'none'} "
+        "unlike the paper's): give the `build` that it was trained with",
+    )
+    load_weights(model, tensors, path)
     return description, model.eval()
 
 

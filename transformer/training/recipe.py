@@ -93,7 +93,7 @@ def train_recipe(
         )
         if is_rank_zero and not result.interrupted:
             run_record = None if had_ended else origin | _run_record(result, prepared)
-            _complete_folder(prepared, out, run_record)
+            _complete_folder(prepared, out, run_record, build)
     return result
 
 
@@ -180,7 +180,12 @@ def _run_record(result: TrainingResult, prepared: PreparedRun) -> dict[str, Any]
     }
 
 
-def _complete_folder(prepared: PreparedRun, out: Path, run_record: dict[str, Any] | None) -> None:
+def _complete_folder(
+    prepared: PreparedRun,
+    out: Path,
+    run_record: dict[str, Any] | None,
+    build: Callable[[Description], Network],
+) -> None:
     """Write what makes the folder a whole model's, and read the model back from it.
 
     `run_record` is None if the run had ended before and its record stays.
@@ -193,4 +198,4 @@ def _complete_folder(prepared: PreparedRun, out: Path, run_record: dict[str, Any
     folder.write_manifest(out)
     first = prepared.validation_batches.examples[0]
     line = prepared.description.src_tokenizer.decode(first.src)
-    Translator.load(out).translate([line], beam_size=1)
+    Translator.load(out, build=build).translate([line], beam_size=1)

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from transformer.models import folder
 from transformer.models.weights import load_tensors, model_weights, save_tensors
+from transformer.parts import other_parts
 from transformer.support.errors import UserError, require
 from transformer.support.files import remove_temporary_files
 from transformer.training import processes
@@ -220,6 +221,8 @@ class Run:
     def _save_weights(self, path: Path, **about: Any) -> None:
         if self._is_writer():
             weights = model_weights(self.state.model)
+            if others := other_parts(self.state.model):
+                about["parts"] = others
             save_tensors(path, weights, step=self.progress.step, **about)
 
     def _is_writer(self) -> bool:
