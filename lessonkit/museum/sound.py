@@ -1,7 +1,7 @@
 """A small Transformer with all that trains it and searches with it, right in every line.
 
 Not in the paper. The faults of the museum are edits of this file and of the package's own. Laws
-are tried on it to see that they break on nothing sound.
+are tried on it to see that nothing sound breaks them.
 """
 
 from collections.abc import Callable, Sequence
@@ -47,7 +47,8 @@ class Setup:
         self, sources: Sequence[list[int]], targets: Sequence[list[int]]
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Return src, tgt_in and tgt_out, (batch, length) each, of ids without special ones."""
-        batch = collate([Example(*pair) for pair in zip(sources, targets, strict=True)])
+        examples = [Example(src, tgt) for src, tgt in zip(sources, targets, strict=True)]
+        batch = collate(examples)
         return batch.src, batch.tgt_in, batch.tgt_out
 
     def loss(self, logits: Tensor, tgt_out: Tensor) -> Tensor:
@@ -89,7 +90,8 @@ class Setup:
 
     def greedy(self, src: Tensor, length: int) -> list[list[int]]:
         """Translate sources greedily, into at most `length` tokens each."""
-        return [each.ids for each in self._search(greedy_search, src, max_len=length)]
+        hypotheses = self._search(greedy_search, src, max_len=length)
+        return [hypothesis.ids for hypothesis in hypotheses]
 
     def beam(
         self, src: Tensor, beam_size: int, length: int, alpha: float = 0.0
@@ -103,15 +105,15 @@ class Setup:
 
     def candidates(self, src: Tensor, beam_size: int, length: int) -> list[list[Candidate]]:
         """Return what a beam finds without length penalty, as the laws take it."""
-        found = self.beam(src, beam_size, length)
-        return [[Candidate(*each) for each in row] for row in found]
+        hypotheses = self.beam(src, beam_size, length)
+        return [[_as_candidate(hypothesis) for hypothesis in row] for row in hypotheses]
 
     def rank(self, log_prob: float, length: int) -> float:
         """Return what candidates are ranked by, `length` with eos (§6.1)."""
         return log_prob / length_penalty(length)
 
     def adapter(self) -> Adapter:
-        """Show all of it to the laws."""
+        """Return an adapter that shows all of it to the laws."""
         return adapt_transformer(self.model).replace(
             greedy=self.greedy,
             beam=self.candidates,
@@ -127,8 +129,12 @@ class Setup:
         )
 
 
+def _as_candidate(hypothesis: Hypothesis) -> Candidate:
+    return Candidate(ids=hypothesis.ids, log_prob=hypothesis.score, finished=hypothesis.finished)
+
+
 def sound_model(seed: int = 0, **changes: Any) -> Transformer:
-    """Make a small Transformer, its weights drawn.
+    """Make a small Transformer with random weights.
 
     Changes are of the vocabularies' sizes (`src_vocab_size`, `tgt_vocab_size`), or of what `CONFIG`
     and `ModelConfig` have.
