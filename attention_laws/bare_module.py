@@ -2,31 +2,21 @@
 
 import inspect
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from attention_laws.adapter import BOS_ID, EOS_ID, PAD_ID, Adapter
-from attention_laws.calling_convention import (
-    BATCH,
-    SRC_LEN,
-    TGT_LEN,
-    CallingConvention,
-    calling_conventions,
-    failure_reason,
-)
+from attention_laws.adapter import BOS_ID, EOS_ID, Adapter
+from attention_laws.calling_convention import CallingConvention
 from attention_laws.errors import UserError
+from attention_laws.find_call import WorkingCall, find_call
 from attention_laws.forward_signature import SRC
-from attention_laws.mask_style import MaskStyle, mask_role, parse_mask_style
+from attention_laws.mask_style import mask_role, parse_mask_style
 from attention_laws.model_state import set_eval_mode, state_restored
-from attention_laws.vocabularies import UNSPECIFIED, EmbeddingRecorder, find_padding_ids
+from attention_laws.vocabularies import UNSPECIFIED
 
-# How many reasons an error names if no way to call the module works.
-MAX_REASONS = 4
-OTHER_PADDING_IDS = (1, 2, 3)
 FAST_PATH = "torch's fast path of nn.TransformerEncoderLayer is off (torch.backends.mha), then on"
 
 
@@ -81,7 +71,7 @@ def from_module(
 
 
 def _assumptions(
-    working_call: "WorkingCall", order_given: bool, bos: int, eos: int
+    working_call: WorkingCall, order_given: bool, bos: int, eos: int
 ) -> tuple[str, ...]:
     """Return what was assumed of a module, each with the option that overrides it."""
     call = working_call.call
@@ -136,153 +126,6 @@ def _with_one_padding_id(
         return logits[..., order]
 
     return forward
-
-
-@dataclass(frozen=True)
-class WorkingCall:
-    """A way to call a module that returns logits, and what was seen on the way."""
-
-    call: CallingConvention  # returns logits, batch first
-    src_vocab_size: int  # number of source ids
-    tgt_vocab_size: int  # number of target ids
-    padding_origin: str  # in words for a reader: how the padding was found
-
-
-def find_call(
-    module: nn.Module,
-    batch_first: bool | None,
-    mask_style: MaskStyle | None,
-    pad: int | None,
-    tgt_pad: int | None,
-) -> WorkingCall:
-    """Try the ways to call a module; return the first without a defect, or the best.
-
-    Raises:
-        UserError: none returns logits, or no embedding table is read at the source's ids.
-    """
-    tokens = [token for token in (4, 5, 6, 7, 3) if token not in (pad, tgt_pad)][:4]
-    recorder = EmbeddingRecorder()
-    reasons: dict[str, str] = {}
-    best: tuple[int, CallingConvention, str] | None = None
-    for convention in calling_conventions(module, batch_first, mask_style):
-        try:
-            first_call = _first_call(convention, tokens, recorder)
-            call, origin = _with_padding(first_call, pad, tgt_pad, recorder, tokens)
-            count, call = _fewest_defects(call, tokens)
-        except Exception as error:  # Somebody's model may raise anything.
-            reasons.setdefault(failure_reason(error), convention.description)
-            continue
-        if best is None or count < best[0]:
-            best = count, call, origin
-        if count == 0:
-            break
-    if best is None:
-        tried = "; ".join(f"{way}: {why}" for why, way in list(reasons.items())[:MAX_REASONS])
-        problem = "the module returns no logits (batch, tgt_len, vocab_size) for (src, tgt_in)"
-        raise UserError(f"{problem}. Tried: {tried}: write an Adapter around it")
-    count, call, origin = best
-    if count and pad == UNSPECIFIED and not origin:
-        call, origin = _with_other_padding(call, tokens, count)
-    if not recorder.vocab_sizes:
-        problem = "no nn.Embedding of the module reads the source's ids"
-        raise UserError(f"{problem}: write an Adapter that says how many source types there are")
-    with torch.no_grad():
-        width = call(*_constant_ids(tokens)).shape[-1]
-    vocab_sizes = recorder.vocab_sizes
-    src_vocab_size = vocab_sizes.get(tokens[0], min(vocab_sizes.values()))
-    return WorkingCall(call, src_vocab_size, min(width, vocab_sizes.get(tokens[1], width)), origin)
-
-
-def _constant_ids(tokens: list[int]) -> tuple[Tensor, Tensor]:
-    """Return ids of distinct shapes, one token repeated on each side."""
-    return torch.full((BATCH, SRC_LEN), tokens[0]), torch.full((BATCH, TGT_LEN), tokens[1])
-
-
-@torch.no_grad()
-def _first_call(
-    convention: CallingConvention, tokens: list[int], recorder: EmbeddingRecorder
-) -> CallingConvention:
-    """Call a module for the first time, and record which embedding table reads which ids."""
-    with recorder:
-        call = convention.with_logits_found(*_constant_ids(tokens))
-    return call.with_head(*_constant_ids(tokens), recorder.vocab_sizes.get(tokens[1], 0))
-
-
-def _with_padding(
-    call: CallingConvention,
-    pad: int | None,
-    tgt_pad: int | None,
-    recorder: EmbeddingRecorder,
-    tokens: list[int],
-) -> tuple[CallingConvention, str]:
-    """Return a call with the padding that the user gave or that the module names."""
-    pads, origin = find_padding_ids(call.module, recorder, (tokens[0], tokens[1]))
-    if pad != UNSPECIFIED:
-        pads, origin = [pad, pad], ""
-    src_pad, own_tgt_pad = (PAD_ID if token == UNSPECIFIED else token for token in pads)
-    if tgt_pad == UNSPECIFIED:
-        tgt_pad = own_tgt_pad
-    return replace(call, src_pad=src_pad, tgt_pad=tgt_pad), origin
-
-
-def _fewest_defects(call: CallingConvention, tokens: list[int]) -> tuple[int, CallingConvention]:
-    """Return the number of defects of a call, or of the same with a shifted target if fewer."""
-    count = count_defects(call, tokens, call.src_pad, call.tgt_pad)
-    if count:
-        shifted = replace(call, shifts_target=True)
-        shifted_count = count_defects(shifted, tokens, call.src_pad, call.tgt_pad)
-        if shifted_count < count:
-            return shifted_count, shifted
-    return count, call
-
-
-def _with_other_padding(
-    call: CallingConvention, tokens: list[int], count: int
-) -> tuple[CallingConvention, str]:
-    """Look for an id that changes nothing after a source, if the usual padding changes it."""
-    for pad in OTHER_PADDING_IDS:
-        other = replace(call, src_pad=pad, tgt_pad=pad)
-        usable = [token for token in tokens if token != pad]
-        if len(usable) > 3 and count_defects(other, usable, pad, pad) < count:
-            return other, ", which alone changes nothing after a source"
-    return call, ""
-
-
-@torch.no_grad()
-def count_defects(
-    call: Callable[[Tensor, Tensor], Tensor],
-    tokens: Sequence[int],
-    pad: int | None,
-    tgt_pad: int | None,
-) -> int:
-    """Count what is wrong with a call: it sees the future or padding, or misses a token.
-
-    `tokens` are four ordinary ids of both sides.
-    """
-    src = torch.tensor([[tokens[0], tokens[1], tokens[2], tokens[1]]])
-    tgt = torch.tensor([[*tokens[:3]]])
-    other_src, other_tgt = src.clone(), tgt.clone()
-    other_src[0, -2], other_tgt[0, 1] = tokens[3], tokens[3]
-    logits = call(src, tgt)
-    scale = 1e-4 * float(logits.abs().max())
-
-    def moved(src: Tensor, tgt: Tensor, positions: slice) -> bool:
-        return bool((call(src, tgt) - logits)[:, positions].abs().max() > scale)
-
-    defects = [
-        not bool(logits.isfinite().all()),
-        moved(src, other_tgt, slice(0, 1)),
-        not moved(src, other_tgt, slice(1, 2)),
-        not moved(other_src, tgt, slice(None)),
-    ]
-    if pad is not None:
-        padded_src = nn.functional.pad(src, (0, 2), value=pad)
-        defects.append(moved(padded_src, tgt, slice(None)))
-    if tgt_pad is not None:
-        padded_tgt = nn.functional.pad(tgt, (0, 2), value=tgt_pad)
-        padded = call(src, padded_tgt)[:, :3]
-        defects.append(bool((padded - logits).abs().max() > scale))
-    return defects.count(True)
 
 
 class EncodeThenDecode(nn.Module):

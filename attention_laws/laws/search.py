@@ -1,4 +1,4 @@
-"""A search finds what the model scores highest (§6.1)."""
+"""Greedy search finds what the model scores highest, and every search ends at eos (§6.1)."""
 
 from collections.abc import Callable, Iterable
 from functools import wraps
@@ -15,32 +15,31 @@ ORDER = 130
 # The sources have at least as many tokens as a target may have.
 SENTENCES, LENGTH = 5, 8
 BEAM_SIZE = 4
-MAX_FULL_WIDTH = 100  # of a beam as wide as the vocabulary
 
 
-def _draw_sources(subject: Subject) -> list[Tensor]:
+def draw_sources(subject: Subject) -> list[Tensor]:
     """Draw sources of several lengths, (1, src_len) each; of one length without padding."""
     if subject.adapter.pad_id is None:
         return [subject.draw_src(1, LENGTH) for _ in range(SENTENCES)]
     return [subject.draw_src(1, LENGTH + 3 * row % 5) for row in range(SENTENCES)]
 
 
-def _search_batch(
+def search_batch(
     subject: Subject, *searches: Callable[[Tensor], Iterable[Any]]
 ) -> list[tuple[Any, ...]]:
     """Search a batch of sources; return each, (1, src_len), with the result of each search."""
-    sources = _draw_sources(subject)
+    sources = draw_sources(subject)
     longest = max(source.shape[1] for source in sources)
     batch = torch.cat([subject.padded(source, longest - source.shape[1]) for source in sources])
     return list(zip(sources, *(search(batch) for search in searches), strict=True))
 
 
-def _next_logits(subject: Subject, src: Tensor, ids: list[int]) -> Tensor:
+def next_logits(subject: Subject, src: Tensor, ids: list[int]) -> Tensor:
     """Return the logits after bos and after each of `ids`, (len(ids) + 1, vocab)."""
     return subject.logits(src, torch.tensor([[subject.adapter.bos_id, *ids]]))[0]
 
 
-def _without_padding_and_bos(subject: Subject, logits: Tensor) -> Tensor:
+def without_padding_and_bos(subject: Subject, logits: Tensor) -> Tensor:
     """Return logits in which padding and bos are impossible, as in a careful search."""
     impossible = [subject.adapter.pad_id, subject.adapter.bos_id]
     logits = logits.clone()
@@ -50,7 +49,7 @@ def _without_padding_and_bos(subject: Subject, logits: Tensor) -> Tensor:
 
 def _shortfall(subject: Subject, logits: Tensor, chosen: int) -> float:
     """Return how far a choice is below the best of (vocab,), with padding and bos or without."""
-    both = (logits, _without_padding_and_bos(subject, logits))
+    both = (logits, without_padding_and_bos(subject, logits))
     shortfall = min(float(scores.max() - logits[chosen]) for scores in both)
     return shortfall if shortfall > 2 * subject.tolerance else 0.0
 
@@ -79,11 +78,11 @@ def _some_sentence_ends(subject: Subject) -> bool:
     """Return whether eos ends a translation of greedy search, or a candidate of a beam."""
     greedy, beam = subject.adapter.greedy, subject.adapter.beam
     if greedy is not None:
-        translations = _search_batch(subject, lambda src: greedy(src, LENGTH))
+        translations = search_batch(subject, lambda src: greedy(src, LENGTH))
         return any(len(ids) < LENGTH for _, ids in translations)
     if beam is None:
         return False
-    beams = _search_batch(subject, lambda src: beam(src, BEAM_SIZE, LENGTH))
+    beams = search_batch(subject, lambda src: beam(src, BEAM_SIZE, LENGTH))
     return any(candidate.finished for _, candidates in beams for candidate in candidates)
 
 
@@ -120,12 +119,12 @@ def greedy_search_matches_forward(subject: Subject) -> Finding:
     Look: at the first token that differs: what did the model read at that step?
     """
     greedy, ended = required(subject.adapter.greedy), 0
-    for src, output in _search_batch(subject, lambda src: greedy(src, LENGTH)):
+    for src, output in search_batch(subject, lambda src: greedy(src, LENGTH)):
         ids, ends = _until_the_end(subject, output)
         chosen = [*ids, subject.adapter.eos_id] if ends else ids
         if ends:
             ended += 1
-        logits = _next_logits(subject, src, ids)
+        logits = next_logits(subject, src, ids)
         for position, token in enumerate(chosen):
             shortfall = _shortfall(subject, logits[position], token)
             if shortfall:
@@ -172,7 +171,7 @@ def search_stops_at_eos(subject: Subject) -> Finding:
     if not searches:
         return not_tried("the adapter has no greedy and no beam")
     translations = []
-    for src, *results in _search_batch(subject, *searches):
+    for src, *results in search_batch(subject, *searches):
         for translations_of_search in results:
             for ids in translations_of_search:
                 translations.append((ids, f"src {src[0].tolist()} gives {ids}"))
@@ -191,124 +190,3 @@ def search_stops_at_eos(subject: Subject) -> Finding:
             return kept(f"{seen}; the model is untrained") if adapter.untrained else warned(seen)
     count = len(translations)
     return kept(f"{count} translations hold no bos, no padding, and nothing after eos")
-
-
-def _forward_log_probs(
-    subject: Subject, src: Tensor, ids: list[int], finished: bool
-) -> list[float]:
-    """Return the log probability of ids by forward: over all types, and without padding, bos."""
-    logits = _next_logits(subject, src, ids).double()
-    chosen = torch.tensor([*ids, subject.adapter.eos_id] if finished else ids, dtype=torch.long)
-    sums = []
-    for scores in (logits, _without_padding_and_bos(subject, logits)):
-        log_probs = scores.log_softmax(dim=-1)[: len(chosen)].gather(1, chosen[:, None])
-        sums.append(float(log_probs.sum()))
-    return sums
-
-
-@law("beam")
-@retried_with_likelier_eos
-@torch.no_grad()
-def beam_log_probs_match_forward(subject: Subject) -> Finding:
-    """Each candidate's log probability is what forward gives for its ids.
-
-    Means: the cache is not reordered with the beams, sentences of a batch are mixed, logits are
-    added in place of log probabilities, or scores are gathered by the wrong index
-    Look: where prefixes are reordered: is everything else that has a row reordered too?
-    """
-    beam, sizes, count = required(subject.adapter.beam), (1, BEAM_SIZE), 0
-    searches = [lambda src, size=size: beam(src, size, LENGTH) for size in sizes]
-    for src, *results in _search_batch(subject, *searches):
-        for size, candidates in zip(sizes, results, strict=True):
-            for ids, log_prob, finished in candidates:
-                count += 1
-                sums = _forward_log_probs(subject, src, ids, finished)
-                allowed = (len(ids) + 1) * (2 * subject.tolerance + 1e-5)
-                gap = min(abs(expected - log_prob) for expected in sums)
-                if not gap <= allowed:
-                    candidate = f"beam {size}: {ids}{' and eos' if finished else ''}"
-                    seen = f"{candidate} reports {log_prob:.4f} nats"
-                    return broken(f"{seen}, and has {sums[0]:.4f} by forward", src=src[0])
-    return kept(f"{count} candidates of {SENTENCES} sentences have the sums that forward gives")
-
-
-@law("beam")
-@torch.no_grad()
-def beam_candidates_are_sorted_and_unique(subject: Subject) -> Finding:
-    """No candidate occurs twice, and of equally long ones the more probable comes first.
-
-    Means: all beams begin with the same prefix and a score of 0, or the order is ascending
-    Look: at the first step's scores: all but one must be minus infinity
-    """
-    beam = required(subject.adapter.beam)
-    for src, candidates in _search_batch(subject, lambda src: beam(src, BEAM_SIZE, LENGTH)):
-        for i, first in enumerate(candidates):
-            for second in candidates[i + 1 :]:
-                if first.ids == second.ids and first.finished == second.finished:
-                    return broken(f"{first.ids} occurs twice", src=src[0])
-                is_as_long = len(first.ids) == len(second.ids)
-                is_comparable = is_as_long and first.finished == second.finished
-                if is_comparable and second.log_prob > first.log_prob + 1e-5:
-                    seen = f"{first.ids} with {first.log_prob:.4f} nats precedes "
-                    seen += f"{second.ids} with {second.log_prob:.4f} nats"
-                    return broken(seen, src=src[0])
-    return kept("no candidate occurs twice, and of equally long ones the best is first")
-
-
-@law("beam", "greedy")
-@retried_with_likelier_eos
-@torch.no_grad()
-def beam_of_one_is_greedy(subject: Subject) -> Finding:
-    """A beam of one is greedy search, and knows where it ended.
-
-    Means: what ends with eos is dropped, or is not marked as finished
-    Look: at what becomes of a candidate that ends
-    How: A sound beam may go on after eos, and then find another translation.
-    """
-    greedy, beam = required(subject.adapter.greedy), required(subject.adapter.beam)
-    results = _search_batch(
-        subject, lambda src: greedy(src, LENGTH), lambda src: beam(src, 1, LENGTH)
-    )
-    equal = 0
-    for src, ids, candidates in results:
-        unfinished = any(x.ids == ids and not x.finished for x in candidates)
-        if unfinished and len(ids) < LENGTH:
-            return broken(f"{ids} ends greedy search, and is not finished in a beam", src=src[0])
-        if candidates and candidates[0].ids == ids:
-            equal += 1
-    return kept(f"{equal} of {SENTENCES} translations are greedy search's, ends included")
-
-
-@law("beam")
-@torch.no_grad()
-def wide_beam_finds_the_best(subject: Subject) -> Finding:
-    """A beam as wide as the vocabulary finds the most probable of all pairs of words.
-
-    Means: fewer prefixes go on than the beam is wide, or what ends takes the place of others
-    Look: at how many continuations are taken, and from what
-    """
-    vocab_size = subject.adapter.tgt_vocab_size
-    if vocab_size > MAX_FULL_WIDTH:
-        return not_tried(f"a beam of {vocab_size} is too wide to try: {MAX_FULL_WIDTH} at most")
-    words = torch.tensor([i for i in range(vocab_size) if i not in subject.special_ids])
-    pairs = torch.cartesian_prod(words, words)
-    bos = torch.full((len(words), 1), subject.adapter.bos_id)
-    tgt_in = torch.cat((bos, words[:, None]), dim=1)
-    for src in _draw_sources(subject)[:3]:
-        (candidates,) = required(subject.adapter.beam)(src, vocab_size, 2)
-        found = {tuple(candidate.ids) for candidate in candidates if not candidate.finished}
-        is_found = torch.tensor([tuple(pair) in found for pair in pairs.tolist()])
-        count = int(is_found.sum())
-        logits = subject.logits(src.expand(len(words), -1), tgt_in)
-        shortfalls = []
-        for scores in (logits, _without_padding_and_bos(subject, logits)):
-            log_probs = scores.log_softmax(dim=-1)
-            first, second = log_probs[0, 0][words], log_probs[:, 1][:, words]
-            sums = (first[:, None] + second).flatten()
-            best = sums.sort(descending=True).values[:count]
-            gaps = best - sums[is_found].sort(descending=True).values
-            shortfalls.append(max(gaps.tolist(), default=0.0))
-        if min(shortfalls) > 4 * subject.tolerance + 1e-5:
-            seen = f"{count} pairs that a beam of {vocab_size} finds are not the most probable"
-            return broken(f"{seen}, by up to {min(shortfalls):.2g} nats", src=src[0])
-    return kept(f"a beam of {vocab_size} finds the most probable of {len(pairs)} pairs of words")

@@ -1,4 +1,4 @@
-"""A bare module is taken as it is: how it is called is found out, and said."""
+"""A bare module is taken as it is: how it is called is found by trying, and reported."""
 
 from collections.abc import Callable
 from typing import Any
@@ -62,7 +62,7 @@ def test_masks_of_every_style_are_found(name: str) -> None:
             return self.run(src, trg, read(src_mask), read(trg_mask))
 
     adapter = from_module(Theirs())
-    assert any(f"--masks {name}" in each for each in adapter.assumptions), adapter.assumptions
+    assert any(f"--masks {name}" in text for text in adapter.assumptions), adapter.assumptions
     assert not diagnose(adapter).broken
     if name == "may-bool-4":
         with pytest.raises(UserError, match="may-bool-3"):
@@ -231,7 +231,7 @@ def test_a_target_may_have_padding_of_its_own() -> None:
     assert report.exit_status == 0, str(report)
 
 
-def test_a_fault_stays_one_however_it_is_called() -> None:
+def test_a_fault_is_found_however_the_model_is_called() -> None:
     class Leaks(Masked):
         def forward(self, src: Tensor, tgt: Tensor, src_mask: Tensor, tgt_mask: Tensor) -> Tensor:
             four(src_mask)
@@ -242,7 +242,7 @@ def test_a_fault_stays_one_however_it_is_called() -> None:
     assert "logits_depend_on_all_source_tokens" in diagnose(blind()).broken
 
 
-def test_what_cannot_be_called_says_what_was_tried() -> None:
+def test_a_module_that_cannot_be_called_is_refused_with_the_shapes_it_returns() -> None:
     report = diagnose(behind(lambda self, src, tgt: forward(self, src, tgt).mean(dim=0))())
     assert report.exit_status == 2
     assert "[(4, 29)]" in report.stopped

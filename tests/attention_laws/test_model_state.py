@@ -24,7 +24,7 @@ class Model(nn.Module):
         return self.tied(self.norm(self.linear(hidden)))
 
 
-def trained(model: Model, optimizer: torch.optim.Optimizer) -> None:
+def train_once(model: Model, optimizer: torch.optim.Optimizer) -> None:
     model.train()
     model(torch.randn(5, 3)).square().sum().backward()
     optimizer.step()
@@ -35,18 +35,18 @@ def test_a_step_of_training_leaves_no_trace() -> None:
     foreign = torch.ones(2, requires_grad=True)
     optimizer = Adam([*model.parameters(), foreign], lr=0.1)
     scheduler = LambdaLR(optimizer, lambda count: 1 / (1 + count))
-    trained(model, optimizer)
+    train_once(model, optimizer)
     model.norm.eval()
 
     def state() -> list:
-        kept = [each.state_dict() for each in (model, optimizer, scheduler)]
-        grads = [each.grad for each in model.parameters()]
-        return copy.deepcopy([*kept, model.table, foreign.detach(), grads, torch.get_rng_state()])
+        states = [part.state_dict() for part in (model, optimizer, scheduler)]
+        grads = [weight.grad for weight in model.parameters()]
+        return copy.deepcopy([*states, model.table, foreign.detach(), grads, torch.get_rng_state()])
 
     before = state()
     with state_restored(model, optimizer, (scheduler,)):
         foreign.sum().backward()
-        trained(model, optimizer)
+        train_once(model, optimizer)
         scheduler.step()
         model.table.zero_()
         model.linear.weight.requires_grad_(False)
@@ -60,7 +60,7 @@ def test_a_step_of_training_leaves_no_trace() -> None:
     assert optimizer.param_groups[0]["params"][0] is model.linear.weight
 
 
-def test_it_is_put_back_after_an_error_and_an_optimizer_without_a_module() -> None:
+def test_state_is_restored_after_an_error_and_for_an_optimizer_without_a_module() -> None:
     model, weight = Model(), torch.ones(3, requires_grad=True)
     before, optimizer = model.linear.weight.detach().clone(), Adam([weight], lr=0.1)
     with contextlib.suppress(KeyError), state_restored(model), torch.no_grad():
@@ -75,7 +75,7 @@ def test_it_is_put_back_after_an_error_and_an_optimizer_without_a_module() -> No
     assert not optimizer.state
 
 
-def test_64_bits_are_there_for_a_while() -> None:
+def test_weights_are_float64_in_the_block() -> None:
     model = Model()
     weight, values = model.linear.weight, model.linear.weight.detach().clone()
     with float64_weights(model):

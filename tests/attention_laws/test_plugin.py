@@ -1,4 +1,4 @@
-"""Each law a test of its own in somebody's pytest."""
+"""Each law is a test of its own in somebody's pytest."""
 
 import shutil
 from pathlib import Path
@@ -29,8 +29,8 @@ test_accepted = attention_laws.cases(leaks, only=["decoder_is_causal"], baseline
 """
 
 
-def ran(folder: Path, *arguments: str, status: int = 1) -> list[str]:
-    """The lines that pytest prints; it finds the plugin by its entry point."""
+def pytest_lines(folder: Path, *arguments: str, status: int = 1) -> list[str]:
+    """Return the lines that pytest prints; it finds the plugin by its entry point."""
     options = ("-v", "-p", "no:cacheprovider", *arguments)
     done = python("-m", "pytest", *options, cwd=folder, status=status)
     return [line.split("  ")[0] for line in done.stdout.splitlines()]
@@ -41,7 +41,7 @@ def test_laws_are_tests_with_names(tmp_path: Path) -> None:
     (tmp_path / "test_bare.py").write_text(BARE, encoding="utf-8")
     (tmp_path / "test_named.py").write_text(NAMED, encoding="utf-8")
     (tmp_path / "accepted.txt").write_text("decoder_is_causal: the old decoder\n", encoding="utf-8")
-    said = ran(tmp_path)
+    said = pytest_lines(tmp_path)
     for line in (
         "test_bare.py::test_laws[logits_have_expected_shape] PASSED",
         "test_bare.py::test_laws[decoder_is_causal] PASSED",
@@ -64,8 +64,8 @@ def test_a_line_of_configuration_names_the_factory(tmp_path: Path) -> None:
     lines = "[pytest]\nattention_laws = sound:bare\nattention_laws_strict = true\n"
     (tmp_path / "pytest.ini").write_text(lines, encoding="utf-8")
     names = "decoder_is_causal or all_padding_source_is_harmless or logits_are_finite_in_float16"
-    said = ran(tmp_path, "-k", names)
+    said = pytest_lines(tmp_path, "-k", names)
     assert "attention_laws::decoder_is_causal PASSED" in said
     assert "attention_laws::all_padding_source_is_harmless FAILED" in said
     (tmp_path / "pytest.ini").write_text("[pytest]\nattention_laws = nowhere\n", encoding="utf-8")
-    assert not any("PASSED" in line for line in ran(tmp_path, status=4))
+    assert not any("PASSED" in line for line in pytest_lines(tmp_path, status=4))

@@ -1,4 +1,4 @@
-"""A law is tried: what is found is told, and the model left as it was."""
+"""A law is tried, what is found is reported, and the model stays as it was."""
 
 import dataclasses
 import time
@@ -15,20 +15,20 @@ from attention_laws.laws import LAWS
 from attention_laws.report import CORE, NO_PADDING, kept
 from attention_laws.subject import Subject
 from lessonkit.adapters import adapt_transformer
-from tests.attention_laws.one_law import small
+from tests.attention_laws.one_law import small_adapter
 from transformer.config import BOS_ID, EOS_ID, PAD_ID
 from transformer.models.translator import Translator
 
-NAMES = [each.name for each in LAWS]
+NAMES = [law.name for law in LAWS]
 
 
 def law(**changes: Any) -> Law:
-    """A law that is kept, or another."""
-    given = {"name": "a_law", "check": lambda subject: kept("looked at"), "compares": False}
-    return Law(**{"says": "It holds.", "means": "a slip", "look": "there"} | given | changes)
+    """Return a law that is kept, or another."""
+    fields = {"name": "a_law", "check": lambda subject: kept("looked at"), "compares": False}
+    return Law(**{"says": "It holds.", "means": "a slip", "look": "there"} | fields | changes)
 
 
-def test_the_laws_have_names_of_their_own_and_words() -> None:
+def test_laws_have_distinct_names_and_words_without_a_full_stop() -> None:
     assert len(set(NAMES)) == len(NAMES)
     for each in LAWS:
         assert each.says.endswith("."), each.name
@@ -38,30 +38,30 @@ def test_the_laws_have_names_of_their_own_and_words() -> None:
     assert set(NAMES) >= set(CORE)
 
 
-def test_what_a_check_raises_is_told_with_its_place() -> None:
+def test_an_error_in_a_check_is_reported_with_its_place() -> None:
     def fails(subject: Subject) -> Finding:
         raise RuntimeError("size mismatch\nof 3")
 
-    found = diagnose(small(), laws=[law(check=fails)])["a_law"]
-    assert found.verdict == Verdict.NOT_TRIED
-    assert found.seen.startswith("it raised RuntimeError: size mismatch of 3 (")
-    assert "test_run.py:" in found.seen
+    line = diagnose(small_adapter(), laws=[law(check=fails)])["a_law"]
+    assert line.verdict == Verdict.NOT_TRIED
+    assert "RuntimeError: size mismatch of 3 (" in line.seen
+    assert "test_run.py:" in line.seen
 
 
-def test_outputs_that_do_not_repeat_are_not_compared() -> None:
-    adapter = small()
+def test_outputs_that_are_not_deterministic_are_not_compared() -> None:
+    adapter = small_adapter()
     forward = adapter.forward
     noisy = adapter.replace(forward=lambda *ids: forward(*ids) + torch.rand(()))
-    repeats = next(each for each in LAWS if each.name == "evaluation_is_deterministic")
-    laws = [repeats, law(compares=True), law(name="another")]
+    is_deterministic = next(x for x in LAWS if x.name == "evaluation_is_deterministic")
+    laws = [is_deterministic, law(compares=True), law(name="another")]
     report = diagnose(noisy, laws=laws)
     assert report.broken == ["evaluation_is_deterministic"]
     assert "see `evaluation_is_deterministic`" in report["a_law"].seen
     assert report["another"].verdict == Verdict.KEPT
 
 
-def test_each_law_finds_the_model_in_evaluation_and_the_same_chance() -> None:
-    adapter = small()
+def test_each_law_gets_the_model_in_evaluation_mode_and_the_same_random_state() -> None:
+    adapter = small_adapter()
     draws = law(check=lambda s: kept(f"training {s.module.training}, {torch.rand(()):.3f}"))
     one, other = diagnose(adapter, laws=[draws, draws]).lines
     assert one.seen == other.seen
@@ -77,8 +77,8 @@ def test_the_shipped_model_is_sound_and_it_does_not_take_long() -> None:
     assert time.thread_time() - began < 20
 
 
-def test_sentences_have_their_marks_and_no_other_special_ids() -> None:
-    subject = Subject(small())
+def test_sentences_have_bos_or_eos_and_no_other_special_ids() -> None:
+    subject = Subject(small_adapter())
     src, tgt_in = subject.draw_src(40, 6), subject.draw_tgt_in(40, 5)
     assert src.shape == (40, 6)
     assert (src[:, -1] == EOS_ID).all()
@@ -91,46 +91,48 @@ def test_sentences_have_their_marks_and_no_other_special_ids() -> None:
     assert subject.draw_ids(23, 2, 21).shape == (2, 21)  # one more than there are
 
 
-def test_special_ids_may_be_any_and_the_same_sentences_are_drawn() -> None:
+def test_special_ids_may_be_any_and_sentences_are_reproducible() -> None:
     for special in ((5, 6, 7), (22, 0, 11), (None, 1, 1)):
         pad_id, bos_id, eos_id = special
-        subject = Subject(small().replace(pad_id=pad_id, bos_id=bos_id, eos_id=eos_id))
+        subject = Subject(small_adapter().replace(pad_id=pad_id, bos_id=bos_id, eos_id=eos_id))
         assert not set(subject.draw_ids(23, 20).tolist()) & set(special)
         assert subject.other_id(3) not in (3, *special)
-    one, same = (Subject(small()).draw_src(3, 9) for _ in range(2))
+    one, same = (Subject(small_adapter()).draw_src(3, 9) for _ in range(2))
     assert torch.equal(one, same)
 
 
 def test_what_counts_as_a_difference_grows_with_the_logits() -> None:
-    forward = small().forward
+    forward = small_adapter().forward
     for size in (1e-3, 1.0, 1e3):
-        adapter = small().replace(forward=lambda *ids, s=size: s * forward(*ids), module=None)
+        adapter = small_adapter().replace(
+            forward=lambda *ids, s=size: s * forward(*ids), module=None
+        )
         logits = Subject(adapter).logits(torch.tensor([[5, 6, 3]]), torch.tensor([[2, 7]]))
         largest = float(logits.abs().max())
         assert 1e-6 * largest < Subject(adapter).tolerance < 1e-3 * largest
-    subject = Subject(small())
+    subject = Subject(small_adapter())
     zero, nan = torch.zeros(3), torch.tensor([0.0, torch.nan, 0.0])
     assert subject.difference(zero, zero + subject.tolerance / 2) == 0
     assert subject.difference(zero, zero + 2 * subject.tolerance) > 0
     assert subject.difference(zero, nan) != 0
 
 
-def test_a_model_that_cannot_run_in_64_bits_is_measured_in_32() -> None:
-    adapter = small()
+def test_a_model_that_cannot_run_in_float64_is_measured_in_float32() -> None:
+    adapter = small_adapter()
     forward = adapter.forward
 
-    def narrow(src: Tensor, tgt_in: Tensor) -> Tensor:
+    def float32_only(src: Tensor, tgt_in: Tensor) -> Tensor:
         if next(adapter.module.parameters()).dtype != torch.float32:
             raise RuntimeError("expected Float")
         return forward(src, tgt_in)
 
-    assert 0 < Subject(adapter.replace(forward=narrow)).tolerance < 1e-3
+    assert 0 < Subject(adapter.replace(forward=float32_only)).tolerance < 1e-3
 
 
 def test_a_vocabulary_that_is_too_small_is_refused() -> None:
     for src, tgt in ((7, 29), (23, 7)):
         with pytest.raises(UserError, match="vocabulary of 7 is too small"):
-            Adapter(forward=small().forward, src_vocab_size=src, tgt_vocab_size=tgt)
+            Adapter(forward=small_adapter().forward, src_vocab_size=src, tgt_vocab_size=tgt)
 
 
 ORDER = ("kept", "warned", "not tried", "broken")
@@ -140,7 +142,7 @@ def line(verdict: Verdict, law: str = "a_law") -> Line:
     return Line(law, "It holds.", verdict, f"seen {law}", "a slip", "there", 0.25)
 
 
-def test_the_exit_status_is_of_broken_laws_and_of_the_cores_that_were_not_tried() -> None:
+def test_the_exit_status_depends_on_broken_laws_and_untried_ones_of_the_core() -> None:
     kept, warned, not_tried, broken = (Verdict(each) for each in ORDER)
     for verdicts, status in (
         ([kept, warned, not_tried], 0),
@@ -165,7 +167,7 @@ def test_the_exit_status_is_of_broken_laws_and_of_the_cores_that_were_not_tried(
     assert "accepts two, which is kept" in report.assumptions[0]
 
 
-def test_it_is_written_with_what_is_broken_first_and_what_to_do() -> None:
+def test_a_report_begins_with_what_is_broken_and_says_where_to_look() -> None:
     order = (Verdict.NOT_TRIED, Verdict.KEPT, Verdict.WARNED, Verdict.BROKEN)
     lines = tuple(line(each, f"law_{i}") for i, each in enumerate(order))
     report = Report(lines, assumptions=("pad is 0 (--pad)",), tolerance=3e-5)

@@ -79,7 +79,7 @@ def slow_train_step():
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of theirs, with a sound model and hostile ones."""
+    """Return a folder of theirs, with a sound model and hostile ones."""
     shutil.copy(ROOT / "experiments" / "laws" / "sound_model.py", tmp_path / "sound.py")
     (tmp_path / "hostile.py").write_text(HOSTILE, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
@@ -112,7 +112,7 @@ FEW = ("Cyclic", "shouts", "loops_later", "slow_train_step")  # laws are enough
 
 
 @pytest.mark.parametrize("name", [weekly(each) if each in WEEKLY else each for each in CASES])
-def test_it_ends_and_is_told(
+def test_the_command_ends_and_reports_why(
     name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(
@@ -133,8 +133,8 @@ def test_it_ends_and_is_told(
 
 
 @pytest.mark.parametrize("by_file", [False, weekly(True)])
-def test_no_name_of_theirs_shadows_ours_nor_the_reverse(folder: Path, by_file: bool) -> None:
-    """With a file and with a package of each name, of a model that is not sound."""
+def test_no_module_of_theirs_shadows_ours_nor_the_reverse(folder: Path, by_file: bool) -> None:
+    """Their files have the names of our modules, and their model is not sound."""
     text = (folder / "sound.py").read_text(encoding="utf-8")
     assert text.count(".tril(start)") == 1
     names = ("config", "model", "train", "utils", "report", "law", "data")
@@ -155,7 +155,7 @@ def test_no_name_of_theirs_shadows_ours_nor_the_reverse(folder: Path, by_file: b
     assert str(folder) not in sys.path
 
 
-def test_what_is_chosen_strict_and_accepted(
+def test_laws_are_chosen_made_strict_and_accepted(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     only = ["sound:whole", "--only", "logits_have_expected_shape,all_padding_source_is_harmless"]

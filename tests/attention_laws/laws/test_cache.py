@@ -1,4 +1,4 @@
-"""Faults of caches, of searches and of 16 bits are told from sound ones."""
+"""Faults of caches, searches and half precision are found, and sound ones are kept."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -9,23 +9,23 @@ from torch import Tensor
 
 from attention_laws import Adapter, Candidate, Report, Verdict, diagnose
 from attention_laws.law import Law, laws_of
-from attention_laws.laws import half_precision, search
+from attention_laws.laws import LAWS, half_precision
 from lessonkit.museum.sound import sound_adapter
 from tests.attention_laws.one_law import expect
 from transformer.config import EOS_ID, PAD_ID
 
 
-def tried(adapter: Adapter, laws: Iterable[Law], *names: str) -> Report:
+def try_laws(adapter: Adapter, laws: Iterable[Law], *names: str) -> Report:
     return diagnose(adapter, laws=[law for law in laws if not names or law.name in names])
 
 
 def altered(adapter: Adapter, **changes: Any) -> Adapter:
-    """The adapter with another start, step or reorder of its cache."""
+    """Return the adapter with another start, step or reorder of its cache."""
     return adapter.replace(cached=replace(adapter.cached, **changes))
 
 
 def reorders_no_memory(adapter: Adapter) -> Adapter:
-    """Right within a sentence, wrong where sentences end at different times."""
+    """Return an adapter that is right within a sentence, and wrong across sentences."""
 
     def reorder(cache: Any, rows: Tensor) -> Any:
         for own, _ in cache[2].layers:
@@ -35,7 +35,7 @@ def reorders_no_memory(adapter: Adapter) -> Adapter:
     return altered(adapter, reorder=reorder)
 
 
-def test_rows_of_any_sentence_are_reordered() -> None:
+def test_a_cache_that_reorders_only_within_sentences_is_broken() -> None:
     expect(reorders_no_memory(sound_adapter()), "cache_reorders_with_beams", "broken", "(of any)")
     expect(
         altered(sound_adapter(), reorder=None),
@@ -62,7 +62,7 @@ def test_logits_of_another_shape_are_no_fault_of_the_model() -> None:
 
 
 def masked_with(value: float) -> Adapter:
-    """Scores of padding are filled with a number, and averaged over."""
+    """Return an adapter that fills the scores of padding with a number, and averages over them."""
     adapter = sound_adapter()
     table = adapter.module.src_embedding.token  # type: ignore[union-attr]
 
@@ -77,8 +77,8 @@ def masked_with(value: float) -> Adapter:
     return adapter.replace(forward=forward)
 
 
-def test_a_mask_of_a_thousand_million_fits_into_bfloat16_and_not_into_float16() -> None:
-    report = tried(masked_with(-1e9), laws_of(half_precision))
+def test_a_mask_of_minus_a_billion_fits_into_bfloat16_and_not_into_float16() -> None:
+    report = try_laws(masked_with(-1e9), laws_of(half_precision))
     assert report["logits_are_finite_in_bfloat16"].verdict == Verdict.KEPT
     assert report["logits_are_finite_in_float16"].verdict == Verdict.WARNED
     assert "65504" in report["logits_are_finite_in_float16"].seen
@@ -86,7 +86,7 @@ def test_a_mask_of_a_thousand_million_fits_into_bfloat16_and_not_into_float16() 
 
 
 def test_what_overflows_in_bfloat16_alone_is_broken() -> None:
-    """32 bits hold 3.4028e38; of bfloat16, 3.3895e38 is the largest."""
+    """The largest float32 is 3.4028e38, the largest bfloat16 3.3895e38."""
     adapter = sound_adapter()
 
     def forward(src: Tensor, tgt_in: Tensor) -> Tensor:
@@ -97,8 +97,8 @@ def test_what_overflows_in_bfloat16_alone_is_broken() -> None:
     expect(overflowing, "logits_are_finite_in_bfloat16", "broken", "float32")
 
 
-def test_a_row_without_a_key_is_warned_of_and_broken_where_it_spoils_others() -> None:
-    report = tried(masked_with(-torch.inf), laws_of(half_precision))
+def test_a_source_of_padding_is_warned_of_and_broken_if_it_spoils_others() -> None:
+    report = try_laws(masked_with(-torch.inf), laws_of(half_precision))
     assert report["all_padding_source_is_harmless"].verdict == Verdict.WARNED
     assert "[0, 0, 0, 0]" in report["all_padding_source_is_harmless"].seen
     assert not report.broken
@@ -107,7 +107,7 @@ def test_a_row_without_a_key_is_warned_of_and_broken_where_it_spoils_others() ->
     def mixed(src: Tensor, tgt_in: Tensor) -> Tensor:
         return adapter.forward(src, tgt_in) + (src != 0).any(dim=1).float().mean()
 
-    assert tried(adapter.replace(forward=mixed), laws_of(half_precision)).broken == [
+    assert try_laws(adapter.replace(forward=mixed), laws_of(half_precision)).broken == [
         "all_padding_source_is_harmless"
     ]
 
@@ -116,15 +116,15 @@ def test_a_row_without_a_key_is_warned_of_and_broken_where_it_spoils_others() ->
 
 
 def greedy_of(change: Callable[[list[int]], list[int]], adapter: Adapter) -> Adapter:
-    """A search whose every row is another."""
+    """Return the adapter whose greedy search changes each row."""
     own: Any = adapter.greedy
     return adapter.replace(greedy=lambda src, length: [change(row) for row in own(src, length)])
 
 
 def beam_of(change: Callable[[list[Candidate]], list[Candidate]], adapter: Adapter) -> Adapter:
-    """A search whose candidates for each sentence are others."""
+    """Return the adapter whose beam search changes the candidates of each sentence."""
     own: Any = adapter.beam
-    return adapter.replace(beam=lambda *given: [change(row) for row in own(*given)])
+    return adapter.replace(beam=lambda *args: [change(row) for row in own(*args)])
 
 
 def test_a_search_s_fault_breaks_its_law_and_shows_where() -> None:
@@ -134,45 +134,45 @@ def test_a_search_s_fault_breaks_its_law_and_shows_where() -> None:
         (greedy_of, lambda row: (row * 9)[:9], "search_stops_at_eos"),
         (
             beam_of,
-            lambda row: [each._replace(ids=row[0].ids) for each in row],
+            lambda row: [candidate._replace(ids=row[0].ids) for candidate in row],
             "beam_log_probs_match_forward",
         ),
         (beam_of, lambda row: [row[0], *row[:-1]], "beam_candidates_are_sorted_and_unique"),
     ]
     for search_of, change, law in faults:
-        altered = [search_of(change, sound_adapter(seed, tie_softmax=False)) for seed in range(2)]
-        found = [tried(each, laws_of(search), law) for each in altered]
-        broken = [report[law].seen for report in found if law in report.broken]
-        assert broken, "\n".join(map(str, found))
+        faulty = [search_of(change, sound_adapter(seed, tie_softmax=False)) for seed in range(2)]
+        reports = [try_laws(adapter, LAWS, law) for adapter in faulty]
+        broken = [report[law].seen for report in reports if law in report.broken]
+        assert broken, "\n".join(map(str, reports))
         assert all("src [" in seen for seen in broken)
 
 
 def test_a_penalty_of_the_wrong_sign_is_told_from_every_sound_one() -> None:
-    ranks: list[tuple[Callable[[float, int], float], str]] = [
+    scores: list[tuple[Callable[[float, int], float], str]] = [
         (lambda log_prob, length: log_prob, "kept"),
         (lambda log_prob, length: log_prob / length, "kept"),
         (lambda log_prob, length: log_prob + 0.5 * length, "kept"),
         (lambda log_prob, length: -log_prob / length, "broken"),
     ]
-    for rank, verdict in ranks:
+    for score, verdict in scores:
         expect(
-            sound_adapter().replace(candidate_score=rank, alpha=None),
+            sound_adapter().replace(candidate_score=score, alpha=None),
             "length_penalty_does_not_favor_shorter",
             verdict,
         )
 
 
-def test_padding_that_nothing_bars_is_warned_of_unless_the_model_is_fresh() -> None:
+def test_padding_in_a_translation_is_warned_of_unless_the_model_is_untrained() -> None:
     fault = greedy_of(lambda row: [*row[:1], PAD_ID, *row[1:]][:8], sound_adapter(3))
     expect(fault.replace(untrained=None), "search_stops_at_eos", "warned", "src [")
     expect(fault, "search_stops_at_eos", "kept")
 
 
-def test_an_eos_that_was_left_in_is_the_adapters() -> None:
+def test_an_eos_in_a_translation_is_a_mistake_of_the_adapter() -> None:
     left = greedy_of(lambda row: [*row[:7], EOS_ID], sound_adapter(3))
     expect(left, "search_stops_at_eos", "not tried", "src [")
 
 
-def test_without_a_search_none_is_tried() -> None:
-    none = sound_adapter().replace(greedy=None, beam=None, candidate_score=None)
-    expect(none, "search_stops_at_eos", "not tried")
+def test_without_a_search_its_law_is_not_tried() -> None:
+    without_search = sound_adapter().replace(greedy=None, beam=None, candidate_score=None)
+    expect(without_search, "search_stops_at_eos", "not tried")

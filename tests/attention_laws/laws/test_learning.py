@@ -1,4 +1,4 @@
-"""Steps of training: parameters, rates, and what can be learned."""
+"""Training steps: gradients, learning rates, and what can be learned."""
 
 import itertools
 from collections.abc import Callable
@@ -14,12 +14,12 @@ from attention_laws import Adapter
 from attention_laws.law import laws_of
 from attention_laws.laws import learning
 from lessonkit.museum.trainable import add_faults
-from tests.attention_laws.one_law import expect, setup, small
+from tests.attention_laws.one_law import expect, small_adapter, small_setup
 from transformer.training.schedule import learning_rate
 
 
 def stepping(adapter: Adapter, **changes: Any) -> Adapter:
-    """The adapter with another `optimizer`, or `before` and `after` called around its step."""
+    """Return the adapter with another `optimizer`, or `before` and `after` called around a step."""
     model, loss = adapter.module, adapter.loss
     optimizer = changes.get("optimizer") or Adam(model.parameters(), lr=1e-3)
     before = changes.get("before", optimizer.zero_grad)
@@ -27,18 +27,18 @@ def stepping(adapter: Adapter, **changes: Any) -> Adapter:
 
     def step(src: Tensor, tgt_in: Tensor, tgt_out: Tensor) -> float:
         before()
-        found = loss(model(src, tgt_in), tgt_out)
-        found.backward()
+        value = loss(model(src, tgt_in), tgt_out)
+        value.backward()
         optimizer.step()
         after()
-        return float(found.detach())
+        return float(value.detach())
 
     return adapter.replace(optimizer=optimizer, train_step=step)
 
 
 def test_every_parameter_gets_a_gradient() -> None:
-    at_zero, frozen = small(), small()
-    # As where the last matrix of each branch starts at zero: those before it get none at first.
+    at_zero, frozen = small_adapter(), small_adapter()
+    # If the last matrix of each branch starts at zero, those before it get no gradient at first.
     for layer in at_zero.module.encoder.layers:
         nn.init.zeros_(layer.feed_forward.outer.weight)
     expect(at_zero, "gradients_reach_all_parameters", "kept")
@@ -49,9 +49,9 @@ def test_every_parameter_gets_a_gradient() -> None:
 
 
 def test_an_optimizer_holds_this_model_and_moves_all_of_it() -> None:
-    adapter = small()
+    adapter = small_adapter()
     own = list(adapter.module.parameters())
-    both = Adam([*own, *setup(1).model.parameters()], lr=1e-3)
+    both = Adam([*own, *small_setup(1).model.parameters()], lr=1e-3)
     expect(stepping(adapter, optimizer=both), "optimizer_holds_all_parameters", "warned")
     # At the first steps of a long warm-up a scale of 1 does not move by its last digit.
     expect(
@@ -59,8 +59,8 @@ def test_an_optimizer_holds_this_model_and_moves_all_of_it() -> None:
     )
 
 
-def test_gradients_are_cleared_once_a_step() -> None:
-    adapter = small()
+def test_gradients_are_zeroed_before_or_after_a_step() -> None:
+    adapter = small_adapter()
     model = adapter.module
     optimizer = Adam(model.parameters(), lr=1e-3)
 
@@ -70,14 +70,14 @@ def test_gradients_are_cleared_once_a_step() -> None:
     optimizer.register_step_pre_hook(clip)
     behind = stepping(adapter, optimizer=optimizer, before=lambda: None)
     expect(behind, "gradients_are_zeroed_between_steps", "broken")
-    after = stepping(small(), before=lambda: None)
+    after = stepping(small_adapter(), before=lambda: None)
     after = stepping(after, before=lambda: None, after=after.module.zero_grad)
     expect(after, "gradients_are_zeroed_between_steps", "kept")
     expect(after.replace(optimizer=None), "gradients_are_zeroed_between_steps", "not tried")
 
 
-def test_a_step_that_draws_of_its_own_is_not_compared() -> None:
-    generator, adapter = torch.Generator().manual_seed(0), small()
+def test_a_step_that_draws_random_numbers_itself_is_not_compared() -> None:
+    generator, adapter = torch.Generator().manual_seed(0), small_adapter()
     loss: Any = adapter.loss
 
     def noisy(logits: Tensor, tgt_out: Tensor) -> Tensor:
@@ -86,9 +86,9 @@ def test_a_step_that_draws_of_its_own_is_not_compared() -> None:
     expect(stepping(adapter.replace(loss=noisy)), "gradients_are_zeroed_between_steps", "not tried")
 
 
-def test_training_is_in_training_mode() -> None:
+def test_a_step_that_does_not_set_the_mode_is_warned_of() -> None:
     # Whoever calls it sets the mode.
-    expect(stepping(small()), "train_step_runs_in_train_mode", "warned")
+    expect(stepping(small_adapter()), "train_step_runs_in_train_mode", "warned")
 
 
 POSITIVE, PAPER, USED = (
@@ -98,60 +98,63 @@ POSITIVE, PAPER, USED = (
 )
 
 
-def test_the_papers_schedule_is_known_for_any_warmup() -> None:
+def test_a_multiple_of_the_papers_schedule_is_recognized_for_any_warmup() -> None:
     for warmup in (1, 2, 7, 4000):
         rate = lambda step, warmup=warmup: 2 * learning_rate(step, 16, warmup)  # noqa: E731
-        expect(small().replace(schedule=rate, warmup_steps=warmup), PAPER, "kept", "times 2")
+        expect(
+            small_adapter().replace(schedule=rate, warmup_steps=warmup), PAPER, "kept", "times 2"
+        )
 
 
-def test_a_rate_is_above_zero() -> None:
+def test_learning_rates_of_zero_and_nan_are_found() -> None:
     rates: list[tuple[Callable[[int], float], str]] = [
         (lambda step: 1e-3, "kept"),
         (lambda step: (step - 1) * 1e-3, "warned"),
         (lambda step: float("nan"), "broken"),
     ]
     for rate, verdict in rates:
-        expect(small().replace(schedule=rate), POSITIVE, verdict)
+        expect(small_adapter().replace(schedule=rate), POSITIVE, verdict)
 
 
 def scheduled(adapter: Adapter, rate: Callable[[int], float]) -> Adapter:
-    """The adapter with a LambdaLR that is stepped after each update; `rate` counts from 0."""
+    """Return the adapter with a LambdaLR stepped after each update; `rate` counts from 0."""
     optimizer = Adam(adapter.module.parameters(), lr=1.0)
     scheduler = LambdaLR(optimizer, rate)
     own = stepping(adapter, optimizer=optimizer, after=scheduler.step)
     return own.replace(stateful=(scheduler,))
 
 
-def papers(step: int) -> float:
+def paper_rate(step: int) -> float:
     return learning_rate(step, 16, 40)
 
 
-def test_a_scheduler_that_is_stepped_after_the_update_is_right() -> None:
-    """It leaves the next step's rate behind; what counts is what the update is made with."""
-    adapter = scheduled(small(), lambda count: papers(count + 1))
-    for _ in range(2):  # the scheduler is put back, so that the second time it begins anew
+def test_a_scheduler_stepped_after_the_update_is_right() -> None:
+    """It leaves the next step's rate behind; what counts is the rate of the update itself."""
+    adapter = scheduled(small_adapter(), lambda count: paper_rate(count + 1))
+    # The scheduler is restored, so that the second time it begins anew.
+    for _ in range(2):
         expect(adapter, USED, "kept")
 
 
-def test_other_rates_than_were_asked_for_are_found() -> None:
-    ahead = scheduled(small(), lambda count: papers(count + 2))
+def test_rates_that_are_a_step_ahead_are_found() -> None:
+    ahead = scheduled(small_adapter(), lambda count: paper_rate(count + 2))
     expect(ahead, USED, "broken")
 
 
-def test_a_count_that_cannot_be_seen_is_warned_of_where_it_began_before() -> None:
+def test_a_hidden_step_count_that_began_earlier_is_warned_of() -> None:
     for start, verdict, seen in (
         (0, "kept", ""),
         (1, "broken", ""),
         (7, "warned", "7 steps"),
     ):
-        own, counts = setup(), itertools.count(start)
+        own, counts = small_setup(), itertools.count(start)
         adapter = own.adapter()
         own.updates = lambda counts=counts: next(counts)
         expect(adapter, USED, verdict, seen)
 
 
-def test_steps_go_on_where_a_trained_model_is() -> None:
-    own = setup()
+def test_steps_of_a_trained_model_are_counted_on() -> None:
+    own = small_setup()
     for _ in range(3):
         own.train_step(*own.make_batch([[5, 6]], [[7, 8]]))
     expect(own.adapter(), USED, "kept", "steps 4 to 8")
@@ -163,7 +166,7 @@ BACK = "model_can_learn_to_look_back"
 
 
 @pytest.fixture(autouse=True)
-def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small models learn sooner than others."""
     monkeypatch.setattr(learning, "MAX_STEPS", 200)
 
@@ -171,30 +174,30 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_sound_model_learns(name: str) -> None:
-    expect(small(pre_norm=True, d_model=32), name, "kept", "0.0028", minute=True)
+    expect(small_adapter(pre_norm=True, d_model=32), name, "kept", "0.0028", minute=True)
 
 
 @pytest.mark.slow
-def test_what_cannot_be_seen_cannot_be_learned() -> None:
-    back, copy = small(d_model=32), small(d_model=32)
+def test_a_model_that_cannot_see_what_it_needs_does_not_learn() -> None:
+    back, copy = small_adapter(d_model=32), small_adapter(d_model=32)
     add_faults(back.module, "self-attention returns its own input")
     encode = copy.module.encode
-    copy.module.encode = lambda src, mask: encode(src, mask) * 0  # a memory of zeros
+    copy.module.encode = lambda src, mask: encode(src, mask) * 0  # the memory is zeros
     for adapter, name in ((back, BACK), (copy, COPY)):
         expect(adapter, name, "broken", f"after {learning.MAX_STEPS} steps", minute=True)
 
 
-def test_weights_that_hardly_move_and_few_steps_tell_nothing(
+def test_weights_that_hardly_move_and_few_steps_prove_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    still = small().replace(train_step=lambda *batch: 0.0)
-    expect(still, BATCH, "not tried", "0.0%", minute=True)
+    unmoved = small_adapter().replace(train_step=lambda *batch: 0.0)
+    expect(unmoved, BATCH, "not tried", "0.0%", minute=True)
     monkeypatch.setattr(learning, "MAX_SECONDS", 0.0)
-    expect(still, BATCH, "not tried", "in 0 s", minute=True)
+    expect(unmoved, BATCH, "not tried", "in 0 s", minute=True)
 
 
 @pytest.mark.slow
-def test_at_a_rate_of_its_own_a_model_is_warned_of_at_most() -> None:
-    adapter = small(d_model=32)
+def test_a_model_at_its_own_rate_is_at_most_warned_of() -> None:
+    adapter = small_adapter(d_model=32)
     own = stepping(adapter, optimizer=SGD(adapter.module.parameters(), lr=30.0))
     expect(own, COPY, "warned", minute=True)

@@ -1,4 +1,4 @@
-"""What looks like a fault of the network and is none, what is one although it is small."""
+"""What looks like a fault of the network and is none, and small faults that are real."""
 
 import copy
 from dataclasses import replace
@@ -15,32 +15,32 @@ from experiments.laws.mutants import FILE, SAME, fingerprint, run
 from lessonkit.museum import FAULTS
 from lessonkit.museum.edited_source import SourceEdit
 from lessonkit.museum.fault import apply_edits
-from tests.attention_laws.one_law import expect, small, tried
+from tests.attention_laws.one_law import expect, small_adapter, try_law
 
-NAMED = {each.name: each for each in FAULTS}
+FAULTS_BY_NAME = {fault.name: fault for fault in FAULTS}
 
 
-def test_what_is_not_there_is_not_looked_for() -> None:
-    without_positions, no_numbers = small(), small()
+def test_a_part_that_is_missing_is_no_fault() -> None:
+    without_positions, no_numbers = small_adapter(), small_adapter()
     without_positions.module.src_embedding.positions.table.zero_()
     with torch.no_grad():
         next(no_numbers.module.parameters()).fill_(float("nan"))
-    undeclared = small(tie_softmax=True).replace(declared_tied=())
+    undeclared = small_adapter(tie_softmax=True).replace(declared_tied=())
     tied = "tgt_embedding.token.weight=output.weight"
     for adapter, law, verdict, seen in (
         (no_numbers, "logits_are_finite", "broken", "NaN"),
         (no_numbers, "evaluation_is_deterministic", "kept", ""),
-        (small(dropout=0.0), "dropout_is_active_in_training", "not tried", ""),
-        (small(dropout=0.0), "train_step_runs_in_train_mode", "not tried", ""),
+        (small_adapter(dropout=0.0), "dropout_is_active_in_training", "not tried", ""),
+        (small_adapter(dropout=0.0), "train_step_runs_in_train_mode", "not tried", ""),
         (without_positions, "embedding_and_position_scales_match", "not tried", ""),
         (undeclared, "declared_weights_are_tied", "not tried", tied),
     ):
         expect(adapter, law, verdict, seen)
 
 
-def test_a_small_difference_is_no_rounding() -> None:
+def test_a_small_difference_is_told_from_rounding() -> None:
     """A hundred-thousandth of the logits, which rounding does not move by so much."""
-    adapter = small()
+    adapter = small_adapter()
     forward = adapter.forward
     noisy = adapter.replace(forward=lambda src, ids: forward(src, ids) * (1 + 1e-4 * src.shape[1]))
     expect(noisy, "source_padding_is_ignored", "broken")
@@ -48,65 +48,64 @@ def test_a_small_difference_is_no_rounding() -> None:
     expect(rounded, "source_padding_is_ignored", "kept")
 
 
-def test_what_is_rounded_otherwise_is_no_fault_where_64_bits_can_be_had() -> None:
-    """Whether layers enlarge rounding so far is up to the processor."""
-    adapter = small()
+def test_rounding_is_no_fault_if_the_model_computes_in_float64() -> None:
+    """How far layers enlarge rounding depends on the processor."""
+    adapter = small_adapter()
     forward, cached = adapter.forward, adapter.cached
 
     def rounded(tokens: Tensor, cache: Any) -> tuple[Tensor, Any]:
         logits, cache = cached.step(tokens, cache)
         return (logits + 0.1 if logits.dtype == torch.float32 else logits), cache
 
-    def in_company(src: Tensor, tgt_in: Tensor) -> Tensor:
+    def in_a_batch(src: Tensor, tgt_in: Tensor) -> Tensor:
         logits = forward(src, tgt_in)
         return logits + 0.1 if len(src) > 1 and logits.dtype == torch.float32 else logits
 
-    said = "float64"
     expect(
         adapter.replace(cached=replace(cached, step=rounded)),
         "cached_decoding_matches_forward",
         "kept",
-        said,
+        "float64",
     )
-    expect(adapter.replace(forward=in_company), "batch_rows_are_independent", "kept", said)
-    expect(adapter.replace(forward=in_company, module=None), "batch_rows_are_independent", "broken")
+    expect(adapter.replace(forward=in_a_batch), "batch_rows_are_independent", "kept", "float64")
+    expect(adapter.replace(forward=in_a_batch, module=None), "batch_rows_are_independent", "broken")
 
 
-def test_a_faint_leak_is_a_leak_in_64_bits_too() -> None:
-    """Hidden with -10 where it should be with minus infinity, e^-10 of a weight is left."""
+def test_a_faint_leak_is_broken_in_float64_too() -> None:
+    """A mask of -10 in place of minus infinity leaves e^-10 of a weight."""
     edits = (
         SourceEdit("attention", "if return_weights or", "if True or"),
         SourceEdit("attention", "masked_fill(~mask, -torch.inf)", "masked_fill(~mask, -10.0)"),
         SourceEdit("attention", "weights.masked_fill(~mask, 0.0)", "weights"),
     )
-    adapter = small()
+    adapter = small_adapter()
     apply_edits(adapter.module, "faint", edits)
     for name in ("source_padding_is_ignored", "batch_rows_are_independent"):
-        line = tried(adapter, name)
+        line = try_law(adapter, name)
         assert line.verdict == Verdict.BROKEN
         assert "float64" not in line.seen
 
 
-def test_what_is_no_number_in_32_bits_is_not_excused_by_64() -> None:
-    adapter = small()
+def test_nan_in_float32_is_not_excused_by_float64() -> None:
+    adapter = small_adapter()
     forward = adapter.forward
-    for spoilt in (torch.nan, torch.inf):
+    for added in (torch.nan, torch.inf):
 
-        def overflowing(src: Tensor, tgt_in: Tensor, spoilt: float = spoilt) -> Tensor:
+        def overflowing(src: Tensor, tgt_in: Tensor, added: float = added) -> Tensor:
             logits = forward(src, tgt_in)
-            return logits + spoilt if 0 in src and logits.dtype == torch.float32 else logits
+            return logits + added if 0 in src and logits.dtype == torch.float32 else logits
 
         expect(adapter.replace(forward=overflowing), "source_padding_is_ignored", "broken")
 
 
-def test_a_dark_place_is_warned_of() -> None:
+def test_a_position_without_weight_is_warned_of() -> None:
     seen = "cross 0, head 0: position 0 has no weight on 1"
-    dark = NAMED["cross_attention_causal"].build()
-    expect(dark, "unmasked_keys_get_weight", "warned", seen)
+    causal = FAULTS_BY_NAME["cross_attention_causal"].build()
+    expect(causal, "unmasked_keys_get_weight", "warned", seen)
 
 
-def test_nothing_of_the_beginning_is_said_of_a_trained_model() -> None:
-    trained, bare = (small().replace(untrained=None) for _ in range(2))
+def test_laws_of_initialization_are_not_tried_on_a_trained_model() -> None:
+    trained, bare = (small_adapter().replace(untrained=None) for _ in range(2))
     expect(trained, "initial_loss_is_near_log_vocab_size", "kept")
     trained.train_step(*trained.make_batch([[5, 6]], [[7, 8]]))  # type: ignore[misc]
     for part in bare.module.modules():
@@ -114,7 +113,7 @@ def test_nothing_of_the_beginning_is_said_of_a_trained_model() -> None:
             part.elementwise_affine = False
             part.weight = part.bias = None
     for adapter, seen in (
-        (small().replace(untrained=False), "adapter"),
+        (small_adapter().replace(untrained=False), "adapter"),
         (trained, "norms"),
         (bare, "untrained=True"),
     ):
@@ -128,41 +127,41 @@ def test_nothing_of_the_beginning_is_said_of_a_trained_model() -> None:
         {"positions": "learned", "tie_source_target": True, "src_vocab_size": 29},
     ],
 )
-def test_a_sound_model_keeps_it_and_is_left_as_it_was(changes: dict[str, Any]) -> None:
-    adapter = small(seed=3, **changes)
+def test_a_sound_model_keeps_the_laws_and_is_left_as_it_was(changes: dict[str, Any]) -> None:
+    adapter = small_adapter(seed=3, **changes)
     before = copy.deepcopy(adapter.module.state_dict())
     others = {line.law for line in diagnose(adapter).lines if line.verdict != "kept"}
     trained = {law.name for law in LAWS if law.minute}
     assert others <= {*trained, "layers_are_initialized_independently", "sinusoids_match_paper"}
     torch.testing.assert_close(adapter.module.state_dict(), before, rtol=0, atol=0)
-    assert all(each.grad is None for each in adapter.module.parameters())
+    assert all(weight.grad is None for weight in adapter.module.parameters())
 
 
-def test_without_what_it_needs_it_is_not_tried() -> None:
+def test_a_law_without_what_it_needs_is_not_tried() -> None:
     for law in LAWS:
         for need in law.needs:
-            line = tried(small().replace(**{need: None}), law.name, minute=True)
+            line = try_law(small_adapter().replace(**{need: None}), law.name, minute=True)
             assert line.verdict == "not tried"
             assert need in line.seen
 
 
-def test_without_padding_what_is_about_padding_is_not_tried() -> None:
+def test_without_padding_laws_about_padding_are_not_tried() -> None:
     def over_all(logits: Tensor, tgt_out: Tensor) -> Tensor:
         return F.cross_entropy(logits.flatten(end_dim=1), tgt_out.flatten())
 
-    report = diagnose(small().replace(pad_id=None, loss=over_all))
+    report = diagnose(small_adapter().replace(pad_id=None, loss=over_all))
     about = {law.name for law in LAWS if "pad_id" in law.needs}
     assert not report.broken
     assert about <= {line.law for line in report.of(Verdict.NOT_TRIED)}
 
 
-def test_laws_that_train_wait_to_be_asked() -> None:
+def test_laws_that_train_are_tried_only_if_asked_for() -> None:
     for law in LAWS:
         if law.minute:
-            assert "--minute" in tried(small(), law.name).seen
+            assert "--minute" in try_law(small_adapter(), law.name).seen
 
 
-# Of the sound model of experiments/laws: what stands there, what is to, and which law sees it.
+# Edits of the sound model of experiments/laws: the old text, the new, and the law that sees it.
 EDITS = (
     ("self.query(hidden)", "self.query(hidden.detach())", "autograd_matches_finite_differences"),
     ("nn.ModuleList(EncoderLayer()", "(EncoderLayer()", "encoder_is_contextual"),
@@ -187,7 +186,7 @@ ROOT_IN_QUERIES = (
 )
 
 
-def test_an_edit_of_the_sound_model_breaks_the_law_that_is_about_it() -> None:
+def test_an_edit_of_the_sound_model_breaks_its_law() -> None:
     text = FILE.read_text(encoding="utf-8")
     for old, new, name in EDITS:
         assert text.count(old) == 1, old
@@ -195,7 +194,7 @@ def test_an_edit_of_the_sound_model_breaks_the_law_that_is_about_it() -> None:
         expect(run(text.replace(old, new)).whole(), name, "broken")
 
 
-def test_what_others_do_otherwise_and_rightly_is_kept() -> None:
+def test_other_sound_designs_are_kept() -> None:
     text = FILE.read_text(encoding="utf-8").replace(" / math.sqrt(query.shape[-1])", "")
     as_t5 = text.replace("self.key =", ROOT_IN_QUERIES)
     expect(run(text).whole(), "scores_are_scaled_by_sqrt_d_k", "broken")
@@ -222,17 +221,18 @@ NOT_EQUIVALENT = (
 
 @pytest.mark.slow
 def test_an_equivalent_mutant_is_the_sound_model_with_its_weights_changed() -> None:
-    """In 64 bits: logits, loss, search, cache, and three steps of Adam with dropout."""
+    """Compare in float64: logits, loss, search, cache, and three steps of Adam with dropout."""
     text = FILE.read_text(encoding="utf-8")
     sound = fingerprint(run(text))
     assert set(SAME) == set(EQUIVALENT)
     for change, edit in EQUIVALENT.items():
         assert text.count(edit[0]) == 1
         mutant = run(text.replace(*edit))
-        assert [each for each in ("", *SAME) if fingerprint(mutant, each) == sound] == [change]
+        equivalent = [name for name in ("", *SAME) if fingerprint(mutant, name) == sound]
+        assert equivalent == [change]
     for edit in NOT_EQUIVALENT:
         assert text.count(edit[0]) == 1
         mutant = run(text.replace(*edit))
-        assert not any(fingerprint(mutant, each) == sound for each in ("", *SAME))
+        assert not any(fingerprint(mutant, name) == sound for name in ("", *SAME))
     newest_first = text.replace("zip(past, keys", "zip(keys, past")  # of no weights' concern
     assert fingerprint(run(newest_first)) == sound
