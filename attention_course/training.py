@@ -3,7 +3,7 @@
 import argparse
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +32,8 @@ def train_with_options(
     resume_command = _resume_command(options, "experiments" if more_options else "transformer")
     try:
         with processes.process_group() as device:
-            say: Callable[..., None] = print
-            if processes.rank() > 0:  # it would print the same
-                say = _say_nothing
+            # The other processes would print the same.
+            show: Callable[..., None] = print if processes.rank() == 0 else _show_nothing
             result = train_recipe(
                 recipe,
                 out,
@@ -43,7 +42,7 @@ def train_with_options(
                 precision=precision,
                 micro_tokens=options.micro_tokens,
                 compiled=options.compile,
-                on_report=say,
+                on_report=show,
                 **(more_options(recipe, precision) if more_options else {}),
             )
     except KeyboardInterrupt:
@@ -53,14 +52,14 @@ def train_with_options(
         print(f"stopped at once; {again}", file=sys.stderr)
         return EXIT_INTERRUPTED
     if result.interrupted:
-        say(f"stopped after step {result.step}, all is kept; go on with: {resume_command}")
+        show(f"stopped after step {result.step}, all is kept; go on with: {resume_command}")
         return EXIT_INTERRUPTED
-    say(result)
-    say(f'try: echo "..." | python -m transformer translate {shlex.quote(str(out))}')
+    show(result)
+    show(f'try: echo "..." | python -m transformer translate {shlex.quote(str(out))}')
     return 0
 
 
-def _say_nothing(*_: object) -> None:
+def _show_nothing(*_: object) -> None:
     pass
 
 
@@ -68,12 +67,7 @@ def _resume_command(options: argparse.Namespace, package: str) -> str:
     """Return the command that goes on with the run that `options` began."""
     from transformer.support.provenance import launcher
 
-    typed = list(options.typed)
+    words = list(options.typed)
     if not options.resume:
-        typed.append("--resume")
-    return shell_command(typed, package).replace("python", launcher(), 1)
-
-
-def shell_command(words: Sequence[str], package: str) -> str:
-    """Return the command of a package as it is to be typed in a shell."""
-    return shlex.join(["python", "-m", package, *words])
+        words.append("--resume")
+    return f"{launcher()} -m {shlex.join([package, *words])}"

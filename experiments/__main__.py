@@ -1,13 +1,13 @@
 """The maintainers' command line: `python -m experiments --help`."""
 
 import argparse
+import shlex
 import sys
 from collections.abc import Sequence
 from functools import partial
 
 from attention_course.__main__ import Parser
 from attention_course.__main__ import main as run_typed
-from attention_course.training import shell_command
 from experiments.commands import COMMANDS, OPTIONS, Command
 from transformer.support.errors import EXIT_INTERRUPTED
 
@@ -53,9 +53,8 @@ def run(command: Command, options: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         if not command.resumes:
             raise
-        print(
-            f"stopped; go on with: {shell_command(options.typed, 'experiments')}", file=sys.stderr
-        )
+        again = shlex.join(["python", "-m", "experiments", *options.typed])
+        print(f"stopped; go on with: {again}", file=sys.stderr)
         return EXIT_INTERRUPTED
 
 
