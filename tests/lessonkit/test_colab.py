@@ -86,7 +86,7 @@ def test_set_up_is_silent_and_says_where_runs_are_kept(
     assert os.environ["OMP_WAIT_POLICY"] == "PASSIVE"
     assert capsys.readouterr().out == ""
     colab.set_up(keep_on_drive=True)
-    assert records.run_folder("lesson").parent.samefile(stub / colab.KEPT)
+    assert records.run_folder("lesson").parent.samefile(stub / colab.DRIVE_RUNS)
 
 
 @pytest.mark.slow
