@@ -18,7 +18,8 @@ EXPORTS = {
     "attention": ("attention_explorer", "draw_attention", "draw_heads", "draw_mask"),
     "batches": ("TokenGrid", "batch_explorer", "draw_token_grid"),
     "decoding": ("beam_explorer", "sampling_explorer"),
-    "heads": ("draw_head_ablations", "draw_head_grid", "draw_head_shares", "heads_explorer"),
+    "head_tables": ("draw_head_ablations", "draw_head_grid", "draw_head_shares"),
+    "heads": ("heads_explorer",),
     "label_smoothing": ("label_smoothing_explorer",),
     "layer_costs": ("draw_attention_paths", "draw_recurrence", "layer_costs_explorer"),
     "parse_tree": ("draw_parse_tree",),
@@ -40,12 +41,8 @@ if TYPE_CHECKING:
     from lessonkit.charts.attention import attention_explorer, draw_attention, draw_heads, draw_mask
     from lessonkit.charts.batches import TokenGrid, batch_explorer, draw_token_grid
     from lessonkit.charts.decoding import beam_explorer, sampling_explorer
-    from lessonkit.charts.heads import (
-        draw_head_ablations,
-        draw_head_grid,
-        draw_head_shares,
-        heads_explorer,
-    )
+    from lessonkit.charts.head_tables import draw_head_ablations, draw_head_grid, draw_head_shares
+    from lessonkit.charts.heads import heads_explorer
     from lessonkit.charts.label_smoothing import label_smoothing_explorer
     from lessonkit.charts.layer_costs import (
         draw_attention_paths,

@@ -1,22 +1,15 @@
-"""Heads: tables of their figures, and all of a model's at once with one of them large.
+"""All attention heads of a model at once, with one of them large.
 
 The paper's appendix figures show single heads of one sentence (§3.2.3, appendix); here the
 reader chooses, and may take the chosen head away.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import altair as alt
-import numpy as np
-import torch
-from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
-from numpy.typing import NDArray
-from torch import Tensor
 
-from lessonkit.analysis.heads import STACKS, Head
-from lessonkit.analysis.roles import RoleShares
+from lessonkit.analysis.heads import Head
 from lessonkit.charts.attention import attention_explorer
 from lessonkit.charts.controls import UNFRAMED, WEIGHTS, choice, heading, slider
 from lessonkit.charts.heatmap import unpack
@@ -24,7 +17,6 @@ from lessonkit.charts.style import INK, TARGET
 from transformer.config import BOS_ID, SPECIAL_TOKENS
 from transformer.models.translator import Attention
 
-FRAMED = 0.01  # of a paired bootstrap's p: below it a cell is framed
 THUMB = 84  # pixels of a head's small picture, with its margin
 SIDE_BY_SIDE = 400  # pixels of a table of heads beside which the large picture has room
 FILLED = 0.9  # of them are the picture
@@ -40,78 +32,6 @@ TRANSLATED = (
 HERE = "datum.stack == stack && datum.layer == layer && datum.head == head"
 
 
-def draw_head_grid(
-    values: Tensor,
-    ax: Axes,
-    title: str,
-    highest: float,
-    framed: Tensor,
-) -> Axes:
-    """Draw a figure of every head, (num_layers, num_heads), with a frame where there shall be one.
-
-    Not in the paper. Pictures to be compared have the same `highest`, of the brightest color; below
-    0 is as dark as 0.
-    """
-    _table(values, ax, highest, "z.1f", 9)  # z: no -0.0
-    for layer, head in framed.nonzero().tolist():
-        corner = (head - 0.44, layer - 0.44)
-        ax.add_patch(Rectangle(corner, 0.88, 0.88, fill=False, color=TARGET, linewidth=2))
-    num_layers, num_heads = values.shape
-    ax.set_xticks(range(num_heads), [str(head + 1) for head in range(num_heads)])
-    ax.set_yticks(range(num_layers), [str(layer + 1) for layer in range(num_layers)])
-    ax.set(xlabel="head", ylabel="layer")
-    ax.set_title(title, fontsize=10)
-    return ax
-
-
-def draw_head_ablations(record: Mapping[str, Any], axes: "NDArray[Any]", highest: float) -> None:
-    """Draw the BLEU (beam 4) that each head's removal costs; a frame where p < 0.01.
-
-    Not in the paper. The record is that of `python -m experiments heads`; the axes are 2 rows, for
-    zero and for the mean, of 3 stacks.
-    """
-    figures = record["figures"]
-    for row, way in enumerate(("zero", "mean")):
-        for ax, stack in zip(axes[row], STACKS, strict=True):
-            heads = {name: each for name, each in figures[way]["heads"].items() if stack in name}
-            layers = int(next(reversed(heads)).split()[1].split(".")[0])
-            lost = [figures["whole"]["beam"] - each["beam"] for each in heads.values()]
-            small = torch.tensor([each["p"] < FRAMED for each in heads.values()])
-            values, framed = torch.tensor(lost).reshape(layers, -1), small.reshape(layers, -1)
-            draw_head_grid(values, ax, f"{stack}, by {way}", highest, framed)
-
-
-def draw_head_shares(answers: Sequence[RoleShares], ax: Axes, title: str) -> Axes:
-    """Draw the share of its weight that each head puts where a question says.
-
-    Not in the paper. A row for each answer of one stack; the first column is what an even spread
-    would put there.
-    """
-    layers, heads = answers[0].shares.shape
-    rows = [torch.cat((torch.tensor([each.even]), each.shares.flatten())) for each in answers]
-    _table(torch.stack(rows), ax, 1, ".2f", 8, aspect="auto")
-    for layer in range(layers):  # a line before each layer's heads
-        ax.axvline(layer * heads + 0.5, color=INK, linewidth=3)
-    names = [f"{layer + 1}.{head + 1}" for layer in range(layers) for head in range(heads)]
-    ax.set_xticks(range(len(names) + 1), ["even", *names], fontsize=8)
-    labels = [f"{answer.question} ({answer.cases})" for answer in answers]
-    ax.set_yticks(range(len(answers)), labels, fontsize=8)
-    ax.set_xlabel("an even spread, and each head (layer.head)", fontsize=8)
-    ax.set_title(title, fontsize=10)
-    return ax
-
-
-def _table(values: Tensor, ax: Axes, highest: float, form: str, points: float, **look: Any) -> None:
-    """Draw a matrix as cells as bright as they are high, each with its number."""
-    table = values.detach().float().cpu().numpy()
-    ax.imshow(table, cmap="viridis", vmin=0, vmax=highest, **look)
-    for (row, column), value in np.ndenumerate(table):
-        color = "black" if value > highest / 2 else "white"
-        text = f"{value:{form}}"
-        ax.text(column, row, text, ha="center", va="center", color=color, fontsize=points)
-    ax.tick_params(length=0)
-
-
 def heads_explorer(
     attention: Attention, query: int, without: Mapping[str, Mapping[Head, str]]
 ) -> alt.VConcatChart:
@@ -119,10 +39,12 @@ def heads_explorer(
 
     After the paper's appendix. The controls are those of `attention_explorer`, and `query`, the
     token that looks: a row of the large picture, from 1. A click on a small head chooses it, as
-    the sliders do; a control removes it (`without` is what `translate_without_each_head` gives).
+    the sliders do; a control removes it (`without` is from `translate_without_each_head`).
     """
     large = attention_explorer(attention)
-    data, large.data = large.data, alt.Undefined  # stored once, for all three pictures
+    # The data are stored once, for all three pictures.
+    data = large.data
+    large.data = alt.Undefined
     num_layers, _, num_heads = attention.maps.cross.shape[:3]
     rows = max(len(attention.src_tokens), len(attention.tgt_tokens))
     large.params = [p for p in large.params if p.name not in ("layer", "head")]
@@ -135,8 +57,9 @@ def heads_explorer(
     controls.append(slider("query", query, 1, rows))
     for row in data.values:
         head = Head(row["stack"], row["layer"], row["head"])
-        said = {way: translations[head] for way, translations in without.items()}
-        row["said"] = {NOT: attention.translation} | said
+        row["said"] = {NOT: attention.translation}
+        for way, translations in without.items():
+            row["said"][way] = translations[head]
     pictures.append(_translation())
     controls.append(choice("remove", NOT, [NOT, *without]))
     chart = alt.vconcat(*pictures, data=data, spacing=14).add_params(*controls)

@@ -1,0 +1,103 @@
+"""Tables of a figure for every attention head: what its ablation costs, where it looks.
+
+Not in the paper.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
+from numpy.typing import NDArray
+from torch import Tensor
+
+from lessonkit.analysis.heads import STACKS
+from lessonkit.analysis.roles import RoleShares
+from lessonkit.charts.style import INK, TARGET
+
+MAX_FRAMED_P = 0.01  # a cell is framed if its p-value (paired bootstrap) is below
+
+
+def draw_head_grid(
+    values: Tensor,
+    ax: Axes,
+    title: str,
+    highest: float,
+    framed: Tensor,
+) -> Axes:
+    """Draw a figure of every head, (num_layers, num_heads), with a frame around some.
+
+    Pictures to be compared have the same `highest`, of the brightest color; below 0 is as dark as
+    0.
+    """
+    _draw_cells(values, ax, highest, "z.1f", 9)  # z: no -0.0
+    for layer, head in framed.nonzero().tolist():
+        corner = (head - 0.44, layer - 0.44)
+        ax.add_patch(Rectangle(corner, 0.88, 0.88, fill=False, color=TARGET, linewidth=2))
+    num_layers, num_heads = values.shape
+    ax.set_xticks(range(num_heads), [str(head + 1) for head in range(num_heads)])
+    ax.set_yticks(range(num_layers), [str(layer + 1) for layer in range(num_layers)])
+    ax.set(xlabel="head", ylabel="layer")
+    ax.set_title(title, fontsize=10)
+    return ax
+
+
+def draw_head_ablations(record: Mapping[str, Any], axes: "NDArray[Any]", highest: float) -> None:
+    """Draw the BLEU (beam 4) that each head's ablation costs; a frame where p < 0.01.
+
+    The record is that of `python -m experiments heads`; the axes are 2 rows, for zero and for the
+    mean, of 3 stacks.
+    """
+    figures = record["figures"]
+    whole_bleu = figures["whole"]["beam"]
+    for row, way in enumerate(("zero", "mean")):
+        for ax, stack in zip(axes[row], STACKS, strict=True):
+            heads = {name: head for name, head in figures[way]["heads"].items() if stack in name}
+            last_name = next(reversed(heads))  # "encoder 2.4"
+            num_layers = int(last_name.split()[1].split(".")[0])
+            costs = torch.tensor([whole_bleu - head["beam"] for head in heads.values()])
+            framed = torch.tensor([head["p"] < MAX_FRAMED_P for head in heads.values()])
+            draw_head_grid(
+                costs.reshape(num_layers, -1),
+                ax,
+                f"{stack}, by {way}",
+                highest,
+                framed.reshape(num_layers, -1),
+            )
+
+
+def draw_head_shares(answers: Sequence[RoleShares], ax: Axes, title: str) -> Axes:
+    """Draw the share of its weight that each head puts where a question says.
+
+    A row for each question of one stack; the first column is what an even spread would put there.
+    """
+    num_layers, num_heads = answers[0].shares.shape
+    rows = [torch.cat((torch.tensor([row.even]), row.shares.flatten())) for row in answers]
+    _draw_cells(torch.stack(rows), ax, 1, ".2f", 8, aspect="auto")
+    # A line stands before each layer's heads.
+    for layer in range(num_layers):
+        ax.axvline(layer * num_heads + 0.5, color=INK, linewidth=3)
+    names = ["even"]
+    for layer in range(num_layers):
+        names += [f"{layer + 1}.{head + 1}" for head in range(num_heads)]
+    ax.set_xticks(range(len(names)), names, fontsize=8)
+    labels = [f"{answer.question} ({answer.cases})" for answer in answers]
+    ax.set_yticks(range(len(answers)), labels, fontsize=8)
+    ax.set_xlabel("an even spread, and each head (layer.head)", fontsize=8)
+    ax.set_title(title, fontsize=10)
+    return ax
+
+
+def _draw_cells(
+    values: Tensor, ax: Axes, highest: float, form: str, points: float, **look: Any
+) -> None:
+    """Draw a matrix as cells as bright as they are high, each with its number."""
+    table = values.detach().float().cpu().numpy()
+    ax.imshow(table, cmap="viridis", vmin=0, vmax=highest, **look)
+    for (row, column), value in np.ndenumerate(table):
+        color = "black" if value > highest / 2 else "white"
+        text = f"{value:{form}}"
+        ax.text(column, row, text, ha="center", va="center", color=color, fontsize=points)
+    ax.tick_params(length=0)
