@@ -8,16 +8,18 @@ from course_site.source_parts import parts
 from tests.helpers import ROOT
 
 TOUR = """
+## Where a sentence goes
+
+1. `second.py`, `first.py`: in this order.
+2. `tools/`: tools.
+
 ## The rooms
 
-| file or folder | what | paper |
-| --- | --- | --- |
-| `transformer/second.py` | read first | §1 |
-| `transformer/first.py` | read second | §2 |
-| `transformer/tools/` | tools | |
-| `lessonkit/` | lessons | |
-
-## Where a sentence goes
+| folder | what |
+| --- | --- |
+| `transformer/` | the package |
+| `lessonkit/` | lessons |
+| `experiments/` | no pages |
 """
 
 
@@ -47,10 +49,12 @@ def test_pages_are_in_the_order_of_reading_and_answers_have_none(tmp_path: Path)
     assert package.modules["transformer"][0].summary == "Two lines."
     assert package.modules["transformer"][1].summary == "One."
     assert list(package.openings) == ["transformer"]
+    assert package.rows == {"transformer/": "the package", "lessonkit/": "lessons"}
 
 
 def test_every_module_that_the_tour_names_has_a_page() -> None:
     package = Package(ROOT)
+    assert package.rows
     for row in package.rows:
         place = package.find(row)
         assert place.page.removesuffix("/index") == f"package/{row.removesuffix('.py').strip('/')}"

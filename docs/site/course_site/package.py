@@ -1,7 +1,7 @@
 """Which modules of the wheel have a page, in the order of reading, and where a name is found.
 
-The order is that of the table of docs/tour.md: the paper's own files first, then the rooms that
-stand on them. The exercises of the lessons have no page, for they are the answers.
+The order is that in which docs/tour.md names files and folders: the paper's own files first, then
+the rooms that stand on them. The exercises of the lessons have no page: they are the answers.
 """
 
 import ast
@@ -14,6 +14,7 @@ from pathlib import Path
 from course_site.source_parts import parts
 
 ROW = re.compile(r"^\| `([\w./]+)` \| (.*?) \|", re.MULTILINE)
+NAMED = re.compile(r"`([\w./]+)`")
 ROOMS = ("transformer", "attention_laws", "engines", "lessonkit", "attention_course")
 ANSWERS = "lessonkit/exercises"
 
@@ -71,8 +72,8 @@ class Package:
         root: The course's folder.
 
     Attributes:
-        rows: What the tour says of each file and folder, in its order:
-            `transformer/attention.py`, `transformer/data/`.
+        rows: What the tour's table says of each file or folder that has pages, in its order:
+            `transformer/`, `lessonkit/`.
         modules: The modules by folder, in the order of reading.
         openings: The `__init__.py` of the folders that say something there.
     """
@@ -81,7 +82,14 @@ class Package:
         self._root = root
         tour = (root / "docs" / "tour.md").read_text(encoding="utf-8")
         table = tour.partition("\n## The rooms\n")[2].partition("\n## ")[0]
-        self.rows: dict[str, str] = dict(ROW.findall(table))
+        self.rows: dict[str, str] = {
+            name: what for name, what in ROW.findall(table) if name.partition("/")[0] in ROOMS
+        }
+        # Where each file or folder is last named; the tour names those of transformer/ without it.
+        self._position: dict[Path, int] = {}
+        for position, name in enumerate(NAMED.findall(tour)):
+            for path in (Path(name), Path("transformer", name)):
+                self._position[path] = position
         self.modules: dict[str, list[Module]] = {}
         self.openings: dict[str, Module] = {}
         for module in self._read():
@@ -107,7 +115,6 @@ class Package:
 
     def _read(self) -> Iterator[Module]:
         """The modules, the root's own first."""
-        order = [name.removesuffix("/") for name in self.rows]
         paths = [
             path.relative_to(self._root)
             for room in ROOMS
@@ -116,8 +123,10 @@ class Package:
         ]
 
         def rank(path: Path) -> tuple[int, str]:
-            rows = [row for row in order if path == Path(row) or Path(row) in path.parents]
-            return order.index(rows[0]) if rows else -1, str(path)
+            for place in (path, *path.parents):  # the nearest that is named
+                if place in self._position:
+                    return self._position[place], str(path)
+            return -1, str(path)
 
         for path in sorted(paths, key=rank):
             yield Module(path, (self._root / path).read_text(encoding="utf-8"))
