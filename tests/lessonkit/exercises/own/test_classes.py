@@ -273,7 +273,7 @@ def test_a_class_made_of_a_kept_one_leaves_that_where_it_is(tmp_path: Path) -> N
     assert layer(torch.zeros(1, 1, 2)).shape == (1, 1, 2)
 
 
-def test_a_passed_answer_of_a_cell_is_kept_by_settling_and_it_is_said_whose_it_is(
+def test_an_answer_of_a_cell_that_passes_is_saved_and_it_is_said_whose_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -302,7 +302,7 @@ class MyHead:
 """
 
 
-def test_a_function_settled_under_a_shorter_name_is_kept_under_both(tmp_path: Path) -> None:
+def test_a_function_accepted_under_a_shorter_name_is_saved_under_both(tmp_path: Path) -> None:
     file = tmp_path / "my_transformer.py"
     save_definition(run_cell(ATTENTION, {})["MyHead"], file)
     save_definition(
