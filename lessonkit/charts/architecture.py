@@ -1,4 +1,4 @@
-"""Where a lesson stands: the architecture with its boxes bright and all others faded (Fig. 1)."""
+"""The architecture with the part that a lesson is about bright, all others faded (Fig. 1)."""
 
 from pathlib import Path
 
@@ -15,14 +15,14 @@ PICTURE = "architecture.png"  # as figures/ has it; in the wheel it lies beside 
 FOLDERS = (Path(__file__).parent, Path(__file__).parents[2] / "figures")
 SIZE = (674, 612)  # points of the picture
 DPI = 76  # of the picture on a lesson's page: 725 by 675 pixels
-FADED = 0.75  # how white the rest becomes
-EDGE = 5  # points between a box and the line around it
+FADE_OPACITY = 0.75  # of the white over the rest
+BOX_MARGIN = 5  # points between a box and the line around it
 
 # Bright boxes: the middle, width and height, in points of the picture from its lower left.
 Box = tuple[float, float, float, float]
 INPUTS: tuple[Box, Box] = ((218, 22, 172, 30), (446, 22, 172, 30))
-SCORED: Box = (512, 538, 296, 134)  # with the names beside it
-PLACES: dict[str, tuple[str, tuple[Box, ...]]] = {
+OUTPUT: Box = (512, 538, 296, 134)  # with the names beside it
+HIGHLIGHTS: dict[str, tuple[str, tuple[Box, ...]]] = {
     "text": (
         "the text, cut into pieces, at both inputs and at the output",
         (*INPUTS, (446, 587, 172, 34)),
@@ -33,23 +33,23 @@ PLACES: dict[str, tuple[str, tuple[Box, ...]]] = {
     ),
     "loss": (
         "the output: linear map, softmax, and the loss against the target shifted by one",
-        (SCORED,),
+        (OUTPUT,),
     ),
     "choice": (
         "the choice of the next token: from the softmax back to the decoder's input",
-        (SCORED, INPUTS[1]),
+        (OUTPUT, INPUTS[1]),
     ),
 }
 
 
 def draw_architecture(part: str) -> Figure:
-    """Show the architecture with one part bright and the others faded (Fig. 1).
+    """Draw the architecture with one part bright and the others faded (Fig. 1).
 
-    The title says in words where one is; `part` is one of `PLACES`, or a UserError names it.
+    The title says in words where one is. `part` is one of `HIGHLIGHTS`; another is a UserError.
     """
-    if part not in PLACES:
-        raise unknown_name("part", part, list(PLACES))
-    words, boxes = PLACES[part]
+    if part not in HIGHLIGHTS:
+        raise unknown_name("part", part, list(HIGHLIGHTS))
+    words, boxes = HIGHLIGHTS[part]
     width, height = SIZE
     picture = next(folder / PICTURE for folder in FOLDERS if (folder / PICTURE).is_file())
     figure = Figure(figsize=(width / 72, height / 72), dpi=DPI)
@@ -58,17 +58,17 @@ def draw_architecture(part: str) -> Figure:
     ax.set_axis_off()
     sheet = [(0.0, 0.0), (width, 0.0), (width, height), (0.0, height), (0.0, 0.0)]
     outlines = [Outline(sheet, closed=True)]
-    for x, y, across, up in boxes:
-        left, low = x - across / 2 - EDGE, y - up / 2 - EDGE
-        right, high = x + across / 2 + EDGE, y + up / 2 + EDGE
-        # The other way round than the sheet, so that it is cut out.
+    for x, y, box_width, box_height in boxes:
+        left, right = x - box_width / 2 - BOX_MARGIN, x + box_width / 2 + BOX_MARGIN
+        low, high = y - box_height / 2 - BOX_MARGIN, y + box_height / 2 + BOX_MARGIN
+        # It runs the other way round than the sheet, so that it is a hole in it.
         hole = [(left, low), (left, high), (right, high), (right, low), (left, low)]
         outlines.append(Outline(hole, closed=True))
         style = "round,pad=0,rounding_size=6"
         line = FancyBboxPatch((left, low), right - left, high - low, boxstyle=style, zorder=7)
         line.set(facecolor="none", edgecolor=DARK, linewidth=2.5)
         ax.add_patch(line)
-    pale = PathPatch(Outline.make_compound_path(*outlines), facecolor="white", alpha=FADED)
+    pale = PathPatch(Outline.make_compound_path(*outlines), facecolor="white", alpha=FADE_OPACITY)
     ax.add_patch(pale).set(edgecolor="none", zorder=6)
     ax.set(xlim=(0, width), ylim=(0, height))
     ax.set_title(f"You are here: {words}", fontsize=10, loc="left")

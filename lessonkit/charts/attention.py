@@ -18,10 +18,10 @@ from transformer.support.checks import check_float_tensor, check_texts, describe
 from transformer.support.errors import UserError
 
 LABEL_POINTS = 8
-ROUNDING = 0.01  # that bfloat16 may put a weight above 1
-SMALLEST_CELL = 0.16  # inches: a label's line
-SMALLEST_HEAD = 1.7  # inches
-PAGE_WIDTH, PER_ROW = 10.0, 4  # inches that the heads of a row share; and how many at most
+MAX_ROUNDING = 0.01  # by which bfloat16 may put a weight above 1
+MIN_CELL = 0.16  # inches: a label's line
+MIN_HEAD = 1.7  # inches
+PAGE_WIDTH, MAX_PER_ROW = 10.0, 4  # inches that the heads of a row share; and how many at most
 # Bright is open and dark is shut, as in the maps of attention weights; the two differ
 # in lightness, so that they are told apart without any sense of colour.
 BLOCKED, ALLOWED = "#404040", "#F0E442"
@@ -54,10 +54,10 @@ def draw_heads(weights: Tensor, queries: Sequence[str], keys: Sequence[str], tit
             f"weights of shape {tuple(weights.shape)} do not fit {len(queries)} queries and "
             f"{len(keys)} keys: give (num_heads, q_len, k_len)"
         )
-    cell = max(SMALLEST_CELL, SMALLEST_HEAD / max(len(queries), len(keys)))
+    cell = max(MIN_CELL, MIN_HEAD / max(len(queries), len(keys)))
     width, height = cell * len(keys), cell * len(queries)
-    most = max(1, min(PER_ROW, int(PAGE_WIDTH / width)))
-    rows = -(-len(weights) // most)
+    max_columns = max(1, min(MAX_PER_ROW, int(PAGE_WIDTH / width)))
+    rows = -(-len(weights) // max_columns)
     columns = -(-len(weights) // rows)  # as many in each row as can be
     left, below = _label_room(queries), _label_room(keys)
     size = (1.5 + left + columns * (width + 0.2), 0.8 + rows * (height + below + 0.4))
@@ -80,9 +80,9 @@ def draw_heads(weights: Tensor, queries: Sequence[str], keys: Sequence[str], tit
 
 
 def check_weights(weights: Tensor) -> None:
-    """Refuse, with a UserError, to draw as attention weights what are none."""
+    """Raise a UserError unless weights are numbers from 0 to 1."""
     check_float_tensor("weights", weights, (..., None, None))
-    wrong = weights[~((weights >= 0) & (weights <= 1 + ROUNDING))]
+    wrong = weights[~((weights >= 0) & (weights <= 1 + MAX_ROUNDING))]
     if wrong.numel():
         raise UserError(f"weights hold {wrong[0]:.3g}: give numbers from 0 to 1, after the softmax")
 
@@ -90,7 +90,7 @@ def check_weights(weights: Tensor) -> None:
 def label_cells(
     what: str, matrix: Tensor, queries: Sequence[str], keys: Sequence[str], ax: Axes, title: str
 ) -> None:
-    """Name the rows and columns of a matrix, (q_len, k_len); a UserError if they do not fit it."""
+    """Label the rows and columns of a matrix, (q_len, k_len); raise a UserError unless they fit."""
     check_texts("queries", queries)
     check_texts("keys", keys)
     if tuple(matrix.shape) != (len(queries), len(keys)):
@@ -130,7 +130,7 @@ def draw_mask(
 
 
 def require_attention(attention: Attention) -> None:
-    """Refuse, with a UserError, to draw the attention of a model that has none."""
+    """Raise a UserError unless there is attention to draw."""
     if not len(attention.maps.cross):
         raise UserError(
             "this model has no attention to draw: give a Transformer, or an LSTM with attention"
@@ -180,12 +180,12 @@ def attention_explorer(attention: Attention) -> alt.Chart:
 
 
 def _views(attention: Attention) -> dict[str, View]:
-    src, said = attention.src_tokens, attention.tgt_tokens
-    read = [SPECIAL_TOKENS[BOS_ID], *said[:-1]]
+    src, tgt = attention.src_tokens, attention.tgt_tokens
+    tgt_in = [SPECIAL_TOKENS[BOS_ID], *tgt[:-1]]
     return {
         "encoder": view("Encoder self-attention", src, src),
-        "decoder": view("Decoder self-attention", said, read),
-        "cross": view("Cross-attention", said, src),
+        "decoder": view("Decoder self-attention", tgt, tgt_in),
+        "cross": view("Cross-attention", tgt, src),
     }
 
 

@@ -1,4 +1,4 @@
-"""How much is the change and how much is chance: several runs of each variant.
+"""How much of a difference is chance: statistical power, and variants with several runs.
 
 Not in the paper, whose Table 3 has one run a row.
 """
@@ -15,11 +15,12 @@ from lessonkit.charts.controls import Rows, choice, colours, layered, slider, un
 from lessonkit.charts.style import INK, OURS, PAPER, SOURCE, TARGET
 from transformer.support.errors import UserError
 
-WIDEST, STEPS = 8, 256  # the curves go from -WIDEST to WIDEST, in so many steps
+MAX_DIFFERENCE, STEPS = 8, 256  # the curves go from -MAX_DIFFERENCE to it, in so many steps
 ERROR = "(deviation * sqrt(2 / runs))"  # the standard error of a difference of two means
-# Beyond two standard errors, to either side: 95 of 100 lie within where the deviation is known.
-# Of a few runs it is not, and `lessonkit.analysis.significance.margin_of_error` goes further.
-SHOWN = (
+# The power: how often a difference lies beyond two standard errors, to either side. If the
+# deviation is known, 95 of 100 lie within. Of a few runs it is not, and
+# `lessonkit.analysis.significance.margin_of_error` goes further.
+POWER = (
     f"(cumulativeNormal(-2 * {ERROR}, difference, {ERROR})"
     f" + 1 - cumulativeNormal(2 * {ERROR}, difference, {ERROR}))"
 )
@@ -30,7 +31,7 @@ Scores = Mapping[str, Sequence[float]]
 def power_explorer(
     difference: float = 1.0, deviation: float = 1.0, runs: int = 3
 ) -> alt.LayerChart:
-    """Draw where the difference of two means falls, if one variant is better in truth.
+    """Draw where the difference of two means falls if one variant is truly better.
 
     Each mean is of some runs, and a single run has a known deviation (BLEU, as the difference). The
     dashed curve is of two variants that are equal. Between the grey lines, two standard errors to
@@ -55,12 +56,12 @@ def power_explorer(
     ]
     error = deviation * math.sqrt(2 / runs)
     measured = NormalDist(difference, error)
-    found = 100 * (measured.cdf(-2 * error) + 1 - measured.cdf(2 * error))
-    title = f"'The difference shows in ' + format(100 * {SHOWN}, '.0f') + ' of 100 tables'"
+    power = 100 * (measured.cdf(-2 * error) + 1 - measured.cdf(2 * error))
+    title = f"'The difference shows in ' + format(100 * {POWER}, '.0f') + ' of 100 tables'"
     description = (
         "Two bell curves: the difference between the means of two variants, in BLEU, if they are "
         f"equal (dashed) and if one is better by {difference:g}. A single run deviates by "
-        f"{deviation:g}; {runs} of each. In {found:.0f} of 100 tables the difference lies "
+        f"{deviation:g}; {runs} of each. In {power:.0f} of 100 tables the difference lies "
         "beyond two standard errors. Sliders change difference, deviation and runs."
     )
     return layered("chance", (480, 260), title, controls, layers, description)
@@ -70,7 +71,7 @@ def _density(centre: str) -> alt.Chart:
     return (
         unfold("point", str(STEPS + 1))
         .transform_calculate(
-            measured=f"-{WIDEST} + {2 * WIDEST} * datum.point / {STEPS}",
+            measured=f"-{MAX_DIFFERENCE} + {2 * MAX_DIFFERENCE} * datum.point / {STEPS}",
             density=f"densityNormal(datum.measured, {centre}, {ERROR})",
         )
         .encode(
@@ -97,11 +98,14 @@ def differences_explorer(
     for name, scores in readings.items():
         if list(scores) != variants:
             raise UserError(f"reading {name!r} has other variants: give every reading the same")
-    rows = [row for name, scores in readings.items() for row in _rows(name, scores, worth)]
-    found = Counter((row["of"], row["verdict"]) for row in rows)
-    counts = {
-        name: ", ".join(f"{found[name, said]} {said}" for said in VERDICTS) for name in readings
-    }
+    rows: Rows = []
+    for name, scores in readings.items():
+        rows += _rows(name, scores, worth)
+    occurrences = Counter((row["of"], row["verdict"]) for row in rows)
+    counts = {}
+    for name in readings:
+        parts = [f"{occurrences[name, outcome]} {outcome}" for outcome in VERDICTS]
+        counts[name] = ", ".join(parts)
     controls = [
         alt.param("counts", value=counts),
         choice("reading", next(iter(readings)), readings),
@@ -109,7 +113,7 @@ def differences_explorer(
     description = (
         f"For each of {len(variants) - 1} variants the difference of its mean from that of "
         f"{variants[0]}, with a 95% interval and a tick for each run. A list changes the reading. "
-        + " ".join(f"{name}: {said}." for name, said in counts.items())
+        + " ".join(f"{name}: {verdicts}." for name, verdicts in counts.items())
     )
     layers = _differences(rows, variants, domain)
     size, title = (420, 20 * (len(variants) - 1)), "reading + ': ' + counts[reading]"

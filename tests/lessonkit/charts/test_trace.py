@@ -8,7 +8,7 @@ from torch import Tensor
 
 from lessonkit.analysis.heads import Head
 from lessonkit.analysis.tracing import Trace, trace
-from lessonkit.charts.architecture import PLACES, draw_architecture
+from lessonkit.charts.architecture import HIGHLIGHTS, draw_architecture
 from lessonkit.charts.renderer import describe
 from lessonkit.charts.trace import trace_explorer
 from lessonkit.charts.trace_steps import PARTS, RANKS, Step, steps_of
@@ -47,7 +47,7 @@ def same(found: dict[tuple[int, int], float], expected: Tensor) -> None:
 
 
 def test_where_one_is_is_said_in_words() -> None:
-    for name, (words, _) in PLACES.items():
+    for name, (words, _) in HIGHLIGHTS.items():
         assert describe(draw_architecture(name)) == f"Picture: You are here: {words}."
 
 
