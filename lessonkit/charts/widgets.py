@@ -35,7 +35,7 @@ def attention_widget(
         without = translate_without_each_head(translator, text, means)
         return attention.translation, heads_explorer(attention, 1, without)
 
-    return _box(translator, sentence, answer)
+    return _text_field(translator, sentence, answer)
 
 
 def interactive_widget(
@@ -52,19 +52,20 @@ def interactive_widget(
         sliders: By name: the lowest value, the highest, and the one to begin with. They go in
             whole numbers if all three are whole, in tenths otherwise.
     """
-    return _box(translator, sentence, answer, [_slider(*each) for each in sliders.items()])
+    slider_widgets = [_slider(name, ends) for name, ends in sliders.items()]
+    return _text_field(translator, sentence, answer, slider_widgets)
 
 
 def _slider(name: str, ends: tuple[float, float, float]) -> widgets.ValueWidget:
     low, high, value = ends
     common: dict[str, Any] = {"min": low, "max": high, "value": value, "continuous_update": False}
     common |= {"description": name, "style": {"description_width": "initial"}}
-    if all(isinstance(each, int) for each in ends):
+    if all(isinstance(end, int) for end in ends):
         return widgets.IntSlider(**common)
     return widgets.FloatSlider(step=0.1, readout_format=".1f", **common)
 
 
-def _box(
+def _text_field(
     translator: Translator,
     sentence: str,
     answer: Answer,
@@ -77,23 +78,31 @@ def _box(
         continuous_update=False,
         layout=widgets.Layout(width="95%"),
     )
-    said = widgets.Label()
+    label = widgets.Label()
     picture = widgets.Output()
 
     def show(_: object = None) -> None:
         try:
-            text, chart = answer(line.value, **{each.description: each.value for each in sliders})
+            values = {slider.description: slider.value for slider in sliders}
+            text, chart = answer(line.value, **values)
         except UserError as error:
-            said.value = str(error)
+            label.value = str(error)
             return
-        said.value, _, others = text.partition("\n")
-        printed = {"output_type": "stream", "name": "stdout", "text": f"{others}\n"}
-        picture.outputs = (printed, _display(chart)) if others else (_display(chart),)
+        label.value, _, more_lines = text.partition("\n")
+        outputs = [_display(chart)]
+        if more_lines:
+            printed: dict[str, object] = {
+                "output_type": "stream",
+                "name": "stdout",
+                "text": f"{more_lines}\n",
+            }
+            outputs.insert(0, printed)
+        picture.outputs = tuple(outputs)
 
     for control in (line, *sliders):
         control.observe(show, names="value")
     show()
-    return widgets.VBox([line, *sliders, said, picture])
+    return widgets.VBox([line, *sliders, label, picture])
 
 
 def _display(chart: alt.TopLevelMixin) -> dict[str, object]:

@@ -63,7 +63,7 @@ def test_trees_are_english(shipped: Translator) -> None:
 
 
 def asked(en: str, parse: str) -> dict[str, set[tuple[str, str]]]:
-    """Give the words of each question's pairs."""
+    """Return the words of each question's pairs."""
     words, found = en.split(), dict[str, set[tuple[str, str]]]()
     for question, query, keys in word_pairs(Sentence(en, "", "", "", "", "", "", parse)):
         named = " ".join(words[key] for key in keys)
