@@ -19,8 +19,8 @@ from experiments.plans import EXPERIMENTS
 from transformer.support.files import check_file
 from transformer.support.folders import require_checkout
 
-SECTIONS = ("training", "export", "gpu")  # of the bench
-AXE = "axe-core@4.14.1"  # looks for what shuts readers out
+BENCH_SECTIONS = ("training", "export", "gpu")
+AXE = "axe-core@4.14.1"  # checks pages for accessibility
 
 # A script, the extra of pyproject.toml that it needs, and a package that npm fetches for it.
 CHECKS = {
@@ -80,7 +80,7 @@ OPTIONS: Mapping[str, AddOption] = {
     "seeds": option("--seeds", "N", "of the runs (1)", default=[1], **MANY),
     "three-seeds": option("--seeds", "N", "three (1 2 3)", default=[1, 2, 3], **MANY),
     "only": option("--only", "VARIANT", "of these variants alone", nargs="+", default=[]),
-    "section": option("section", "SECTION", "training, export or gpu", choices=SECTIONS),
+    "section": option("section", "SECTION", "training, export or gpu", choices=BENCH_SECTIONS),
     "each": option("--each", "N", "mutants of each file (10)", type=int, default=10),
     "seed": option("--seed", "N", "of the sample (33)", type=int, default=33),
     "change": option("--change", "TEXT", "what is new since the record before"),

@@ -26,9 +26,11 @@ from transformer.model import Transformer
 from transformer.support.errors import UserError
 
 MAX_TYPES = 12_000  # on both sides: a table of 576 MB
-READ_LENGTH = 0.5  # of embeddings that are only read: positions and layers then count for more
+# The length of embeddings that are only read, so that positions and layers count for more.
+READ_LENGTH = 0.5
 SPAN = 3.0  # tokens; two at this distance count 1 / e of what neighbours count
-EXTRA_DIRECTIONS, ITERATIONS = 16, 5  # of the subspace iteration
+# The subspace iteration keeps some more directions than are wanted.
+EXTRA_DIRECTIONS, ITERATIONS = 16, 5
 
 
 @torch.no_grad()

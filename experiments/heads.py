@@ -29,8 +29,9 @@ from transformer.support.files import write_json
 from transformer.support.provenance import provenance
 from transformer.training.devices import pick_device
 
-SENTENCES = 300  # of the validation text, translated without each head
-MEANS_OVER = 200  # of those that follow, for the heads' mean outputs
+# The first sentences of the validation text are translated without each head; the heads' mean
+# outputs are over those that follow.
+NUM_SENTENCES, NUM_MEAN_SENTENCES = 300, 200
 
 
 def removal_scores(
@@ -73,8 +74,8 @@ def record_removals(model: str, file: Path) -> None:
     translator = Translator.load(model, pick_device())
     data = translator.recipe.data
     text = corpora.load(data.corpus, "validation", data.src_lang, data.tgt_lang)
-    src, tgt = text.src[:SENTENCES], text.tgt[:SENTENCES]
-    others = text.src[SENTENCES : SENTENCES + MEANS_OVER]
+    src, tgt = text.src[:NUM_SENTENCES], text.tgt[:NUM_SENTENCES]
+    others = text.src[NUM_SENTENCES : NUM_SENTENCES + NUM_MEAN_SENTENCES]
     scores = removal_scores(translator, src, tgt, others)
     about = {"split": "validation", "sentences": len(src), "means_over": len(others)}
     _write(file, translator, model, about, scores)

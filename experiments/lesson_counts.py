@@ -9,7 +9,8 @@ import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
-MAX_WORDS, MAX_MINUTES = 1_800, 30  # of a body
+# Of a lesson's body.
+MAX_WORDS, MAX_MINUTES = 1_800, 30
 EXERCISE = re.compile(r"^### .+ \(\d+ minutes, \w+\)", re.MULTILINE)
 TITLE = re.compile(r"(?<= · ).+")
 SECTIONS = re.compile(r"(?<=\*\*Paper sections:\*\* )(?:.+(?:\n  .+)*)")

@@ -19,7 +19,7 @@ from transformer.model import Transformer
 from transformer.support.errors import require
 
 NUM_SINUSOIDS = 10  # pairs of sine and cosine that self-attention begins with
-SELF_ATTENTION_WEIGHT = 1.3  # of each of them in queries and keys
+SELF_ATTENTION_WEIGHT = 1.3  # the weight of each in queries and keys
 CROSS_ATTENTION_SCALE = 0.35  # what remains of drawn queries and keys beside the sinusoids
 ENCODER_OFFSETS = (-1, 1, -2, 2, -3, 3, -4, 4)  # positions, by head
 DECODER_OFFSETS = range(-1, -9, -1)

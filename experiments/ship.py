@@ -30,10 +30,10 @@ from transformer.support.files import check_folder, read_json, write_atomically,
 from transformer.support.folders import CARD, models_folder
 from transformer.training.report import read_log
 
-MAX_WEIGHT_BYTES = 8_000_000  # of a shipped model's weights
+MAX_WEIGHT_BYTES = 8_000_000
 SLICE = 100  # sentences of the test set, its first, that a test translates again
 
-PAGE = Path(__file__).with_name("card.md")  # of a shipped model, to be filled in
+PAGE = Path(__file__).with_name("card.md")  # the template of a shipped model's README
 
 
 def ship(folder: Path, name: str) -> Path:

@@ -16,7 +16,7 @@ from transformer.config import LENGTH_PENALTY
 from transformer.support.files import read_json
 from transformer.support.folders import results_folder
 
-MIN_SEEDS = 3  # of a mean in one precision
+MIN_SEEDS = 3  # fewer runs in one precision have no mean of their own
 
 _TABLES = tomllib.loads(Path(__file__).with_name("tables.toml").read_text(encoding="utf-8"))
 COLUMNS, SEED_COLUMNS, SYSTEM_COLUMNS = (_TABLES[name] for name in ("runs", "seeds", "systems"))

@@ -110,7 +110,8 @@ class TorchModel(nn.Module):
 
 def _torch_stacks(config: ModelConfig) -> nn.Transformer:
     """Make PyTorch's stacks with a recipe's dropouts, biases and norms."""
-    with warnings.catch_warnings():  # of what it cannot do in evaluation
+    # PyTorch warns of what it cannot do in evaluation, which is not measured here.
+    with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "enable_nested_tensor is True")
         stacks = nn.Transformer(
             config.d_model,

@@ -58,7 +58,8 @@ def _keys_and_values_exchanged(weights: Weights) -> Weights:
     return {re.sub("key|value", lambda m: other[m[0]], n): w for n, w in weights.items()}
 
 
-ENDS = r"(attention|cross)\.output|feed_forward\.second"  # of sub-layers
+# The last projections of the sub-layers.
+ENDS = r"(attention|cross)\.output|feed_forward\.second"
 # Fresh weights are as likely after these changes, and Adam's steps are the same.
 SAME: dict[str, Callable[[Weights], Weights]] = {
     "keys and values exchanged": _keys_and_values_exchanged,

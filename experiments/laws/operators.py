@@ -10,7 +10,8 @@ from typing import Any
 
 from experiments.mutation import other_constants, other_operators
 
-FUNCTIONS = ("torch.", "nn.", "math.", "self.")  # whose value is no method's object
+# A call whose name begins so is of a function, not of a tensor's method.
+FUNCTIONS = ("torch.", "nn.", "math.", "self.")
 SIMPLE = ast.Name | ast.Attribute | ast.Constant | ast.Subscript
 COUNTERPARTS = {"sin": "cos", "cos": "sin", "tril": "triu", "log_softmax": "softmax"}
 

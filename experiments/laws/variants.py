@@ -14,8 +14,8 @@ from experiments.laws.mutants import FILE, SEED, run, sample, try_laws
 from transformer.support.files import write_json
 from transformer.support.provenance import provenance
 
-NUMBERS = {"model": 100, "setup": 50}  # of mutants
-SEEDS = 5  # of each sound variant
+NUM_MUTANTS = {"model": 100, "setup": 50}
+NUM_SEEDS = 5  # each sound variant is tried from so many
 
 CROSS, OUTPUT = "self.cross = Attention()", "self.output = nn.Linear(D_MODEL, TGT_TYPES)"
 PRODUCT, SPLIT = "return query @ key.transpose(-2, -1)", "    def split(self, hidden):"
@@ -43,7 +43,7 @@ VARIANTS: dict[str, tuple[tuple[str, str], ...]] = {
             "self.norm(hidden + self.dropout(sublayer(hidden)))",
             "hidden + self.dropout(sublayer(self.norm(hidden)))",
         ),
-        (OUTPUT, f"{OUTPUT}; self.ends = nn.ModuleList(nn.LayerNorm(D_MODEL) for _ in 'ed')"),
+        (OUTPUT, f"{OUTPUT}; self.ends = nn.ModuleList(nn.LayerNorm(D_MODEL) for _ in range(2))"),
         ("return hidden\n", "return self.ends[0](hidden)\n"),
         ("return self.output(hidden)", "return self.output(self.ends[1](hidden))"),
     ),
@@ -114,7 +114,7 @@ def record(file: Path) -> None:
     """Try mutants of the model, of what trains and searches it, and sound variants; record it."""
     warnings.simplefilter("ignore")
     figures: dict[str, Any] = {"provenance": provenance(torch.device("cpu")), "seed": SEED}
-    for part, number in NUMBERS.items():
+    for part, number in NUM_MUTANTS.items():
         drawn, left_out = sample(number, of_setup=part == "setup")
         rows = []
         for mutant, module in drawn:
@@ -123,7 +123,7 @@ def record(file: Path) -> None:
             rows.append(row)
         caught = {kind: sum(bool(row[kind]) for row in rows) for kind in ("broken", "alone")}
         figures[part] = {"tried": len(rows), **caught, **left_out, "mutants": rows}
-    alarms_of = alarms(SEEDS)
+    alarms_of = alarms(NUM_SEEDS)
     false_alarms = {run_name: laws for run_name, laws in alarms_of.items() if laws}
     figures["variants"] = {"runs": len(alarms_of), "alarms": false_alarms}
     write_json(file, figures)
