@@ -33,7 +33,7 @@ $(BIN)/mypy
 endef
 TESTS := $(BIN)/python -m pytest -n 2 --dist loadfile
 # These limits only stop cells that hang: on a busy machine a lesson is slow, but must not fail.
-NBVAL_LIMITS := --nbval-cell-timeout=7200 --nbval-kernel-startup-timeout=600
+NBVAL_LIMITS := --nbval-cell-timeout=3600 --nbval-kernel-startup-timeout=600
 NBVAL = $(BIN)/python -m pytest --nbval --nbval-current-env $(NBVAL_LIMITS) -n 2 $(LESSONS)
 
 # JupyterLab refuses to run as root without a flag. Without a display it prints its address instead.

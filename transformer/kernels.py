@@ -4,7 +4,7 @@ from torch import Tensor
 
 
 def is_fused_attention_slow(queries: Tensor) -> bool:
-    """Tell whether PyTorch's fused attention is slower than Eq. 1 line by line.
+    """Return whether PyTorch's fused attention is slower than Eq. 1 line by line.
 
     On a CPU its backward pass in 16 bits is ten times slower than in float32.
     """

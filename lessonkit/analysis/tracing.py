@@ -28,6 +28,7 @@ from transformer.layers import DecoderLayer, EncoderLayer, Residual
 from transformer.masks import causal_mask
 from transformer.model import Transformer
 from transformer.models.translator import Translator
+from transformer.parts import other_parts
 from transformer.support.errors import UserError
 
 DEFAULT_SENTENCE = "The black cat is sleeping."
@@ -101,9 +102,16 @@ def trace(
 ) -> Trace:
     """Translate a sentence greedily and return what the model computes on the way.
 
-    Of all heads and layers, the trace holds one head and its layer.
+    Of all heads and layers, the trace holds one head and its layer. A UserError if the model has
+    other parts than the paper's, whose steps are not these.
     """
-    model = copy.deepcopy(require_transformer(translator)).to("cpu", torch.float64).eval()
+    model = require_transformer(translator)
+    if parts := other_parts(model):
+        raise UserError(
+            f"the model's {' and '.join(parts)} are not the paper's, whose steps a trace shows: "
+            "give a model without `parts`"
+        )
+    model = copy.deepcopy(model).to("cpu", torch.float64).eval()
     attention = attention_module(model, head)
     ids = translator.src_tokenizer.encode(sentence.strip()) if sentence.strip() else []
     if not ids:

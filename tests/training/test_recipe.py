@@ -12,15 +12,16 @@ from torch import Tensor, nn
 
 from tests.helpers import TINY
 from tests.helpers.corpus import small_corpus
-from transformer.config import Recipe, RecurrentConfig
+from transformer.config import ModelConfig, Recipe, RecurrentConfig
 from transformer.data import corpora
 from transformer.data.batches import Example
 from transformer.data.parallel import ParallelText
 from transformer.lstm import Recurrent
 from transformer.model import Transformer, count_parameters
-from transformer.models.folder import read_model
+from transformer.models.folder import Description, read_model
 from transformer.models.translator import Translator
 from transformer.models.weights import load_tensors
+from transformer.parts import Parts
 from transformer.recipes import find_recipe
 from transformer.support import provenance
 from transformer.support.errors import UserError
@@ -259,4 +260,14 @@ def test_a_run_is_refused_before_its_first_file(tmp_path: Path, monkeypatch: Pat
     monkeypatch.setattr(devices, "memory", lambda device: 1000)
     with pytest.raises(UserError, match="of memory at the least"):
         train_silently(RECIPE, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_memory_is_that_of_the_network_that_is_built(tmp_path: Path) -> None:
+    def huge(config: ModelConfig) -> nn.Module:
+        return nn.Linear(2**24, 2**24)
+
+    build = partial(Description.build, parts=Parts(feed_forward=huge))
+    with pytest.raises(UserError, match="of memory at the least"):
+        train_silently(RECIPE, tmp_path / "run", build=build)
     assert not (tmp_path / "run").exists()

@@ -40,10 +40,8 @@ def label_smoothing_loss(
     check_loss_inputs(logits, targets, smoothing, pad_id)
     check_targets(targets, logits.shape[-1])
     logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
-    logits, flat_targets = (
-        logits.flatten(0, 1),
-        targets.flatten(),
-    )  # (tokens, vocab_size), (tokens,)
+    logits = logits.flatten(0, 1)  # (tokens, vocab_size)
+    flat_targets = targets.flatten()  # (tokens,)
     loss = F.cross_entropy(
         logits, flat_targets, ignore_index=pad_id, reduction="sum", label_smoothing=smoothing
     )

@@ -1,5 +1,6 @@
 """What is read, checked and measured before a run begins; nothing here writes a file."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from transformer.config import Recipe
 from transformer.data import corpora, tokenizers
 from transformer.data.batches import TokenBudgetBatches, collate, encode_pairs, micro_batches
 from transformer.models import folder
-from transformer.models.folder import Description
+from transformer.models.folder import Description, Network
 from transformer.support.errors import is_out_of_memory, require
 from transformer.support.files import check_folder, read_json
 from transformer.training import devices
@@ -37,8 +38,12 @@ def prepare_run(
     resume: bool,
     device: torch.device | None,
     precision: Precision | None,
+    build: Callable[[Description], Network],
 ) -> PreparedRun:
-    """Load and encode the text; raise a UserError before the work if it cannot be done."""
+    """Load and encode the text; raise a UserError before the work if it cannot be done.
+
+    The arguments are those of `train_recipe`.
+    """
     data, training = recipe.data, recipe.training
     first_settings = read_first_settings(out, resume)
     if resume:
@@ -55,7 +60,7 @@ def prepare_run(
     else:
         description = Description(recipe, *tokenizers.train(data, text.src, text.tgt))
     with torch.device("meta"):
-        devices.check_memory(description.build(), picked.device)
+        devices.check_memory(build(description), picked.device)
 
     src, tgt = description.src_tokenizer, description.tgt_tokenizer
     batches = TokenBudgetBatches(

@@ -63,7 +63,9 @@ def train_recipe(
         UserError: `out` holds no run to resume, or one that may not go on with this recipe or
             data; and those of `loop.train`.
     """
-    prepared = processes.on_rank_zero(lambda: prepare_run(recipe, out, resume, device, precision))
+    prepared = processes.on_rank_zero(
+        lambda: prepare_run(recipe, out, resume, device, precision, build)
+    )
     is_rank_zero = processes.rank() == 0
     if device is None:
         device = prepared.picked.device

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.testing import assert_close
 
 from lessonkit.analysis.heads import STACKS, Head, attention_module
@@ -13,6 +13,7 @@ from lessonkit.analysis.tracing import DEFAULT_HEAD, DEFAULT_SENTENCE, Trace, tr
 from transformer.config import BOS_ID, EOS_ID, ModelConfig
 from transformer.model import Transformer
 from transformer.models.translator import Translator
+from transformer.parts import Parts
 from transformer.support.errors import UserError
 
 # 64 bits beside the model's own 32
@@ -122,3 +123,16 @@ def test_what_cannot_be_traced(shipped: Translator) -> None:
     ):
         with pytest.raises(UserError, match=message):
             trace(shipped, sentence, head)
+
+
+def test_a_model_of_other_parts_has_no_trace(shipped: Translator) -> None:
+    size = shipped.tgt_tokenizer.vocab_size
+    network = Transformer(
+        ModelConfig(d_model=22, d_ff=13, num_heads=2, num_layers=1),
+        src_vocab_size=size,
+        tgt_vocab_size=size,
+        parts=Parts(norm=lambda config: nn.RMSNorm(config.d_model)),
+    )
+    description: Any = (shipped.recipe, shipped.src_tokenizer, shipped.tgt_tokenizer)
+    with pytest.raises(UserError, match="norm are not the paper's"):
+        trace(Translator(description, network))
