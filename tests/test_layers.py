@@ -51,3 +51,11 @@ def test_layers_give_weights_only_when_asked() -> None:  # then: tests/test_mode
     hidden, mask = torch.randn(2, 5, 14), torch.ones(1, 1, 1, 1, dtype=torch.bool)
     assert EncoderLayer(config)(hidden, mask)[1] is None
     assert DecoderLayer(config)(hidden, hidden, mask, mask)[1:] == (None, None)
+
+
+def test_dropout_of_the_feed_forward_falls_on_its_inner_activations() -> None:
+    feed_forward = FeedForward(D_MODEL, 13, dropout=1.0)
+    hidden = torch.randn(SHAPE)
+    torch.testing.assert_close(feed_forward(hidden), feed_forward.outer.bias.expand(SHAPE))
+    feed_forward.eval()
+    assert not torch.allclose(feed_forward(hidden), feed_forward.outer.bias.expand(SHAPE))
