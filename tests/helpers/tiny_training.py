@@ -97,7 +97,7 @@ def assert_close_weights(one: nn.Module, two: nn.Module) -> None:
 
 
 def with_bad_steps(model: nn.Module, steps: range, where: str = "gradient") -> nn.Module:
-    """Give a model a loss or gradients that are not finite in some steps, and return it."""
+    """Return the model, changed so that some steps have a loss or gradients not finite."""
     passes = 0
 
     def spoil(module: nn.Module, arguments: Any, logits: Tensor) -> Tensor:
