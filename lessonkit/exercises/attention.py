@@ -20,11 +20,11 @@ from lessonkit.exercises.toys import normal_sampler, seeded_generator
 from lessonkit.exercises.words import read_words
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID
 
-words = read_words("02")
+lesson_words = read_words("02")
 progress = show_progress
-recall = words.recall()
-silent_query = words.prediction("silent_query")
-unscaled_gradient = words.prediction("unscaled_gradient")
+recall = lesson_words.recall()
+silent_query = lesson_words.prediction("silent_query")
+unscaled_gradient = lesson_words.prediction("unscaled_gradient")
 
 Pairs = Sequence[tuple[Tensor, Tensor]]
 OF_PYTORCH = F.scaled_dot_product_attention, F.multi_head_attention_forward
@@ -73,7 +73,7 @@ def _attention_cases() -> list[tuple[Tensor, Tensor, Tensor, Tensor]]:
 
 attention = Exercise(
     my_attention,
-    words,
+    lesson_words,
     worked=[
         (  # one key is open: its value comes out, whatever the scores
             (
@@ -111,7 +111,7 @@ def my_decoder_mask(tgt_in: Tensor) -> Tensor:
 
 decoder_mask = Exercise(
     my_decoder_mask,
-    words,
+    lesson_words,
     worked=[
         (
             (tensor([[2, 7, 0]]),),
@@ -144,7 +144,7 @@ def my_window_mask(length: int, width: int) -> Tensor:
 
 window_mask = Exercise(
     my_window_mask,
-    words,
+    lesson_words,
     worked=[((3, 2), tensor([[True, False, False], [True, True, False], [False, True, True]]))],
     cases=[(length, width) for length in range(1, 7) for width in range(1, 5)],
     # a smaller triangle cut out of a larger one
@@ -197,7 +197,7 @@ def _block_cases() -> list[tuple[Tensor, Pairs]]:
 
 attention_in_blocks = Exercise(
     my_attention_in_blocks,
-    words,
+    lesson_words,
     worked=[
         (  # scores ln 3 and 0: weights 3/4 and 1/4
             (

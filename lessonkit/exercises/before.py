@@ -21,12 +21,12 @@ from transformer.config import PAD_ID
 
 BLIND_SPOTS = ("none", "sees the future", "sees padding", "deaf to the source")
 
-words = read_words("12")
+lesson_words = read_words("12")
 progress = show_progress
-recall = words.recall()
-one_state = words.prediction("one_state")
-equal_operations = words.prediction("equal_operations")
-all_four_faults = words.prediction("all_four_faults")
+recall = lesson_words.recall()
+one_state = lesson_words.prediction("one_state")
+equal_operations = lesson_words.prediction("equal_operations")
+all_four_faults = lesson_words.prediction("all_four_faults")
 
 
 @dataclass(repr=False)
@@ -81,7 +81,7 @@ _draw = normal_sampler(3)
 
 lstm_step = Exercise(
     my_lstm_step,
-    words,
+    lesson_words,
     worked=[
         ((torch.zeros(1, 4), tensor([[0.0]])), [tensor([[0.0]])] * 2),
         (
@@ -139,7 +139,7 @@ def _compared() -> list[tuple[Tensor, ...]]:
 _ONE = tensor([[1.0]])
 additive = Exercise(
     my_additive,
-    words,
+    lesson_words,
     worked=[
         # Two places alike; then tanh(1) and tanh(0), whose powers are 2.142 and 1.
         ((_ONE, tensor([[[3.0], [3.0]]]), _ONE, _ONE, _ONE[0]), tensor([[0.5, 0.5]])),
@@ -160,7 +160,7 @@ def my_reach(n: int, kernel: int) -> int:
 
 reach = Exercise(
     my_reach,
-    words,
+    lesson_words,
     worked=[((9, 3), 2), ((10, 3), 3), ((2, 3), 1)],
     cases=[(n, k) for n in (1, 2, 3, 4, 5, 8, 9, 26, 27, 28, 125, 243, 1000) for k in (2, 3, 4, 5)]
     + [(244, 3), (512, 8)],  # logarithms to the bases e, 2 and 10 round elsewhere
@@ -202,7 +202,7 @@ def _pairs() -> list[tuple[Tensor, ...]]:
 
 sight = Exercise(
     my_sight,
-    words,
+    lesson_words,
     worked=[
         ((Decoder("none", 0), tensor([5]), tensor([2, 4])), "none"),
         ((Decoder("deaf to the source", 0), tensor([5]), tensor([2])), "deaf to the source"),

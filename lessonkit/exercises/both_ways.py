@@ -21,12 +21,12 @@ RATE = 1e-6  # so small that a step must be looked for closely
 
 Pair = tuple[str, str]
 
-words = read_words("09")
+lesson_words = read_words("09")
 progress = show_progress
-recall = words.recall()
-french_for_german = words.prediction("french_for_german")
-swapped_judged = words.prediction("swapped_judged")
-memory_random = words.prediction("memory_random")
+recall = lesson_words.recall()
+french_for_german = lesson_words.prediction("french_for_german")
+swapped_judged = lesson_words.prediction("swapped_judged")
+memory_random = lesson_words.prediction("memory_random")
 
 
 def my_leaked(train: list[Pair], test: list[Pair]) -> float:
@@ -61,7 +61,7 @@ def _splits() -> list[tuple[list[Pair], list[Pair]]]:
 
 leaked = Exercise(
     my_leaked,
-    words,
+    lesson_words,
     worked=[(([("go", "va")], [("go", "allez"), ("stop", "arrête")]), 0.5)],
     cases=_splits(),
     expected=lambda train, test: (
@@ -109,7 +109,7 @@ def _lists() -> list[tuple[list[Pair]]]:
 
 groups = Exercise(
     my_groups,
-    words,
+    lesson_words,
     worked=[
         (([("a", "x"), ("b", "y"), ("a", "y")],), [[("a", "x"), ("a", "y"), ("b", "y")]]),
         (([("b", "y"), ("a", "x")],), [[("a", "x")], [("b", "y")]]),
@@ -175,7 +175,7 @@ def my_fault(trainer: Any) -> str:
 
 fault = Exercise(
     my_fault,
-    words,
+    lesson_words,
     worked=[((Trainer("none", 0),), "none"), ((Trainer("uphill", 0),), "uphill")],
     cases=[(Trainer(each, seed),) for each in FAULTS for seed in range(7)],
     expected=lambda trainer: trainer.fault,

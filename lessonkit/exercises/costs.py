@@ -4,12 +4,12 @@ from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress
 from lessonkit.exercises.words import read_words
 
-words = read_words("16")
+lesson_words = read_words("16")
 progress = show_progress
-recall = words.recall()
-p100_share = words.prediction("p100_share")
-sixty_four = words.prediction("sixty_four")
-noisier = words.prediction("noisier")
+recall = lesson_words.recall()
+p100_share = lesson_words.prediction("p100_share")
+sixty_four = lesson_words.prediction("sixty_four")
+noisier = lesson_words.prediction("noisier")
 
 
 def my_intensity(tokens: int, width: int, number_bytes: int) -> float:
@@ -21,7 +21,7 @@ def my_intensity(tokens: int, width: int, number_bytes: int) -> float:
 
 intensity = Exercise(
     my_intensity,
-    words,
+    lesson_words,
     worked=[
         ((1, 1, 1), 2 / 3),
         ((3, 5, 4), 150 / 220),  # 25 weights, 15 inputs, 15 outputs
@@ -47,7 +47,7 @@ def _by_noise_first(single: float, joint: float, tokens: int, number: int) -> fl
 
 noise_scale = Exercise(
     my_noise_scale,
-    words,
+    lesson_words,
     worked=[
         ((3.0, 2.0, 5, 2), 10.0),  # signal 1, noise 10
         ((11.0, 2.0, 7, 10), 70.0),  # signal 1, noise 70
@@ -88,7 +88,7 @@ def _by_matrix(
 
 flops = Exercise(
     my_flops,
-    words,
+    lesson_words,
     worked=[
         ((1, 1, 1, 1, 1, 1), 6 * (6 + 2 + 6 + 2 + 1)),
         ((2, 3, 1, 5, 0, 1), 6 * (24 + 12 + 10)),  # no source: target's matrices, then logits

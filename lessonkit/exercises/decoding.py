@@ -20,11 +20,11 @@ from lessonkit.exercises.words import read_words
 from transformer.config import BOS_ID, EOS_ID
 from transformer.masks import padding_mask
 
-words = read_words("06")
+lesson_words = read_words("06")
 progress = show_progress
-recall = words.recall()
-greedy_to_blame = words.prediction("greedy_to_blame")
-computed_again = words.prediction("computed_again")
+recall = lesson_words.recall()
+greedy_to_blame = lesson_words.prediction("greedy_to_blame")
+computed_again = lesson_words.prediction("computed_again")
 
 MIN_LEAD = 0.05  # of the best score, in every case
 MIN_DISTANCE = 1e-3  # of top_p and chance from an edge, in every case
@@ -73,7 +73,7 @@ _SRC, _EMPTY = torch.tensor([[5, 4, 3]]), torch.tensor([[3]])
 
 greedy_decode = Exercise(
     my_greedy_decode,
-    words,
+    lesson_words,
     worked=[
         ((Reader(None), _SRC, padding_mask(_SRC), 9), [5, 4]),
         ((Reader(None), _SRC, padding_mask(_SRC), 1), [5]),
@@ -119,7 +119,7 @@ def _small_step(
 
 beam_step = Exercise(
     my_beam_step,
-    words,
+    lesson_words,
     worked=[
         (_small_step([-1.0, -1.25], [[-3.0, -2.5], [-0.5, -0.75]], 2), [(1, 0), (1, 1)]),
         (_small_step([-1.0], [[-0.5, -2.0, -3.0]], 2), [(0, 0), (0, 1)]),
@@ -167,7 +167,7 @@ _KEYS, _VALUES = torch.tensor([[[0.0], [1.0]]]), torch.tensor([[[1.0], [3.0]]])
 
 cached_attention = Exercise(
     my_cached_attention,
-    words,
+    lesson_words,
     worked=[
         # no score counts, so both have a half: (1 + 3) / 2
         ((_ZERO, _ONE, _THREE, _ZERO, _ONE), (torch.tensor([[[2.0]]]), _KEYS, _VALUES)),
@@ -207,7 +207,7 @@ _BY_HAND = Table(
 
 beam = Exercise(
     my_beam,
-    words,
+    lesson_words,
     worked=[((_BY_HAND, 3, 2), [5])],  # 0.4 * 0.9 = 0.36, against 0.6 * 0.45 * 0.9 = 0.243
     cases=unambiguous_tables((2, 1, 2, 3)),
     expected=beam_search_in_levels,
@@ -269,7 +269,7 @@ _LOGITS = torch.tensor([math.log(2), math.log(5), math.log(3)])
 
 sample = Exercise(
     my_sample,
-    words,
+    lesson_words,
     worked=[
         # .5, .3, .2 for tokens 1, 2, 0. The first two reach .7; shared out again 5/8 and 3/8
         ((_LOGITS, 1.0, 0.7, 0.6), 1),

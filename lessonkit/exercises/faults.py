@@ -27,14 +27,14 @@ Sentences = list[list[int]]
 LOSS_FAULTS = ("none", "padding counts", "sentences count alike", "softmax twice")
 MAX_LENGTH = 16  # of a sentence
 
-words = read_words("14")
+lesson_words = read_words("14")
 progress = show_progress
-recall = words.recall()
-sound_curve = words.prediction("sound_curve")
-too_good = words.prediction("too_good")
-crowded = words.prediction("crowded")
-unnamed_fault = words.tables["unnamed"]  # of one of two curves in the lesson
-tickets = Tickets(words.tables["tickets"])
+recall = lesson_words.recall()
+sound_curve = lesson_words.prediction("sound_curve")
+too_good = lesson_words.prediction("too_good")
+crowded = lesson_words.prediction("crowded")
+unnamed_fault = lesson_words.tables["unnamed"]  # of one of two curves in the lesson
+tickets = Tickets(lesson_words.tables["tickets"])
 
 
 @dataclass(repr=False)
@@ -111,7 +111,7 @@ _SIGHTS: tuple[list[tuple[int, int]], ...] = (
 
 ahead = Exercise(
     my_ahead,
-    words,
+    lesson_words,
     worked=[
         ((Glimpse([], 0), tensor([2, 4])), 0),
         ((Glimpse([(0, 1)], 0), tensor([2, 4])), 1),
@@ -141,7 +141,7 @@ _RIGHT = {name: tensor(values) for name, values in (("a", [1.0, 2.0]), ("b", [3.
 _NOT_A_NUMBER = tensor([3.0, float("nan")])
 first_apart = Exercise(
     my_first_apart,
-    words,
+    lesson_words,
     worked=[
         ((_RIGHT, _RIGHT), None),
         ((_RIGHT | {"b": tensor([3.0, 4.5])}, _RIGHT), "b"),
@@ -173,7 +173,7 @@ def my_unigram(sentences: Sentences) -> float:
 
 unigram = Exercise(
     my_unigram,
-    words,
+    lesson_words,
     worked=[
         (([[4, 5], [4, 5]],), math.log(2)),
         (([[4, 4, 4], [4]],), 0.0),
@@ -211,7 +211,7 @@ def my_loss_fault(loss: Any) -> str:
 
 loss_fault = Exercise(
     my_loss_fault,
-    words,
+    lesson_words,
     worked=[((Loss("none"),), "none"), ((Loss("softmax twice", True),), "softmax twice")],
     cases=[
         (Loss(fault, total),)

@@ -18,12 +18,12 @@ from lessonkit.exercises.words import read_words
 State = dict[str, Tensor]
 Sentences = list[dict[str, Any]]
 
-words = read_words("08")
+lesson_words = read_words("08")
 progress = show_progress
-recall = words.recall()
-beyond_chance = words.prediction("beyond_chance")
-whole_words = words.prediction("whole_words")
-kept_negations = words.prediction("kept_negations")
+recall = lesson_words.recall()
+beyond_chance = lesson_words.prediction("beyond_chance")
+whole_words = lesson_words.prediction("whole_words")
+kept_negations = lesson_words.prediction("kept_negations")
 
 
 def my_average(states: list[State]) -> State:
@@ -48,7 +48,7 @@ def _states() -> list[tuple[list[State]]]:
 
 average = Exercise(
     my_average,
-    words,
+    lesson_words,
     worked=[(([{"w": tensor([2.0])}, {"w": tensor([6.0])}],), {"w": tensor([4.0])})],
     cases=_states(),
     expected=lambda states: {
@@ -90,7 +90,7 @@ _ONE = [{"phenomenon": "gender", "kept": True}, {"phenomenon": "gender", "kept":
 
 pairs_kept = Exercise(
     my_pairs_kept,
-    words,
+    lesson_words,
     worked=[((_BOTH, "gender"), 1), ((_ONE, "gender"), 0), ((_BOTH + _ONE, "gender"), 1)],
     cases=_lists(),
     expected=_by_minimum,
@@ -153,7 +153,7 @@ _UP, _DOWN = {"w": tensor([1.0])}, {"w": tensor([-1.0])}
 
 chosen = Exercise(
     my_chosen,
-    words,
+    lesson_words,
     worked=[
         (([_UP, _DOWN], Distance([0.0])), [0, 1]),  # their mean is 0
         (([_UP, _DOWN], Distance([-1.0])), [1]),  # the last one alone is best

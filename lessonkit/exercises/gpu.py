@@ -15,12 +15,12 @@ from lessonkit.exercises.progress_table import show_progress
 from lessonkit.exercises.toys import Toy
 from lessonkit.exercises.words import read_words
 
-words = read_words("15")
+lesson_words = read_words("15")
 progress = show_progress
-recall = words.recall()
-micro_memory = words.prediction("micro_memory")
-weights_moved = words.prediction("weights_moved")
-fused_memory = words.prediction("fused_memory")
+recall = lesson_words.recall()
+micro_memory = lesson_words.prediction("micro_memory")
+weights_moved = lesson_words.prediction("weights_moved")
+fused_memory = lesson_words.prediction("fused_memory")
 
 Gradients = list[Tensor]
 
@@ -63,7 +63,7 @@ def _at_once(line: Line, parts: list[Any], _: Any) -> Gradients:
 
 gradients = Exercise(
     my_gradients,
-    words,
+    lesson_words,
     worked=[((Line(1.0, 0.0), [[(1.0, 0.0)]], squares), [torch.tensor(2.0), torch.tensor(2.0)])],
     cases=[
         (Line(1.0, 0.0), [[(1.0, 0.0)], [(2.0, 0.0), (3.0, 1.0)]], squares),
@@ -88,7 +88,7 @@ def _by_autocast(inputs: Tensor, weight: Tensor, dtype: torch.dtype) -> Tensor:
 _ROW = torch.tensor([[1.001, 257.0, -0.33]])
 product = Exercise(
     my_product,
-    words,
+    lesson_words,
     worked=[
         # 257 needs nine binary digits: bfloat16 has eight, and float16 eleven.
         ((torch.tensor([[257.0]]), torch.tensor([[1.0]]), torch.bfloat16), torch.tensor([[256.0]])),
@@ -140,7 +140,7 @@ def _by_grad_scaler(
 _GOOD, _INF = torch.tensor([2.0, -6.0]), torch.tensor([float("inf")])
 scaler = Exercise(
     my_scaler,
-    words,
+    lesson_words,
     worked=[
         ((4.0, 0, [_GOOD], 3), ([torch.tensor([0.5, -1.5])], 4.0, 1)),
         ((4.0, 2, [_GOOD], 3), ([torch.tensor([0.5, -1.5])], 8.0, 0)),
@@ -186,7 +186,7 @@ def my_averaged(
 _ONE, _TWO = torch.tensor([1.0, 2.0]), torch.tensor([3.0, 6.0])
 averaged = Exercise(
     my_averaged,
-    words,
+    lesson_words,
     worked=[(([_ONE], Ring([[_TWO]]), 2), [torch.tensor([2.0, 4.0])])],
     cases=[
         ([_ONE], Ring([]), 1),
@@ -208,7 +208,7 @@ def my_bfloat16(number: float) -> float:
 
 bfloat16 = Exercise(
     my_bfloat16,
-    words,
+    lesson_words,
     worked=[
         ((1.0,), 1.0),
         ((257.0,), 256.0),  # 100000001 in binary, nine digits, in the middle: to the even one

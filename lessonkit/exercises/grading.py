@@ -80,8 +80,8 @@ def all_exercises() -> dict[str, dict[str, Exercise]]:
     by_module = {}
     for info in pkgutil.iter_modules(lessonkit.exercises.__path__):
         names = vars(import_module(f"{lessonkit.exercises.__name__}.{info.name}"))
-        words = names.get("words")
-        if not isinstance(words, LessonWords):
+        lesson_words = names.get("lesson_words")
+        if not isinstance(lesson_words, LessonWords):
             continue
         exercises = {
             f"{PREFIX}{exercise.name}": exercise
@@ -89,7 +89,7 @@ def all_exercises() -> dict[str, dict[str, Exercise]]:
             if isinstance(exercise, Exercise)
         }
         for name, exercise in own.CLASS_EXERCISES.items():
-            if exercise.lesson == words.lesson:
+            if exercise.lesson == lesson_words.lesson:
                 exercises[name] = exercise
         by_module[info.name] = exercises
     return by_module

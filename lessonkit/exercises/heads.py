@@ -13,12 +13,12 @@ from lessonkit.exercises.words import read_words
 
 Pairs = list[tuple[int, int]]  # a sentence's links, (source, target)
 
-words = read_words("11")
+lesson_words = read_words("11")
 progress = show_progress
-recall = words.recall()
-dull_head = words.prediction("dull_head")
-no_encoder_heads = words.prediction("no_encoder_heads")
-mean_of_heads = words.prediction("mean_of_heads")
+recall = lesson_words.recall()
+dull_head = lesson_words.prediction("dull_head")
+no_encoder_heads = lesson_words.prediction("no_encoder_heads")
+mean_of_heads = lesson_words.prediction("mean_of_heads")
 
 
 def my_spread(weights: list[float]) -> float:
@@ -37,7 +37,7 @@ def _rows() -> list[list[float]]:
 
 spread = Exercise(
     my_spread,
-    words,
+    lesson_words,
     worked=[
         (([1.0, 0.0],), 0.0),  # all on one key
         (([0.25, 0.25, 0.25, 0.25],), math.log(4)),  # as even as can be
@@ -66,7 +66,7 @@ def _projections() -> list[tuple[Tensor, int, int]]:
 
 prune = Exercise(
     my_prune,
-    words,
+    lesson_words,
     worked=[((tensor([[1.0, 2.0], [3.0, 4.0]]), 2, 1), tensor([[1.0, 0.0], [3.0, 0.0]]))],
     cases=_projections(),
     expected=lambda weight, head, d_v: weight * (torch.arange(weight.shape[1]) // d_v != head - 1),
@@ -91,7 +91,7 @@ def _weights() -> list[tuple[Tensor]]:
 
 links = Exercise(
     my_links,
-    words,
+    lesson_words,
     worked=[
         ((tensor([[0.1, 0.7, 0.2], [0.2, 0.3, 0.5]]),), [(1, 0)]),
         ((tensor([[0.1, 0.9]]),), []),
@@ -140,7 +140,7 @@ def _texts() -> list[tuple[list[Pairs], list[Pairs]]]:
 
 error_rate = Exercise(
     my_error_rate,
-    words,
+    lesson_words,
     worked=[
         (([[(0, 0), (1, 1)]], [[(0, 0), (1, 0)]]), 0.5),
         (([[(0, 0)], [(1, 1)]], [[(0, 0)], [(0, 0), (1, 0)]]), 0.6),

@@ -16,11 +16,11 @@ from lessonkit.exercises.progress_table import show_progress
 from lessonkit.exercises.toys import Toy
 from lessonkit.exercises.words import read_words
 
-words = read_words("10")
+lesson_words = read_words("10")
 progress = show_progress
-recall = words.recall()
-both_routes = words.prediction("both_routes")
-exchanged_article = words.prediction("exchanged_article")
+recall = lesson_words.recall()
+both_routes = lesson_words.prediction("both_routes")
+exchanged_article = lesson_words.prediction("exchanged_article")
 
 Edges = list[tuple[int, int]]  # (query, key), from 0
 
@@ -80,7 +80,7 @@ def _taken_out(
 _PADDED = tensor([[[[True, True, True, False]]]])
 hidden = Exercise(
     my_hidden,
-    words,
+    lesson_words,
     worked=[
         ((Even(), _ids(4, 6), _open(2), _ids(1), [], []), tensor([[[11.0, -11.0]]])),
         ((Even(), _ids(4, 6), _open(2), _ids(1), [1], []), tensor([[[9.0, -9.0]]])),  # 1 + 4 + 4
@@ -107,7 +107,7 @@ def my_cut(mask: Tensor, edges: Edges) -> Tensor:
 
 cut = Exercise(
     my_cut,
-    words,
+    lesson_words,
     worked=[((_open(2), [(0, 1)]), tensor([[[[True, False], [True, True]]]]))],
     cases=[
         (_open(1), []),
@@ -147,7 +147,7 @@ def _by_where(
 
 patched = Exercise(
     my_patched,
-    words,
+    lesson_words,
     worked=[
         # The runs are 9, 11 and 11, 17; patched 9, 17, whose mean is 13, and 1 more.
         ((Even(), _ids(4, 6), _ids(4, 10), _open(2), _ids(1), [1]), tensor([[[14.0, -14.0]]]))
@@ -205,7 +205,7 @@ _WITNESSES: tuple[list[list[int]], ...] = (
 )
 smallest_cut = Exercise(
     my_smallest_cut,
-    words,
+    lesson_words,
     worked=[
         ((Witnesses([[1]]), [0, 1]), [1]),
         ((Witnesses([[0], [1]]), [0, 1]), [0, 1]),  # either alone is not needed

@@ -20,11 +20,11 @@ from lessonkit.exercises.words import read_words
 from transformer.config import ModelConfig
 from transformer.masks import causal_mask
 
-words = read_words("04")
+lesson_words = read_words("04")
 progress = show_progress
-recall = words.recall()
-lost_gradient = words.prediction("lost_gradient")
-loud_mistake = words.prediction("loud_mistake")
+recall = lesson_words.recall()
+lost_gradient = lesson_words.prediction("lost_gradient")
+loud_mistake = lesson_words.prediction("loud_mistake")
 
 
 def my_layer_norm(hidden: Tensor, gain: Tensor, bias: Tensor) -> Tensor:
@@ -45,7 +45,7 @@ def _to_normalise() -> list[tuple[Tensor, Tensor, Tensor]]:
 
 layer_norm = Exercise(
     my_layer_norm,
-    words,
+    lesson_words,
     worked=[
         (
             (tensor([[1.0, 3.0]]), torch.ones(2), torch.zeros(2)),
@@ -87,7 +87,7 @@ def _by_bisection(parameters: int, *sizes: int) -> int:
 
 vocabulary = Exercise(
     my_vocabulary,
-    words,
+    lesson_words,
     worked=[((63_045_632, 512, 2048, 6), 37_000)],
     cases=[
         (_count(types, *sizes), *sizes)
@@ -179,7 +179,7 @@ _OPEN = torch.ones(1, 1, 1, 1, dtype=torch.bool)
 
 decoder_layer = Exercise(
     my_decoder_layer,
-    words,
+    lesson_words,
     worked=[
         # every matrix is the identity, and one token attends to itself and to one other:
         # 1 3 + 1 3 is normed to -1 1; + 1 1 is 0 2, normed to -1 1; + 0 1 is -1 2, normed

@@ -11,11 +11,11 @@ from lessonkit.exercises.toys import seeded_generator
 from lessonkit.exercises.words import read_words
 from transformer.positions import sinusoidal_positions
 
-words = read_words("03")
+lesson_words = read_words("03")
 progress = show_progress
-recall = words.recall()
-like_twenty = words.prediction("like_twenty")
-moved_on = words.prediction("moved_on")
+recall = lesson_words.recall()
+like_twenty = lesson_words.prediction("like_twenty")
+moved_on = lesson_words.prediction("moved_on")
 
 FARTHEST = 1500  # tokens between the two positions of the last exercise
 NOISE = 0.02  # standard deviation of what is added to each of their numbers
@@ -47,7 +47,7 @@ def _on_the_circle(max_len: int, d_model: int) -> Tensor:
 
 waves = Exercise(
     my_waves,
-    words,
+    lesson_words,
     worked=[
         ((1, 4), torch.tensor([[0.0, 1.0, 0.0, 1.0]])),
         (
@@ -75,7 +75,7 @@ def my_shift(k: int, d_model: int) -> Tensor:
 
 shift = Exercise(
     my_shift,
-    words,
+    lesson_words,
     worked=[
         ((0, 2), torch.eye(2)),
         (  # the turns are 1 and 1/100
@@ -107,7 +107,7 @@ def my_wavelength(dimension: int, d_model: int) -> float:
 
 wavelength = Exercise(
     my_wavelength,
-    words,
+    lesson_words,
     worked=[
         ((0, 512), 2 * math.pi),
         ((1, 512), 2 * math.pi),
@@ -168,7 +168,7 @@ def _encodings() -> list[tuple[Tensor, Tensor]]:
 
 offset = Exercise(
     my_offset,
-    words,
+    lesson_words,
     worked=[
         (  # exact rows 0 and 2 of a table of one pair
             (torch.tensor([0.0, 1.0]), torch.tensor([math.sin(2), math.cos(2)])),

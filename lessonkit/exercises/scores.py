@@ -24,12 +24,12 @@ from lessonkit.exercises.words import read_words
 Words = list[str]
 Score = Callable[[Tensor], float]
 
-words = read_words("07")
+lesson_words = read_words("07")
 progress = show_progress
-recall = words.recall()
-five_ways_apart = words.prediction("five_ways_apart")
-seven_points = words.prediction("seven_points")
-point_seen = words.prediction("point_seen")
+recall = lesson_words.recall()
+five_ways_apart = lesson_words.prediction("five_ways_apart")
+seven_points = lesson_words.prediction("seven_points")
+point_seen = lesson_words.prediction("point_seen")
 
 
 def my_clipped_counts(hypothesis: Words, reference: Words, n: int) -> tuple[int, int]:
@@ -64,7 +64,7 @@ def _sentences() -> list[tuple[Words, Words, int]]:
 
 clipped_counts = Exercise(
     my_clipped_counts,
-    words,
+    lesson_words,
     worked=[
         ((["the", "the", "the"], ["the", "cat"], 1), (1, 3)),
         ((["a", "red", "cat"], ["a", "cat", "sleeps"], 1), (2, 3)),
@@ -112,7 +112,7 @@ _DRAWS = torch.tensor([[0, 1], [1, 1], [0, 0]])
 
 paired_differences = Exercise(
     my_paired_differences,
-    words,
+    lesson_words,
     worked=[
         # of 4 words 3 right and 1; 4 and 0; of the first sentence alone both have half
         ((_ALONE, _BOTH, _DRAWS, Share()), [50.0, 100.0, 0.0]),
@@ -144,7 +144,7 @@ def _from_sums(runs: list[float], factor: float) -> tuple[float, float]:
 
 seed_interval = Exercise(
     my_seed_interval,
-    words,
+    lesson_words,
     worked=[
         (([1.0, 3.0], 2.0), (0.0, 4.0)),  # deviation root 2, standard error 1
         (([5.0, 5.0, 5.0], 4.3), (5.0, 5.0)),
@@ -182,7 +182,7 @@ def _by_half_widths(first: list[float], second: list[float]) -> float:
 
 difference_error = Exercise(
     my_difference_error,
-    words,
+    lesson_words,
     worked=[
         (([1.0, 3.0], [5.0, 5.0]), 1.0),  # variances 2 and 0
         (([1.0, 2.0, 3.0], [4.0, 6.0, 8.0]), math.sqrt(1 / 3 + 4 / 3)),
@@ -219,7 +219,7 @@ def _sums(differences: list[int]) -> list[int]:
 
 sign_flips = Exercise(
     my_sign_flips,
-    words,
+    lesson_words,
     worked=[
         (([1, 2],), 0.5),  # sums 3, -1, 1, -3: two of four are as far from 0 as 3
         (([1, -2],), 1.0),  # all are as far as -1

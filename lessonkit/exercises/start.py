@@ -16,10 +16,10 @@ from lessonkit.exercises.toys import normal_sampler
 from lessonkit.exercises.words import read_words
 from transformer.config import BOS_ID, EOS_ID
 
-words = read_words("00")
+lesson_words = read_words("00")
 progress = show_progress
-first_score = words.prediction("first_score")
-gender_moved = words.prediction("gender_moved")
+first_score = lesson_words.prediction("first_score")
+gender_moved = lesson_words.prediction("gender_moved")
 
 EVERY = 3**4  # prefixes, and no more of them in any case
 
@@ -31,7 +31,7 @@ def my_perplexity(losses: list[float]) -> float:
 
 perplexity = Exercise(
     my_perplexity,
-    words,
+    lesson_words,
     worked=[
         (([0.0],), 1.0),  # certain and right: torn between one token
         (([math.log(8), math.log(2)],), 4.0),  # the square root of 8 * 2
@@ -56,7 +56,7 @@ _draw = normal_sampler(0)
 
 weighted_average = Exercise(
     my_weighted_average,
-    words,
+    lesson_words,
     worked=[
         ((torch.tensor([[0.5, 0.5]]), torch.tensor([[2.0], [6.0]])), torch.tensor([[4.0]])),
         (
@@ -119,7 +119,7 @@ _ROWS = {
 
 most_probable = Exercise(
     my_most_probable,
-    words,
+    lesson_words,
     worked=[
         ((Table(_ROWS), 2), [5]),  # 0.4 * 0.9 = 0.36, against 0.5 * 0.2 = 0.1 and 0.1 at once
         ((Table({2: {3: 0.6, 4: 0.4}, 4: {3: 0.9, 4: 0.1}}), 2), []),  # at once, with no word

@@ -12,12 +12,12 @@ from lessonkit.exercises.progress_table import show_progress
 from lessonkit.exercises.words import read_words
 from transformer.config import BOS_ID, EOS_ID, UNK_ID
 
-words = read_words("01")
+lesson_words = read_words("01")
 progress = show_progress
-recall = words.recall()
-first_merge = words.prediction("first_merge")
-unknown_german = words.prediction("unknown_german")
-padding_random = words.prediction("padding_random")
+recall = lesson_words.recall()
+first_merge = lesson_words.prediction("first_merge")
+unknown_german = lesson_words.prediction("unknown_german")
+padding_random = lesson_words.prediction("padding_random")
 
 Tokens = list[str]
 Spelled = dict[tuple[str, ...], int]
@@ -44,7 +44,7 @@ def _spelled_words() -> list[tuple[Spelled]]:
 
 best_pair = Exercise(
     my_best_pair,
-    words,
+    lesson_words,
     worked=[
         (({("a", "b"): 1, ("b", "c"): 2},), ("b", "c")),
         (({("c", "a"): 1, ("a", "b"): 1},), ("a", "b")),
@@ -84,7 +84,7 @@ def _sentences() -> list[tuple[Rows]]:
 
 pad_and_shift = Exercise(
     my_pad_and_shift,
-    words,
+    lesson_words,
     worked=[
         (([[5]],), (tensor([[2, 5]]), tensor([[5, 3]]))),
         (([[5, 6], [7]],), (tensor([[2, 5, 6], [2, 7, 0]]), tensor([[5, 6, 3], [7, 3, 0]]))),
@@ -106,7 +106,7 @@ def my_kept_types(tokens: Tokens, min_frequency: int) -> Tokens:
 
 kept_types = Exercise(
     my_kept_types,
-    words,
+    lesson_words,
     worked=[
         ((["b", "a", "b"], 1), ["b", "a"]),
         ((["b", "a", "c", "b", "a"], 2), ["a", "b"]),
@@ -164,7 +164,7 @@ def _lengths_and_budgets() -> list[tuple[list[int], int]]:
 
 token_batches = Exercise(
     my_token_batches,
-    words,
+    lesson_words,
     worked=[
         (([2, 2], 4), [[0, 1]]),
         (([3, 1], 3), [[1], [0]]),

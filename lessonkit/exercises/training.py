@@ -23,11 +23,11 @@ from lessonkit.exercises.toys import normal_sampler
 from lessonkit.exercises.words import read_words
 from transformer.data.batches import Batch
 
-words = read_words("05")
+lesson_words = read_words("05")
 progress = show_progress
-recall = words.recall()
-how_sure = words.prediction("how_sure")
-twelve_digits = words.prediction("twelve_digits")
+recall = lesson_words.recall()
+how_sure = lesson_words.prediction("how_sure")
+twelve_digits = lesson_words.prediction("twelve_digits")
 
 State = tuple[Tensor, Tensor, Tensor]
 Loss = Callable[[Tensor, Tensor], Tensor]
@@ -59,7 +59,7 @@ _HALF = tensor([[[math.log(2), 0.0, 0.0]]], requires_grad=True)  # a half, two q
 
 smoothed_loss = Exercise(
     my_smoothed_loss,
-    words,
+    lesson_words,
     worked=[
         # a blind guess among four costs ln 4, whatever the smoothing; padding costs nothing
         ((_EVEN, tensor([[2, 0]]), 0.1, 0), tensor(math.log(4))),
@@ -84,7 +84,7 @@ def my_warmup_rate(step: int, d_model: int, warmup_steps: int) -> float:
 
 warmup_rate = Exercise(
     my_warmup_rate,
-    words,
+    lesson_words,
     worked=[
         ((4, 16, 4), 0.125),  # the peak: one over the root of 64
         ((1, 16, 4), 0.03125),  # a quarter of the way up
@@ -188,7 +188,7 @@ _WORD = Pairs(tensor([[4, 3]]), tensor([[2, 5]]), tensor([[5, 3]]))
 
 training_step = Step(
     my_training_step,
-    words,
+    lesson_words,
     worked=[((_ZEROS, Descent(_ZEROS), _WORD, 0.5, _plain_loss), _seen([math.log(7)] * 2, _ZEROS))],
     cases=_steps(),
     expected=_two_steps,
@@ -241,7 +241,7 @@ def _updates() -> list[tuple[Tensor, Tensor, Tensor, Tensor, int, float]]:
 
 adam_step = Exercise(
     my_adam_step,
-    words,
+    lesson_words,
     worked=[
         (  # the first step: m_hat is the gradient, v_hat its square, so it moves by the rate
             (tensor([1.0]), tensor([4.0]), torch.zeros(1), torch.zeros(1), 1, 0.25),

@@ -11,11 +11,11 @@ from transformer.evaluation.scores import phrases
 
 Phrase = tuple[str, int, int]
 
-words = read_words("13")
+lesson_words = read_words("13")
 progress = show_progress
-recall = words.recall()
-rows_shown = words.prediction("rows_shown")
-half_the_rate = words.prediction("half_the_rate")
+recall = lesson_words.recall()
+rows_shown = lesson_words.prediction("rows_shown")
+half_the_rate = lesson_words.prediction("half_the_rate")
 
 
 def my_projections(d_model: int, num_heads: int, d_k: int, d_v: int) -> int:
@@ -27,7 +27,7 @@ def my_projections(d_model: int, num_heads: int, d_k: int, d_v: int) -> int:
 
 projections = Exercise(
     my_projections,
-    words,
+    lesson_words,
     worked=[((1, 1, 1, 1), 4), ((2, 1, 3, 5), 2 * (3 + 3 + 5 + 5))],
     cases=[(2, 1, 1, 1), (2, 2, 1, 1), (3, 2, 1, 4), (7, 3, 2, 5), (512, 8, 64, 64)],
     # a head's three matrices at a time, then the one for all heads together
@@ -57,7 +57,7 @@ def _by_corrected(p_values: dict[str, float]) -> list[str]:
 
 holm = Exercise(
     my_holm,
-    words,
+    lesson_words,
     worked=[
         (({"a": 0.04},), ["a"]),
         (({"a": 0.04, "b": 0.03},), []),
@@ -92,7 +92,7 @@ def _read(tree: str) -> list[Phrase]:
 
 phrase_f1 = Exercise(
     my_phrase_f1,
-    words,
+    lesson_words,
     worked=[
         (([("NP", 0, 1)], [("NP", 0, 1)]), 1.0),
         (([("S", 0, 1)], [("S", 0, 1), ("NP", 0, 1)]), 2 / 3),
@@ -143,7 +143,7 @@ def _by_shrinking(tokens: list[str]) -> list[str] | None:
 
 closing = Exercise(
     my_closing,
-    words,
+    lesson_words,
     worked=[
         ((["(S", "(NP", "DT", "NN"],), [")NP", ")S"]),
         ((["(S", "(NP", "NN", ")NP"],), [")S"]),

@@ -2,9 +2,9 @@
 
 A lesson's module makes of them what a notebook calls after `ex.`:
 
-    words = read_words("02")
-    recall = words.recall()
-    cost_of_length = words.prediction("cost_of_length")
+    lesson_words = read_words("02")
+    recall = lesson_words.recall()
+    cost_of_length = lesson_words.prediction("cost_of_length")
 """
 
 import tomllib
