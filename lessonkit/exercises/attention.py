@@ -1,4 +1,4 @@
-"""The gaps and exercises of lesson 02, in its order (§3.2). `Blocks` is its toy.
+"""The gaps and exercises of lesson 02, in its order (§3.2). `KeyValueBlocks` is its toy.
 
 The last is not in the paper: Milakov and Gimelshein (2018), "Online normalizer calculation for
 softmax".
@@ -14,9 +14,9 @@ from torch import Tensor, nn, tensor
 
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress
-from lessonkit.exercises.rules import ForbidFunctions, LimitTensorSizes, forbid_module
-from lessonkit.exercises.toy_models import Blocks
-from lessonkit.exercises.toys import normal_sampler, seeded_generator
+from lessonkit.exercises.rules import ForbidFunctions, LimitTensorSizes, forbidding_calls_of_module
+from lessonkit.exercises.toy_models import KeyValueBlocks
+from lessonkit.exercises.toys import make_normal_sampler, seeded_generator
 from lessonkit.exercises.words import read_words
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID
 
@@ -28,7 +28,7 @@ unscaled_gradient = lesson_words.prediction("unscaled_gradient")
 
 Pairs = Sequence[tuple[Tensor, Tensor]]
 OF_PYTORCH = F.scaled_dot_product_attention, F.multi_head_attention_forward
-# In `Blocks(32, 32)` a block has 128 scores of the 4 queries, and all blocks have 4,096.
+# In `KeyValueBlocks(32, 32)` a block has 128 scores of the 4 queries, and all blocks have 4,096.
 MAX_SCORES_AT_ONCE, MAX_SCORES_IN_ALL = 256, 2048
 
 
@@ -96,7 +96,10 @@ attention = Exercise(
     ],
     cases=_attention_cases(),
     expected=_by_pytorch,
-    rules=(lambda: ForbidFunctions(*OF_PYTORCH), lambda: forbid_module("transformer.attention")),
+    rules=(
+        lambda: ForbidFunctions(*OF_PYTORCH),
+        lambda: forbidding_calls_of_module("transformer.attention"),
+    ),
     saved=True,
 )
 
@@ -127,7 +130,7 @@ decoder_mask = Exercise(
     ]
     + [(tensor([[BOS_ID, each]]),) for each in (UNK_ID, EOS_ID)]
     + [(tensor([[BOS_ID, UNK_ID, 5], [BOS_ID, 4, 0]]),)],
-    rules=(lambda: forbid_module("transformer.masks"),),
+    rules=(lambda: forbidding_calls_of_module("transformer.masks"),),
     # PyTorch's causal mask is 0 where open
     expected=lambda tgt_in: (
         nn.Transformer.generate_square_subsequent_mask(tgt_in.shape[1]) == 0
@@ -177,7 +180,7 @@ def _all_at_once(query: Tensor, blocks: Pairs) -> Tensor:
 
 def _block_cases() -> list[tuple[Tensor, Pairs]]:
     """Small scores and large ones, the largest first or last."""
-    draw = normal_sampler(0)
+    draw = make_normal_sampler(0)
     small = [[1.0, 2.0], [2.0, 1.0], [1.0, 3.0, 2.0], [-3.0, 0.0, 2.0]]
     large = [[200.0, 201.0], [201.0, 0.0], [-200.0, -201.0]]
     cases: list[tuple[Tensor, Pairs]] = []
@@ -192,7 +195,7 @@ def _block_cases() -> list[tuple[Tensor, Pairs]]:
     other = tensor([[-200.0]]), tensor([[2.0]])
     opposite = tensor([[1.0], [-1.0]])  # what is high for one query is low for the other
     cases += [(torch.ones(1, 1), [steep]), (opposite, [steep]), (opposite, [other, steep])]
-    return [*cases, (draw(4, 2), Blocks(32, 32))]
+    return [*cases, (draw(4, 2), KeyValueBlocks(32, 32))]
 
 
 attention_in_blocks = Exercise(

@@ -14,8 +14,8 @@ from torch import Tensor, nn, tensor
 
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress
-from lessonkit.exercises.toy_models import MAX_LENGTH
-from lessonkit.exercises.toys import Toy, normal_sampler, seeded_generator
+from lessonkit.exercises.toy_models import MAX_SENTENCE_LENGTH
+from lessonkit.exercises.toys import Toy, make_normal_sampler, seeded_generator
 from lessonkit.exercises.words import read_words
 from transformer.config import PAD_ID
 
@@ -44,8 +44,8 @@ class Decoder(Toy):
     def __post_init__(self) -> None:
         generator = seeded_generator(self.seed)
         self._tokens = torch.randint(-50, 51, (9, 4), generator=generator) / 32
-        self._by_age = torch.randint(4, 13, (MAX_LENGTH,), generator=generator) / 8
-        self._by_place = torch.randint(4, 13, (MAX_LENGTH,), generator=generator) / 8
+        self._by_age = torch.randint(4, 13, (MAX_SENTENCE_LENGTH,), generator=generator) / 8
+        self._by_place = torch.randint(4, 13, (MAX_SENTENCE_LENGTH,), generator=generator) / 8
 
     def __call__(self, src: Tensor, tgt_in: Tensor) -> Tensor:
         """Ids (src_len,) and (tgt_len,), 0 to 8 and 0 for padding -> logits (tgt_len, 9)."""
@@ -77,7 +77,7 @@ def _by_torch(gates: Tensor, cell: Tensor) -> list[Tensor]:
         return list(made(gates, (torch.zeros_like(cell), cell)))
 
 
-_draw = normal_sampler(3)
+_draw = make_normal_sampler(3)
 
 lstm_step = Exercise(
     my_lstm_step,
@@ -119,7 +119,7 @@ def _pair_by_pair(
 
 
 def _compared() -> list[tuple[Tensor, ...]]:
-    draw = normal_sampler(5)
+    draw = make_normal_sampler(5)
     shapes = ((1, 2, 1, 1, 1), (1, 3, 2, 1, 1), (2, 1, 1, 2, 2), (2, 2, 1, 1, 2), (2, 3, 3, 2, 4))
     return [
         tuple(

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress
-from lessonkit.exercises.toy_models import Parrot
+from lessonkit.exercises.toy_models import TinyNetwork
 from lessonkit.exercises.toys import Toy
 from lessonkit.exercises.words import read_words
 
@@ -125,14 +125,14 @@ class Trainer(Toy):
 
     def __init__(self, fault: str, seed: int) -> None:
         self.fault, self.seed = fault, seed
-        self._model = Parrot(7, 4, seed).double().train()
+        self._model = TinyNetwork(7, 4, seed).double().train()
         moved = list(self._model.parameters())
         if seed % 2:  # near 0 the steps grow at first
             torch.nn.utils.vector_to_parameters(
                 0.05 * torch.nn.utils.parameters_to_vector(moved), moved
             )
         if fault == "nothing moves":
-            moved = list(Parrot(7, 4, seed).double().parameters())
+            moved = list(TinyNetwork(7, 4, seed).double().parameters())
         if fault == "some weights stay":
             moved = [moved[seed // 2 % 2]]
         self._optimizer = torch.optim.SGD(moved, lr=RATE, maximize=fault == "uphill")

@@ -1,4 +1,4 @@
-"""The exercises of lesson 06, in its order. `Reader` and `Table` are its toys.
+"""The exercises of lesson 06, in its order; toys: `ReadOnceTransformer` and `ProbabilityTable`.
 
 Drawing a token is not in the paper: Holtzman et al. (2020), "The Curious Case of Neural Text
 Degeneration".
@@ -14,8 +14,13 @@ from torch import Tensor
 
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress
-from lessonkit.exercises.toy_models import Reader, Table, beam_search_in_levels, unambiguous_tables
-from lessonkit.exercises.toys import normal_sampler
+from lessonkit.exercises.toy_models import (
+    ProbabilityTable,
+    ReadOnceTransformer,
+    beam_search_in_levels,
+    unambiguous_search_cases,
+)
+from lessonkit.exercises.toys import make_normal_sampler
 from lessonkit.exercises.words import read_words
 from transformer.config import BOS_ID, EOS_ID
 from transformer.masks import padding_mask
@@ -44,7 +49,7 @@ def my_greedy_decode(model: Any, src: Tensor, src_mask: Tensor, limit: int) -> l
     return ids[1:]
 
 
-def _by_scores(model: Reader, src: Tensor, _: Tensor, limit: int) -> list[int]:
+def _by_scores(model: ReadOnceTransformer, src: Tensor, _: Tensor, limit: int) -> list[int]:
     """Ask for one score at a time, as many as there are types."""
     written: list[int] = []
     while len(written) < limit:
@@ -56,10 +61,10 @@ def _by_scores(model: Reader, src: Tensor, _: Tensor, limit: int) -> list[int]:
     return written
 
 
-def _readers() -> list[tuple[Reader, Tensor, Tensor, int]]:
+def _readers() -> list[tuple[ReadOnceTransformer, Tensor, Tensor, int]]:
     cases = []
     for seed in range(40):
-        model, limit = Reader(seed), (1, 3, 6)[seed % 7 % 3]
+        model, limit = ReadOnceTransformer(seed), (1, 3, 6)[seed % 7 % 3]
         src = torch.tensor([[4 + seed % 3, 5, 6, 4, EOS_ID][seed % 4 :]])
         case = (model, src, padding_mask(src), limit)
         written = [BOS_ID, *_by_scores(*case)]
@@ -75,9 +80,9 @@ greedy_decode = Exercise(
     my_greedy_decode,
     lesson_words,
     worked=[
-        ((Reader(None), _SRC, padding_mask(_SRC), 9), [5, 4]),
-        ((Reader(None), _SRC, padding_mask(_SRC), 1), [5]),
-        ((Reader(None), _EMPTY, padding_mask(_EMPTY), 2), []),
+        ((ReadOnceTransformer(None), _SRC, padding_mask(_SRC), 9), [5, 4]),
+        ((ReadOnceTransformer(None), _SRC, padding_mask(_SRC), 1), [5]),
+        ((ReadOnceTransformer(None), _EMPTY, padding_mask(_EMPTY), 2), []),
     ],
     cases=_readers(),
     expected=_by_scores,
@@ -157,7 +162,7 @@ def _by_pytorch(
 
 def _cached(heads: int, k_len: int, d_k: int, d_v: int) -> tuple[Tensor, ...]:
     """Draw a position's query, key and value, and the keys and values of those before it."""
-    draw = normal_sampler(heads + 7 * k_len)
+    draw = make_normal_sampler(heads + 7 * k_len)
     new = draw(heads, 1, d_k), draw(heads, 1, d_k), draw(heads, 1, d_v)
     return (*new, draw(heads, k_len, d_k), draw(heads, k_len, d_v))
 
@@ -195,7 +200,7 @@ def my_beam(next_probs: Any, limit: int, beam_size: int) -> list[int]:
     return best
 
 
-_BY_HAND = Table(
+_BY_HAND = ProbabilityTable(
     {
         2: {3: 0.0, 4: 0.6, 5: 0.4, 6: 0.0},
         4: {3: 0.1, 4: 0.45, 5: 0.45, 6: 0.0},
@@ -209,7 +214,7 @@ beam = Exercise(
     my_beam,
     lesson_words,
     worked=[((_BY_HAND, 3, 2), [5])],  # 0.4 * 0.9 = 0.36, against 0.6 * 0.45 * 0.9 = 0.243
-    cases=unambiguous_tables((2, 1, 2, 3)),
+    cases=unambiguous_search_cases((2, 1, 2, 3)),
     expected=beam_search_in_levels,
 )
 

@@ -14,15 +14,15 @@ from typing import Any, NamedTuple
 from torch import Tensor
 
 from lessonkit.exercises.compare import format_value, identical, unwrap_scalar
-from lessonkit.exercises.outcome import Args, Outcome, try_difference
+from lessonkit.exercises.outcome import CaseArguments, Outcome, describe_difference_safely
 from lessonkit.exercises.relations import (
-    MIN_CASES,
-    Facts,
-    Pairs,
-    close,
-    flatten,
-    relations,
-    tendency,
+    MIN_CASES_FOR_A_CLAUSE,
+    CaseFacts,
+    ReturnedAndRight,
+    all_close,
+    flatten_to_tensor,
+    one_sided_error_clause,
+    relation_clauses,
 )
 
 MAX_ALTERED = 12  # cases of which each argument is altered
@@ -31,7 +31,7 @@ MAX_ALTERED = 12  # cases of which each argument is altered
 class JudgedCase(NamedTuple):
     """What an answer did with a case, and what is wrong with that."""
 
-    args: Args
+    args: CaseArguments
     right: Any  # the right value
     outcome: Outcome  # what the answer did
     complaint: str  # what is wrong with that, a clause; "" if nothing is
@@ -51,21 +51,23 @@ def diagnose_answer(
         judge_other: Judges it on other arguments.
     """
     facts = [dict(_facts(case, names)) for case in cases]
-    finished = [number for number, case in enumerate(cases) if not case.outcome.stopped]
+    finished = [number for number, case in enumerate(cases) if not case.outcome.stop_cause]
     finished_cases = [cases[number] for number in finished]
     part, pairs = _wrong_part([(case.outcome.value, case.right) for case in finished_cases])
     clauses = [part]
-    if relation := next(relations(pairs, [facts[number] for number in finished]), ""):
+    if relation := next(relation_clauses(pairs, [facts[number] for number in finished]), ""):
         stops = len(finished) < len(cases)
         clauses.append(f"where it ends, {relation}" if stops else relation)
     else:
         clauses.append(_condition(cases, facts))
         wrong = [pair for pair, case in zip(pairs, finished_cases, strict=True) if case.complaint]
-        relation = next(relations(wrong, []), "") if len(wrong) > MIN_CASES else ""
+        relation = (
+            next(relation_clauses(wrong, []), "") if len(wrong) > MIN_CASES_FOR_A_CLAUSE else ""
+        )
         if relation:
             clauses.append(f"where its value is wrong, {relation}")
     if not any(clauses):
-        clauses = [_altered(finished_cases, names, judge_other) or tendency(pairs)]
+        clauses = [_altered(finished_cases, names, judge_other) or one_sided_error_clause(pairs)]
     sentence = "; ".join(filter(None, clauses))
     return f"Measured: {sentence}." if sentence else ""
 
@@ -93,7 +95,7 @@ def _facts(case: JudgedCase, names: Sequence[str]) -> Iterator[tuple[str, Any]]:
         yield "the right value", right
 
 
-def _condition(cases: Sequence[JudgedCase], facts: Sequence[Facts]) -> str:
+def _condition(cases: Sequence[JudgedCase], facts: Sequence[CaseFacts]) -> str:
     """Name the condition under which an answer is always right, and mostly wrong otherwise."""
     largest_share, clause = 0.5, ""
     for label in facts[0]:
@@ -107,7 +109,7 @@ def _condition(cases: Sequence[JudgedCase], facts: Sequence[Facts]) -> str:
             ]
             inside = [is_wrong for is_inside, is_wrong in marks if is_inside]
             outside = [is_wrong for is_inside, is_wrong in marks if not is_inside]
-            if len(inside) < MIN_CASES or any(inside):
+            if len(inside) < MIN_CASES_FOR_A_CLAUSE or any(inside):
                 continue
             if sum(outside) > largest_share * len(outside):
                 largest_share = sum(outside) / len(outside)
@@ -145,10 +147,10 @@ def _altered(cases: Sequence[JudgedCase], names: Sequence[str], judge_other: Jud
         ]
         right = sum(_differ(old.right, new.right) for old, new in altered)
         yours = sum(_differ(old.outcome.value, new.outcome.value) for old, new in altered)
-        if max(yours, right) >= MIN_CASES and not (yours and right):
+        if max(yours, right) >= MIN_CASES_FOR_A_CLAUSE and not (yours and right):
             counts = f"the right value {right} times and yours {yours} times"
             return f"another `{name}`, tried {len(altered)} times, changes {counts}"
-        if right >= MIN_CASES:
+        if right >= MIN_CASES_FOR_A_CLAUSE:
             does_follow = all(_change_alike(old, new) for old, new in altered)
             (followed if does_follow else not_followed).append(f"`{name}`")
     if not (followed and not_followed):
@@ -166,7 +168,7 @@ def _with_other(
     for other in _other_values(case.args[place], [each.args[place] for each in cases]):
         with contextlib.suppress(Exception):  # no case: there is no right value
             new = judge_other(*case.args[:place], other, *case.args[place + 1 :])
-            if not new.outcome.stopped:
+            if not new.outcome.stop_cause:
                 yield new
 
 
@@ -190,21 +192,21 @@ def _other_values(value: Any, values: Sequence[Any]) -> list[Any]:
 
 
 def _differ(one: Any, other: Any) -> bool:
-    return bool(try_difference(one, other))
+    return bool(describe_difference_safely(one, other))
 
 
 def _change_alike(old: JudgedCase, new: JudgedCase) -> bool:
     """Return whether an answer's numbers change as the right ones do: as much, or in proportion."""
     values = (old.outcome.value, new.outcome.value, old.right, new.right)
-    numbers = [row.double() for value in values if (row := flatten(value)) is not None]
+    numbers = [row.double() for value in values if (row := flatten_to_tensor(value)) is not None]
     if len(numbers) < len(values) or len({row.shape for row in numbers}) > 1:
         return False
     yours, new_yours, right, new_right = numbers
-    same_difference = close(new_yours - yours, new_right - right)
-    return same_difference or close(new_yours * right, new_right * yours)
+    same_difference = all_close(new_yours - yours, new_right - right)
+    return same_difference or all_close(new_yours * right, new_right * yours)
 
 
-def _wrong_part(pairs: Pairs) -> tuple[str, Pairs]:
+def _wrong_part(pairs: ReturnedAndRight) -> tuple[str, ReturnedAndRight]:
     """Return which part of the values is the only wrong one, and its pairs; else "" and all."""
     parts = [(_named_parts(yours), _named_parts(right)) for yours, right in pairs]
     names = list(parts[0][0]) if parts else []

@@ -20,20 +20,20 @@ from lessonkit.exercises.compare import VALUES_DIFFER, format_value
 from lessonkit.exercises.diagnosis import JudgedCase, diagnose_answer
 from lessonkit.exercises.edit_source import edit_source
 from lessonkit.exercises.learner_file import save_definition
-from lessonkit.exercises.message import Message, wrap
+from lessonkit.exercises.message import Message, wrap_text
 from lessonkit.exercises.outcome import (
-    Answer,
-    Args,
+    AnswerFunction,
+    CaseArguments,
     Outcome,
-    fixed_state,
+    describe_difference_safely,
+    describe_type,
     format_short,
-    look_alike,
+    in_fixed_torch_state,
+    outcomes_look_alike,
     run_case,
-    try_difference,
-    type_clause,
 )
 from lessonkit.exercises.progress import record_progress
-from lessonkit.exercises.rules import Rule
+from lessonkit.exercises.rules import RuleFactory
 from lessonkit.exercises.words import LessonWords
 
 PREFIX = "my_"  # of the function that a learner fills in
@@ -61,14 +61,14 @@ class Exercise:
 
     def __init__(
         self,
-        reference: Answer,
+        reference: AnswerFunction,
         words: LessonWords,
         *,
-        cases: Sequence[Args],
-        expected: Answer,
-        worked: Sequence[tuple[Args, Any]] = (),
+        cases: Sequence[CaseArguments],
+        expected: AnswerFunction,
+        worked: Sequence[tuple[CaseArguments, Any]] = (),
         properties: Mapping[str, Callable[..., bool]] | None = None,
-        rules: Sequence[Rule] = (),
+        rules: Sequence[RuleFactory] = (),
         saved: bool = False,
     ) -> None:
         self.name = reference.__name__.removeprefix(PREFIX)
@@ -93,14 +93,14 @@ class Exercise:
         )
 
     @cached_property
-    def judged_cases(self) -> list[tuple[Args, Any]]:
+    def judged_cases(self) -> list[tuple[CaseArguments, Any]]:
         """Every case with its right value, smallest first."""
         pairs = list(self.worked)
         pairs += [(args, self.expected(*copy.deepcopy(args))) for args in self.cases]
         return sorted(pairs, key=lambda pair: len(format_value(pair[0])))
 
     @cached_property
-    def mistakes(self) -> dict[str, Answer]:
+    def mistakes(self) -> dict[str, AnswerFunction]:
         """The wrong answers, by name."""
         return {
             name: edit_source(self.reference, *edits) for name, edits in self.mistake_edits.items()
@@ -132,7 +132,7 @@ class Exercise:
 
         What the answer prints in that case is shown with the verdict.
         """
-        with fixed_state():
+        with in_fixed_torch_state():
             verdict = self._judge(answer)
         if verdict.status == "passed" and getattr(answer, "__module__", None) == "__main__":
             record_progress("right", self.name)
@@ -153,9 +153,9 @@ class Exercise:
         print(f"{verdict}\nFrom here on: {whose} {self.name}{where}.")
         return answer if passed else self.fallback
 
-    def passes(self, answer: Answer) -> bool:
+    def passes(self, answer: AnswerFunction) -> bool:
         """Return whether an answer passes, and look for no advice."""
-        with fixed_state():
+        with in_fixed_torch_state():
             return self.first_failure(answer) is None
 
     def hint(self) -> Message:
@@ -165,7 +165,7 @@ class Exercise:
         lines = [f"Hint {number} of {len(self.hints)}. {self.hints[number - 1]}"]
         if number == len(self.hints):
             lines.append(f"After this one there is {self.handle}.solution().")
-        return Message("\n".join(map(wrap, lines)))
+        return Message("\n".join(map(wrap_text, lines)))
 
     def solution(self) -> Message:
         """Return a right answer; it can be pasted into the cell as it is."""
@@ -193,12 +193,12 @@ class Exercise:
         """Return whether nothing was filled in."""
         return is_blank(answer)
 
-    def as_function(self, answer: Any) -> Answer:
+    def as_function(self, answer: Any) -> AnswerFunction:
         """Return a function of a case's arguments that shows what an answer does: the answer."""
-        function: Answer = answer
+        function: AnswerFunction = answer
         return function
 
-    def run_cases(self, answer: Answer) -> Iterator[Outcome]:
+    def run_cases(self, answer: AnswerFunction) -> Iterator[Outcome]:
         """Run an answer on every case, from the smallest on."""
         return (
             run_case(self.as_function(answer), args, self.rules) for args, _ in self.judged_cases
@@ -209,17 +209,17 @@ class Exercise:
         for (args, right), outcome in zip(self.judged_cases, outcomes, strict=False):
             yield JudgedCase(args, right, outcome, self._complaint(outcome, args, right))
 
-    def first_failure(self, answer: Answer) -> JudgedCase | None:
+    def first_failure(self, answer: AnswerFunction) -> JudgedCase | None:
         """Return the smallest case that an answer gets wrong; None if there is none."""
         return next((case for case in self._judged(answer) if case.complaint), None)
 
-    def refusal(self, answer: Answer, failure: JudgedCase) -> Message:
+    def refusal(self, answer: AnswerFunction, failure: JudgedCase) -> Message:
         """Return what is wrong with an answer, on a case that shows it, with advice."""
         stop = "" if failure.complaint.endswith((".", "?", "!")) else "."
-        lines = [wrap(f"{self.name}: wrong; {failure.complaint}{stop}")]
+        lines = [wrap_text(f"{self.name}: wrong; {failure.complaint}{stop}")]
         lines += self._case_rows(failure)
         if "no gradient" not in failure.outcome.broken_rule:  # which says all there is to say
-            lines += map(wrap, self._advice(answer))
+            lines += map(wrap_text, self._advice(answer))
         return Message("\n".join(lines), "wrong")
 
     def _judge(self, answer: Any) -> Message:
@@ -243,18 +243,18 @@ class Exercise:
 
     def _not_an_answer(self, answer: Any, wanted: str) -> str:
         how = f"Write .check({self.reference.__name__}), with no brackets after the name."
-        return f"It was given {type_clause(answer)}, not {wanted}.\n{how}"
+        return f"It was given {describe_type(answer)}, not {wanted}.\n{how}"
 
-    def _judged(self, answer: Answer) -> Iterator[JudgedCase]:
+    def _judged(self, answer: AnswerFunction) -> Iterator[JudgedCase]:
         return self.judge_outcomes(self.run_cases(answer))
 
-    def _complaint(self, outcome: Outcome, args: Args, right: Any) -> str:
+    def _complaint(self, outcome: Outcome, args: CaseArguments, right: Any) -> str:
         """Describe in a clause what is wrong with an outcome; "" if nothing is."""
-        if outcome.stopped:
+        if outcome.stop_cause:
             return outcome.broken_rule or f"it raises {outcome.error}"
         if outcome.changed:
             return "it changes what it was given: work on a copy"
-        difference = try_difference(outcome.value, right)
+        difference = describe_difference_safely(outcome.value, right)
         if difference not in ("", VALUES_DIFFER):
             return difference
         for sentence, holds in self.properties.items():
@@ -270,16 +270,16 @@ class Exercise:
         return [
             "The smallest case that shows it:",
             f"    call      {self.reference.__name__}({', '.join(map(format_value, case.args))})",
-            *case.outcome.rows(),
+            *case.outcome.shown_rows(),
             f"    expected  {format_short(case.right)}",
         ]
 
-    def _advice(self, answer: Answer) -> list[str]:
+    def _advice(self, answer: AnswerFunction) -> list[str]:
         """Name the mistake that does the same in every case; if none does, what can be measured."""
         yours = list(self._judged(answer))
         for name, theirs in self._judged_mistakes.items():
             pairs = zip(yours, theirs, strict=False)
-            if all(look_alike(one.outcome, other.outcome) for one, other in pairs):
+            if all(outcomes_look_alike(one.outcome, other.outcome) for one, other in pairs):
                 return [self.hint_of_mistake[name]]
         lines = [f"{self.handle}.hint() gives a hint."]
         with contextlib.suppress(Exception):  # the values may refuse whatever is asked of them
@@ -293,7 +293,7 @@ class Exercise:
         def judge_other(*args: Any) -> JudgedCase:
             right = self.expected(*copy.deepcopy(args))
             reference = run_case(self.as_function(self.reference), args, self.rules)
-            if reference.stopped or try_difference(reference.value, right):
+            if reference.stop_cause or describe_difference_safely(reference.value, right):
                 raise ValueError("no case: there is more than one right value")
             outcome = run_case(self.as_function(answer), args, self.rules)
             return JudgedCase(args, right, outcome, self._complaint(outcome, args, right))

@@ -12,7 +12,7 @@ from torch import Tensor, tensor
 
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress
-from lessonkit.exercises.toys import Toy, normal_sampler
+from lessonkit.exercises.toys import Toy, make_normal_sampler
 from lessonkit.exercises.words import read_words
 
 State = dict[str, Tensor]
@@ -36,7 +36,7 @@ def my_average(states: list[State]) -> State:
 
 
 def _states() -> list[tuple[list[State]]]:
-    draw = normal_sampler(0)
+    draw = make_normal_sampler(0)
     one, two, three = (tensor([number]) for number in (1.0, 3.0, 8.0))
     small = [[{"w": one}], [{"w": one}, {"w": two}], [{"w": one}, {"w": two}, {"w": three}]]
     wide = [{"w": tensor([1.0, 2.0])}, {"w": tensor([3.0, 6.0])}]
@@ -142,7 +142,7 @@ def _runs() -> list[tuple[list[State], Distance]]:
     lines += [(-1.0, 5.0, 1.0), (1.0, 2.0, 4.0, -2.0), (0.5, -3.0, 2.0, 1.0), (-2.0, 2.0, 5.0, 1.0)]
     lines += [(-1.0, 3.0, -2.0, 2.0, 1.0), (6.0, -3.0, 3.0, -1.0, 0.5)]
     cases = [(run(*line), Distance([best])) for line in lines for best in (0.0, 1.5)]
-    draw = normal_sampler(5)
+    draw = make_normal_sampler(5)
     for _ in range(6):
         states = [{"b": draw(1), "w": draw(2)} for _ in range(5)]
         cases.append((states, Distance([0.0, 0.0])))

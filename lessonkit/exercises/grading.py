@@ -25,14 +25,14 @@ import torch
 import lessonkit.exercises
 from lessonkit.exercises import own
 from lessonkit.exercises.exercise import PREFIX, REPEATED_CASES, Exercise
-from lessonkit.exercises.outcome import Outcome, fixed_state
+from lessonkit.exercises.outcome import Outcome, in_fixed_torch_state
 from lessonkit.exercises.submission import (
-    DEFINITIONS,
+    DEFINITION_NODES,
     Statements,
     forbidden_names,
     is_harmless,
-    read_statements,
-    read_texts,
+    parse_statements,
+    read_code_texts,
 )
 from lessonkit.exercises.words import LessonWords
 from transformer.support.errors import UserError
@@ -56,10 +56,12 @@ def grade(path: Path, seconds: float) -> dict[str, str]:
         UserError: there is no answer to judge.
     """
     files = [path] if path.is_file() else sorted([*path.glob("*.ipynb"), *path.glob("*.py")])
-    texts = [text for file in files for text in read_texts(file)]
+    texts = [text for file in files for text in read_code_texts(file)]
     lessons = {name for text in texts for name in LESSON.findall(text)}
-    statements = [statement for text in texts for statement in read_statements(text)]
-    defined = {statement.name for statement in statements if isinstance(statement, DEFINITIONS)}
+    statements = [statement for text in texts for statement in parse_statements(text)]
+    defined = {
+        statement.name for statement in statements if isinstance(statement, DEFINITION_NODES)
+    }
     wanted = {
         name: exercise
         for lesson, exercises in all_exercises().items()
@@ -100,7 +102,7 @@ def _grade_answer(name: str, exercise: Exercise, statements: Statements, seconds
     definitions = [
         statement
         for statement in statements
-        if isinstance(statement, DEFINITIONS) and statement.name == name
+        if isinstance(statement, DEFINITION_NODES) and statement.name == name
     ]
     if not definitions:
         return OPEN
@@ -144,7 +146,7 @@ def _run_answer(name: str, source: str, sender: Any) -> None:
         contextlib.suppress(BaseException),  # a SystemExit, too
         contextlib.redirect_stdout(printed),
         contextlib.redirect_stderr(printed),
-        fixed_state(),
+        in_fixed_torch_state(),
     ):
         answer = _run_statements(name, source, exercises)
         if not exercise.is_blank(answer):

@@ -8,7 +8,7 @@ from torch import Tensor, tensor
 
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress
-from lessonkit.exercises.toys import normal_sampler
+from lessonkit.exercises.toys import make_normal_sampler
 from lessonkit.exercises.words import read_words
 
 Pairs = list[tuple[int, int]]  # a sentence's links, (source, target)
@@ -27,7 +27,7 @@ def my_spread(weights: list[float]) -> float:
 
 
 def _rows() -> list[list[float]]:
-    draw = normal_sampler(9)
+    draw = make_normal_sampler(9)
     drawn = [draw(n).softmax(0).tolist()[1:] for n in (2, 3, 4, 5)]
     rounded = [[round(w, 3) for w in row] for row in drawn]
     whole = [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0, 0.0], [0.25, 0.75], [0.5, 0.25, 0.25]]
@@ -81,7 +81,7 @@ def my_links(weights: Tensor) -> list[tuple[int, int]]:
 
 
 def _weights() -> list[tuple[Tensor]]:
-    draw = normal_sampler(3)
+    draw = make_normal_sampler(3)
     shapes = ((1, 2), (2, 2), (2, 3), (3, 3), (3, 4), (2, 5), (4, 3))
     drawn = [(2 * draw(*shape)).softmax(1) for shape in shapes for _ in range(4)]
     rounded = [(100 * each).round() / 100 for each in drawn]

@@ -15,7 +15,7 @@ from typing import Any
 from transformer.support.errors import UserError
 from transformer.support.files import write_atomically
 
-FILE = Path("my_transformer.py")  # beside the lessons
+LEARNER_FILE = Path("my_transformer.py")  # beside the lessons
 
 
 def save_definition(definition: Any, file: Path | None = None) -> Path:
@@ -33,9 +33,9 @@ def save_definition(definition: Any, file: Path | None = None) -> Path:
     Raises:
         UserError: it was not written in a cell.
     """
-    file = file or FILE
-    imports, definitions = _read(file)
-    _collect(definition.__name__, definition, imports, definitions)
+    file = file or LEARNER_FILE
+    imports, definitions = _read_imports_and_definitions(file)
+    _collect_with_dependencies(definition.__name__, definition, imports, definitions)
     lines = [*sorted(imports), "", "", "\n\n\n".join(definitions.values()), ""]
     write_atomically(file, "\n".join(lines).encode())
     return file
@@ -47,7 +47,7 @@ def load_definition(name: str, file: Path | None = None) -> Any:
     Raises:
         UserError: the file cannot be run.
     """
-    file = file or FILE
+    file = file or LEARNER_FILE
     if not file.is_file():
         return None
     spec = importlib.util.spec_from_file_location("my_transformer", file)
@@ -62,14 +62,14 @@ def load_definition(name: str, file: Path | None = None) -> Any:
     return getattr(module, name, None)
 
 
-def saved_exercises() -> list[str]:
+def saved_exercise_names() -> list[str]:
     """Return the names of the exercises whose answers are in the file, without their `my_`."""
     with contextlib.suppress(OSError, SyntaxError):
-        return [name.removeprefix("my_") for name in _read(FILE)[1]]
+        return [name.removeprefix("my_") for name in _read_imports_and_definitions(LEARNER_FILE)[1]]
     return []
 
 
-def _read(file: Path) -> tuple[set[str], dict[str, str]]:
+def _read_imports_and_definitions(file: Path) -> tuple[set[str], dict[str, str]]:
     """Return the lines of import of a learner's file, and its definitions by name, in order."""
     imports: set[str] = set()
     definitions: dict[str, str] = {}
@@ -86,27 +86,29 @@ def _read(file: Path) -> tuple[set[str], dict[str, str]]:
     return imports, definitions
 
 
-def _collect(name: str, value: Any, imports: set[str], definitions: dict[str, str]) -> None:
+def _collect_with_dependencies(
+    name: str, value: Any, imports: set[str], definitions: dict[str, str]
+) -> None:
     """Add a class or function of the notebook, after all that it uses itself."""
-    function = next(_functions(value), None)
+    function = next(_function_or_methods(value), None)
     cell = "".join(linecache.getlines(function.__code__.co_filename)) if function else ""
     nodes = [node for node in ast.parse(cell).body if getattr(node, "name", None) == name]
     if function is None or not nodes:
         raise UserError(f"{name} was not written in a cell: run its cell, then keep it")
     definitions.pop(name, None)
     definitions[name] = ""  # a definition that uses itself is not collected for ever
-    for used_name in sorted(_names(nodes[-1])):
+    for used_name in sorted(_used_names(nodes[-1])):
         if used_name not in function.__globals__ or used_name == name:
             continue
         used = function.__globals__[used_name]
         module = getattr(used, "__module__", None)
-        if module == FILE.stem:  # saved in an earlier lesson: the file has it already
+        if module == LEARNER_FILE.stem:  # saved in an earlier lesson: the file has it already
             continue
         if isinstance(used, ModuleType):
             imports.add(f"import {used.__name__} as {used_name}")
         elif module == function.__module__:
             if isinstance(used, type | FunctionType) and not definitions.get(used_name):
-                _collect(used.__name__, used, imports, definitions)
+                _collect_with_dependencies(used.__name__, used, imports, definitions)
                 if used_name != used.__name__:
                     definitions[used_name] = f"{used_name} = {used.__name__}"
         elif isinstance(used, type | FunctionType):
@@ -115,7 +117,7 @@ def _collect(name: str, value: Any, imports: set[str], definitions: dict[str, st
     definitions[name] = ast.get_source_segment(cell, nodes[-1]) or ""
 
 
-def _functions(value: Any) -> Iterator[FunctionType]:
+def _function_or_methods(value: Any) -> Iterator[FunctionType]:
     """Yield a function, or the methods of a class."""
     if isinstance(value, FunctionType):
         yield value
@@ -123,5 +125,5 @@ def _functions(value: Any) -> Iterator[FunctionType]:
         yield from (member for member in vars(value).values() if isinstance(member, FunctionType))
 
 
-def _names(node: ast.AST) -> set[str]:
+def _used_names(node: ast.AST) -> set[str]:
     return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}

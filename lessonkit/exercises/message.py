@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-MAX_COLUMNS = 76
+MAX_LINE_WIDTH = 76
 
-Status = Literal["passed", "not attempted", "wrong", ""]
+AnswerStatus = Literal["passed", "not attempted", "wrong", ""]
 
 
 @dataclass(frozen=True)
@@ -18,17 +18,17 @@ class Message:
     """What an exercise says; a notebook shows it as plain text."""
 
     text: str  # the words, with line breaks
-    status: Status = ""  # of an answer; "" of a hint or solution
+    status: AnswerStatus = ""  # of an answer; "" of a hint or solution
 
     def __repr__(self) -> str:
         return self.text  # this is what a notebook prints
 
 
-def wrap(text: str, head: str = "") -> str:
-    """Break a text into lines of at most `MAX_COLUMNS`, the first one after `head`."""
+def wrap_text(text: str, head: str = "") -> str:
+    """Break a text into lines of at most `MAX_LINE_WIDTH`, the first one after `head`."""
     return textwrap.fill(
         text,
-        MAX_COLUMNS,
+        MAX_LINE_WIDTH,
         initial_indent=head,
         subsequent_indent=" " * len(head),
         break_long_words=False,
@@ -36,7 +36,9 @@ def wrap(text: str, head: str = "") -> str:
     )
 
 
-def score_message(lines: Sequence[str], statuses: Sequence[Status], answer_kind: str) -> Message:
+def score_message(
+    lines: Sequence[str], statuses: Sequence[AnswerStatus], answer_kind: str
+) -> Message:
     """Return judged answers with how many are right below them, and what is still to be filled in.
 
     Args:
@@ -49,7 +51,7 @@ def score_message(lines: Sequence[str], statuses: Sequence[Status], answer_kind:
     score = f"{right} of {len(statuses)} right"
     if blank:
         score += f", {blank} not attempted. Put {answer_kind} in place of None"
-    status: Status = "passed"
+    status: AnswerStatus = "passed"
     if "wrong" in statuses:
         status = "wrong"
     elif blank:

@@ -15,7 +15,7 @@ from lessonkit.analysis.table_3 import expected_parameters
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress
 from lessonkit.exercises.toy_models import Layer
-from lessonkit.exercises.toys import normal_sampler, seeded_generator
+from lessonkit.exercises.toys import make_normal_sampler, seeded_generator
 from lessonkit.exercises.words import read_words
 from transformer.config import ModelConfig
 from transformer.masks import causal_mask
@@ -145,7 +145,12 @@ def _with_weights_of(layer: Layer, pre_norm: bool) -> nn.TransformerDecoderLayer
 
 
 def _by_torch(
-    hidden: Tensor, memory: Tensor, tgt_mask: Tensor, src_mask: Tensor, layer: Layer, pre_norm: bool
+    hidden: Tensor,
+    memory: Tensor,
+    tgt_mask: Tensor,
+    src_mask: Tensor,
+    layer: Layer,
+    pre_norm: bool,
 ) -> Tensor:
     """Let PyTorch's layer do it; its masks say what may *not* be seen, head by head."""
     batch, tgt_len, _ = hidden.shape
@@ -159,7 +164,7 @@ def _by_torch(
 
 def _layer_cases() -> list[tuple[Tensor, Tensor, Tensor, Tensor, Layer, bool]]:
     """One token and more, as many as the source has and not; dropout off and on, both orders."""
-    draw, cases = normal_sampler(0), []
+    draw, cases = make_normal_sampler(0), []
     for seed, (batch, tgt_len, src_len, num_heads, d_model) in enumerate(
         ((1, 2, 2, 1, 3), (1, 3, 2, 1, 2), (1, 3, 3, 2, 4), (2, 3, 5, 1, 7), (2, 5, 3, 3, 6))
     ):
@@ -188,7 +193,10 @@ decoder_layer = Exercise(
         ((_IN, _MEMORY, _OPEN, _OPEN, Layer(2, 1), True), tensor([[[1.0, 6.0]]])),
         # dropout leaves 0 of the first number and makes 3/2 of the second:
         # 1 3 + 0 1.5 is 1 4.5; + 0 1.5 is 1 6; + 0 1.5
-        ((_IN, _MEMORY, _OPEN, _OPEN, Layer(2, 1, None, drops=True), True), tensor([[[1.0, 7.5]]])),
+        (
+            (_IN, _MEMORY, _OPEN, _OPEN, Layer(2, 1, None, drops=True), True),
+            tensor([[[1.0, 7.5]]]),
+        ),
     ],
     cases=_layer_cases(),
     expected=_by_torch,

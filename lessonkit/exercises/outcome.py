@@ -19,15 +19,15 @@ import torch
 from torch import Tensor
 
 from lessonkit.exercises.compare import difference, format_value, identical
-from lessonkit.exercises.rules import BrokenRuleError, Rule
-from lessonkit.exercises.toys import restricted
+from lessonkit.exercises.rules import BrokenRuleError, RuleFactory
+from lessonkit.exercises.toys import restrict_to_methods
 
-Answer = Callable[..., Any]
-Args = tuple[Any, ...]
+AnswerFunction = Callable[..., Any]
+CaseArguments = tuple[Any, ...]
 
-MAX_CHARACTERS = 300  # of a value, an error or a line that is shown
-MAX_PRINTED = 10  # lines
-ROW = "    {:9} {}"
+MAX_SHOWN_CHARACTERS = 300  # of a value, an error or a line that is shown
+MAX_PRINTED_LINES = 10  # lines
+ROW_FORMAT = "    {:9} {}"
 
 
 @dataclass(frozen=True)
@@ -42,30 +42,32 @@ class Outcome:
     changed: bool = False  # whether it changed an argument
 
     @property
-    def stopped(self) -> str:
+    def stop_cause(self) -> str:
         """What stopped the answer, without its details; "" if nothing did."""
         return re.sub(r"\d+", "", self.broken_rule) or self.error.split(":")[0]
 
-    def rows(self) -> list[str]:
+    def shown_rows(self) -> list[str]:
         """Return what a learner wants to see, under "yours"."""
         yours = self.error or ("stopped" if self.broken_rule else format_short(self.value))
-        rows = [ROW.format("yours", yours)]
+        rows = [ROW_FORMAT.format("yours", yours)]
         if self.line:
             line, *values = self.line.splitlines()
-            rows.append(ROW.format("at", line))
-            rows += [ROW.format("there", value) for value in values]
+            rows.append(ROW_FORMAT.format("at", line))
+            rows += [ROW_FORMAT.format("there", value) for value in values]
         return rows + self.printed_rows()
 
     def printed_rows(self) -> list[str]:
         """Return the first lines that were printed."""
-        lines = [truncate(line) for line in self.printed.splitlines()]
-        if len(lines) > MAX_PRINTED:
-            lines[MAX_PRINTED:] = [f"... and {len(lines) - MAX_PRINTED} lines more"]
+        lines = [truncate_text(line) for line in self.printed.splitlines()]
+        if len(lines) > MAX_PRINTED_LINES:
+            lines[MAX_PRINTED_LINES:] = [f"... and {len(lines) - MAX_PRINTED_LINES} lines more"]
         heads = ["printed", *[""] * len(lines)]
-        return [ROW.format(head, line) for head, line in zip(heads, lines, strict=False)]
+        return [ROW_FORMAT.format(head, line) for head, line in zip(heads, lines, strict=False)]
 
 
-def run_case(answer: Answer, args: Args, rules: Sequence[Rule] = ()) -> Outcome:
+def run_case(
+    answer: AnswerFunction, args: CaseArguments, rules: Sequence[RuleFactory] = ()
+) -> Outcome:
     """Call an answer with a copy of the arguments, while the rules watch it."""
     copied = copy.deepcopy(args)
     printed = io.StringIO()
@@ -73,12 +75,12 @@ def run_case(answer: Answer, args: Args, rules: Sequence[Rule] = ()) -> Outcome:
         with contextlib.redirect_stdout(printed), contextlib.ExitStack() as watched:
             for rule in rules:
                 watched.enter_context(rule())
-            value = answer(*map(restricted, copied))
+            value = answer(*map(restrict_to_methods, copied))
     except (Exception, SystemExit) as error:
         is_broken_rule = isinstance(error, BrokenRuleError)
         return Outcome(
-            error="" if is_broken_rule else _error_line(error),
-            line=_source_line(answer, error),
+            error="" if is_broken_rule else _format_error(error),
+            line=_describe_failing_line(answer, error),
             broken_rule=str(error) if is_broken_rule else "",
             printed=printed.getvalue(),
         )
@@ -86,7 +88,7 @@ def run_case(answer: Answer, args: Args, rules: Sequence[Rule] = ()) -> Outcome:
 
 
 @contextlib.contextmanager
-def fixed_state() -> Iterator[None]:
+def in_fixed_torch_state() -> Iterator[None]:
     """Check in a state of PyTorch that is always the same, and leave the learner's as it was."""
     dtype, random_state = torch.get_default_dtype(), random.getstate()
     torch.set_default_dtype(torch.float32)
@@ -106,40 +108,40 @@ def fixed_state() -> Iterator[None]:
         random.setstate(random_state)
 
 
-def look_alike(one: Outcome, other: Outcome) -> bool:
+def outcomes_look_alike(one: Outcome, other: Outcome) -> bool:
     """Return whether two answers did the same with a case, as far as a learner could see it."""
-    if one.stopped or other.stopped:
-        return one.stopped == other.stopped
-    return one.changed == other.changed and not try_difference(one.value, other.value)
+    if one.stop_cause or other.stop_cause:
+        return one.stop_cause == other.stop_cause
+    return one.changed == other.changed and not describe_difference_safely(one.value, other.value)
 
 
-def try_difference(yours: Any, expected: Any) -> str:
+def describe_difference_safely(yours: Any, expected: Any) -> str:
     """Describe what differs, whatever `yours` is: it may be a value that fails when looked at."""
     try:
         return difference(yours, expected)
     except Exception:
-        return f"it gives {type_clause(yours)} that cannot be compared"
+        return f"it gives {describe_type(yours)} that cannot be compared"
 
 
 def format_short(value: Any) -> str:
     """Write a value in one line, shortened if it is long."""
     try:
-        return truncate(format_value(value))
+        return truncate_text(format_value(value))
     except Exception:  # a list that holds itself, say
         return f"<{type(value).__name__}>"
 
 
-def type_clause(value: Any) -> str:
+def describe_type(value: Any) -> str:
     """Name a value's type in a clause."""
     return f"a value of type {type(value).__name__}"
 
 
-def truncate(text: str) -> str:
+def truncate_text(text: str) -> str:
     """Shorten a text to what a screen can hold."""
-    return text if len(text) <= MAX_CHARACTERS else text[: MAX_CHARACTERS - 4] + " ..."
+    return text if len(text) <= MAX_SHOWN_CHARACTERS else text[: MAX_SHOWN_CHARACTERS - 4] + " ..."
 
 
-def describe(value: Any) -> str:
+def describe_value(value: Any) -> str:
     """Describe a value in a few words: a number by itself, a tensor by its shape."""
     if isinstance(value, Tensor):
         return f"a tensor {tuple(value.shape)}, {str(value.dtype).removeprefix('torch.')}"
@@ -148,15 +150,15 @@ def describe(value: Any) -> str:
     return format_short(value)
 
 
-def _error_line(error: BaseException) -> str:
+def _format_error(error: BaseException) -> str:
     try:
         words = " ".join(str(error).split())
     except Exception:  # its __str__ is the learner's too
         words = ""
-    return truncate(f"{type(error).__name__}: {words}" if words else type(error).__name__)
+    return truncate_text(f"{type(error).__name__}: {words}" if words else type(error).__name__)
 
 
-def _source_line(answer: Answer, error: BaseException) -> str:
+def _describe_failing_line(answer: AnswerFunction, error: BaseException) -> str:
     """Find the last line of the answer's own cell that ran, and what its names stand for there.
 
     "line 3: best = scores[9]", and in the next row "scores is a list of 4".
@@ -170,6 +172,6 @@ def _source_line(answer: Answer, error: BaseException) -> str:
     text = linecache.getline(str(own_file), number).strip()
     names = dict.fromkeys(re.findall(r"[A-Za-z_]\w*", text.partition("#")[0]))
     values = {name: frame.f_locals[name] for name in names if name in frame.f_locals}
-    described = "; ".join(f"{name} is {describe(value)}" for name, value in values.items())
-    line = truncate(f"line {number}: {text}" if text else f"line {number}")
-    return f"{line}\n{truncate(described)}" if described else line
+    described = "; ".join(f"{name} is {describe_value(value)}" for name, value in values.items())
+    line = truncate_text(f"line {number}: {text}" if text else f"line {number}")
+    return f"{line}\n{truncate_text(described)}" if described else line

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lessonkit.exercises.answers import as_number, as_word, is_blank
-from lessonkit.exercises.message import Message, wrap
+from lessonkit.exercises.message import Message, wrap_text
 from lessonkit.exercises.outcome import format_short
 from lessonkit.exercises.progress import record_progress
 
@@ -39,7 +39,7 @@ class Prediction:
         return f"> **Predict.** {self.question}"
 
     @property
-    def guess_format(self) -> str:
+    def guess_description(self) -> str:
         """What a guess may be, in a few words."""
         if self.options:
             *first, last = map(self._format, self.options)
@@ -50,28 +50,28 @@ class Prediction:
     @property
     def blank(self) -> str:
         """The cell that a lesson offers to fill in."""
-        return f"guess = None  # {self.guess_format}\nex.{self.name}.predict(guess)"
+        return f"guess = None  # {self.guess_description}\nex.{self.name}.predict(guess)"
 
     def predict(self, guess: Any = None) -> Message:
         """Note what a learner expects; a new guess replaces the one before."""
         self._guess = None
         if is_blank(guess):
-            text = f"{self.name}: no guess yet. Put one in place of None: {self.guess_format}."
-            return Message(wrap(text), "not attempted")
+            text = f"{self.name}: no guess yet. Put one in place of None: {self.guess_description}."
+            return Message(wrap_text(text), "not attempted")
         value = self._read(guess)
         if value is None or not (self.options or self.low <= value <= self.high):
-            refusal = f"{format_short(guess)} is not {self.guess_format}"
-            return Message(wrap(f"{self.name}: {refusal}. Nothing was taken down."), "wrong")
+            refusal = f"{format_short(guess)} is not {self.guess_description}"
+            return Message(wrap_text(f"{self.name}: {refusal}. Nothing was taken down."), "wrong")
         self._guess = value
         if hasattr(sys.modules["__main__"], "get_ipython"):
             record_progress("predicted", self.name)
-        return Message(wrap(f"{self.name}: you expect {self._format(value)}. Now see."))
+        return Message(wrap_text(f"{self.name}: you expect {self._format(value)}. Now see."))
 
     def compare(self, measured: Any) -> Message:
         """Compare the guess with what was just measured; do nothing if there is no guess."""
         if self._guess is None:
             return Message(f"{self.name}: there is no guess to compare.", "not attempted")
-        return Message(wrap(f"{self.name}: {self._verdict(measured)}"))
+        return Message(wrap_text(f"{self.name}: {self._verdict(measured)}"))
 
     def _verdict(self, measured: Any) -> str:
         value = self._read(measured)

@@ -7,7 +7,7 @@ from typing import Literal
 
 from transformer.support.files import write_atomically
 
-FILE = Path("my_progress.json")  # beside the lessons
+PROGRESS_FILE = Path("my_progress.json")  # beside the lessons
 
 
 def record_progress(kind: Literal["right", "predicted"], name: str) -> None:
@@ -15,12 +15,12 @@ def record_progress(kind: Literal["right", "predicted"], name: str) -> None:
     with contextlib.suppress(OSError):
         names = read_progress()
         names[kind] = sorted({*names[kind], name})
-        write_atomically(FILE, f"{json.dumps(names, indent=1)}\n".encode())
+        write_atomically(PROGRESS_FILE, f"{json.dumps(names, indent=1)}\n".encode())
 
 
 def read_progress() -> dict[str, list[str]]:
     """Return the names of what was "right" and "predicted"; none if the file cannot be read."""
     names: dict[str, list[str]] = {"right": [], "predicted": []}
     with contextlib.suppress(OSError, ValueError, TypeError):
-        names |= json.loads(FILE.read_text(encoding="utf-8"))
+        names |= json.loads(PROGRESS_FILE.read_text(encoding="utf-8"))
     return names

@@ -4,7 +4,7 @@ from lessonkit.exercises import learner_file, words
 from lessonkit.exercises.message import Message
 from lessonkit.exercises.progress import read_progress
 
-ROW = "{:6}  {:9}  {:15}  {:9}  {}"
+ROW_FORMAT = "{:6}  {:9}  {:15}  {:9}  {}"
 
 
 def show_progress() -> Message:
@@ -13,10 +13,10 @@ def show_progress() -> Message:
     It counts what has passed in cells run in this folder, and what `my_transformer.py` has.
     """
     names = read_progress()
-    right = {*names["right"], *learner_file.saved_exercises()}
+    right = {*names["right"], *learner_file.saved_exercise_names()}
     predicted = set(names["predicted"])
     class_words = words.read_words("own").exercises
-    lines = [ROW.format("lesson", "gaps kept", "exercises right", "predicted", "next")]
+    lines = [ROW_FORMAT.format("lesson", "gaps kept", "exercises right", "predicted", "next")]
     next_steps = []
     for path in sorted(words.FOLDER.glob("[0-9][0-9].toml")):
         lesson = path.stem
@@ -33,11 +33,11 @@ def show_progress() -> Message:
             if name not in right
         ]
         todo += [f"ex.{name}" for name in predictions if name not in predicted]
-        row = ROW.format(
+        row = ROW_FORMAT.format(
             lesson,
-            _count(gaps, right),
-            _count(others, right),
-            _count(predictions, predicted),
+            _format_done_count(gaps, right),
+            _format_done_count(others, right),
+            _format_done_count(predictions, predicted),
             todo[0] if todo else "done",
         )
         lines.append(row)
@@ -46,5 +46,5 @@ def show_progress() -> Message:
     return Message("\n".join([*lines, *next_steps[:1]]))
 
 
-def _count(names: list[str], done: set[str]) -> str:
+def _format_done_count(names: list[str], done: set[str]) -> str:
     return f"{len(done.intersection(names))} of {len(names)}"

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lessonkit.exercises.answers import as_number, as_word, is_blank
-from lessonkit.exercises.message import Message, Status, score_message, wrap
+from lessonkit.exercises.message import AnswerStatus, Message, score_message, wrap_text
 from lessonkit.exercises.outcome import format_short
 
-LETTERS = "abcdef"
-CELL = "ex.recall.answer(one=None, two=None, three=None)"  # as a lesson offers it
+OPTION_LETTERS = "abcdef"
+ANSWER_CELL = "ex.recall.answer(one=None, two=None, three=None)"  # as a lesson offers it
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Question:
     wrong_answers: Mapping[str, str] = field(default_factory=dict)  # likely ones: what is said
     other_answers: str = ""  # what is said of any other wrong answer
 
-    def judge(self, answer: Any) -> tuple[Status, str]:
+    def judge(self, answer: Any) -> tuple[AnswerStatus, str]:
         """Judge an answer, and say why in a line; "" if nothing was answered."""
         if is_blank(answer):
             return "not attempted", ""
@@ -44,14 +44,14 @@ class Question:
         again = f'Read again: lesson {self.lesson}, "{self.heading}".'
         return "wrong", f"{name}: no. {comment} {again}"
 
-    def rows(self) -> list[str]:
+    def option_rows(self) -> list[str]:
         """Return the options with their letters, a row each."""
-        pairs = zip(LETTERS, self.options, strict=False)
-        return [wrap(text, f"   {letter}  ") for letter, (text, _) in pairs]
+        pairs = zip(OPTION_LETTERS, self.options, strict=False)
+        return [wrap_text(text, f"   {letter}  ") for letter, (text, _) in pairs]
 
     def _judge_letter(self, answer: Any) -> tuple[str, bool, str]:
         """Return an answer's name ("" if it is of the wrong kind), whether it is right, and why."""
-        letters = LETTERS[: len(self.options)]
+        letters = OPTION_LETTERS[: len(self.options)]
         letter = as_word(answer).strip("(). ")
         if len(letter) != 1 or letter not in letters:
             return "", False, f'Answer with a letter, "a" to "{letters[-1]}".'
@@ -78,18 +78,18 @@ class Recall:
     questions: Sequence[Question]
 
     def __repr__(self) -> str:
-        return f"Three questions on earlier lessons: {CELL}"
+        return f"Three questions on earlier lessons: {ANSWER_CELL}"
 
     def answer(self, one: Any = None, two: Any = None, three: Any = None) -> Message:
         """Show the questions, and judge the answers: letters, or what is asked for."""
         lines: list[str] = []
-        statuses: list[Status] = []
+        statuses: list[AnswerStatus] = []
         answered = zip(self.questions, (one, two, three), strict=True)
         for number, (question, answer) in enumerate(answered, start=1):
             status, comment = question.judge(answer)
-            lines += [wrap(question.question, f"{number}. "), *question.rows()]
+            lines += [wrap_text(question.question, f"{number}. "), *question.option_rows()]
             if comment:
-                lines.append(wrap(comment, "   -> "))
+                lines.append(wrap_text(comment, "   -> "))
             lines.append("")
             statuses.append(status)
         return score_message(lines, statuses, "an answer")

@@ -19,23 +19,23 @@ from lessonkit.exercises.compare import (
 )
 from lessonkit.exercises.outcome import format_short
 
-MIN_CASES = 2  # of which something is told: more of them for what may be chance
-MAX_SQUARE = 4096  # of which a factor is recognised as the root
-MAX_COMPARED = 99  # numbers of a tensor that are looked at, to see whether they differ
+MIN_CASES_FOR_A_CLAUSE = 2  # of which something is told: more of them for what may be chance
+MAX_RADICAND = 4096  # of which a factor is recognised as the root
+MAX_COMPARED_NUMBERS = 99  # numbers of a tensor that are looked at, to see whether they differ
 
-Pairs = Sequence[tuple[Any, Any]]  # what an answer returned, and what is right
+ReturnedAndRight = Sequence[tuple[Any, Any]]  # what an answer returned, and what is right
 TensorPairs = Sequence[tuple[Tensor, Tensor]]
-Facts = Mapping[str, Any]  # of a case, by what a learner calls them
+CaseFacts = Mapping[str, Any]  # of a case, by what a learner calls them
 
 # What an answer may have made of every right value.
-TRANSFORMED: dict[str, Callable[[Tensor], Tensor]] = {
+TRANSFORMS_BY_CLAUSE: dict[str, Callable[[Tensor], Tensor]] = {
     "every number is the negative of the right one": lambda x: -1.0 * x,
     "True and False, or what is right and what is left of 1, are exchanged": lambda x: 1 - 1.0 * x,
     "it is transposed: rows are columns": lambda x: x.transpose(-1, -2),
     "each row is in reverse order": lambda x: x.flip(-1),
 }
-POWERS = {"{}": 1, "1/{}": -1, "sqrt({})": 0.5, "1/sqrt({})": -0.5}
-LIST_RELATIONS: dict[str, Callable[[list[Any], list[Any]], bool]] = {
+EXPONENTS_BY_FORMAT = {"{}": 1, "1/{}": -1, "sqrt({})": 0.5, "1/sqrt({})": -0.5}
+LIST_RELATIONS_BY_CLAUSE: dict[str, Callable[[list[Any], list[Any]], bool]] = {
     "the order is reversed": lambda yours, right: identical(yours, right[::-1]),
     "it begins right, and goes on too long": (
         lambda yours, right: identical(yours[: len(right)], right)
@@ -49,38 +49,38 @@ LIST_RELATIONS: dict[str, Callable[[list[Any], list[Any]], bool]] = {
 }
 
 
-def relations(pairs: Pairs, facts: Sequence[Facts]) -> Iterator[str]:
+def relation_clauses(pairs: ReturnedAndRight, facts: Sequence[CaseFacts]) -> Iterator[str]:
     """Yield clauses that hold of all pairs: what an answer has made of the right value.
 
     Args:
         pairs: What the answer returned, and what is right.
         facts: Of each case.
     """
-    yield from _constant(pairs)
-    yield from _list_relations(pairs)
-    numbers = [(as_tensor(yours), as_tensor(right)) for yours, right in pairs]
+    yield from _constant_clauses(pairs)
+    yield from _list_relation_clauses(pairs)
+    numbers = [(to_tensor_or_none(yours), to_tensor_or_none(right)) for yours, right in pairs]
     tensors = [
         (yours, right) for yours, right in numbers if yours is not None and right is not None
     ]
-    all_right = all(close(yours, right) for yours, right in tensors)  # something else is wrong
+    all_right = all(all_close(yours, right) for yours, right in tensors)  # something else is wrong
     # Anything can be made of a single number.
-    if all_right or len(tensors) < len(pairs) or _count_different(tensors) < 2:
+    if all_right or len(tensors) < len(pairs) or _count_distinct_right_numbers(tensors) < 2:
         return
-    for clause, transform in TRANSFORMED.items():
+    for clause, transform in TRANSFORMS_BY_CLAUSE.items():
         with contextlib.suppress(RuntimeError, IndexError):  # there is no such axis
-            if all(close(yours, transform(right)) for yours, right in tensors):
+            if all(all_close(yours, transform(right)) for yours, right in tensors):
                 yield clause
     if all(yours.shape == right.shape for yours, right in tensors):
         flat = [(yours.flatten(), right.flatten()) for yours, right in tensors]
-        yield from _factors(flat, facts)
-        yield from _places(tensors)
-        if all(close(yours.sort().values, right.sort().values) for yours, right in flat):
+        yield from _factor_clauses(flat, facts)
+        yield from _place_clauses(tensors)
+        if all(all_close(yours.sort().values, right.sort().values) for yours, right in flat):
             yield "the numbers are right, and stand in the wrong places"
 
 
-def tendency(pairs: Pairs) -> str:
+def one_sided_error_clause(pairs: ReturnedAndRight) -> str:
     """Return to which side all wrong numbers lie, if there are at least three."""
-    flat = [(flatten(yours), flatten(right)) for yours, right in pairs]
+    flat = [(flatten_to_tensor(yours), flatten_to_tensor(right)) for yours, right in pairs]
     errors = []
     for yours, right in flat:
         if yours is None or right is None or yours.shape != right.shape:
@@ -88,15 +88,15 @@ def tendency(pairs: Pairs) -> str:
         errors += [
             float(one - other)
             for one, other in zip(yours, right, strict=True)
-            if not close(one, other)
+            if not all_close(one, other)
         ]
     one_sided = all(error > 0 for error in errors) or all(error < 0 for error in errors)
-    if len(errors) <= MIN_CASES or not one_sided:
+    if len(errors) <= MIN_CASES_FOR_A_CLAUSE or not one_sided:
         return ""
     return f"whatever is wrong is too {'large' if errors[0] > 0 else 'small'}"
 
 
-def as_tensor(value: Any) -> Tensor | None:
+def to_tensor_or_none(value: Any) -> Tensor | None:
     """Return a tensor, a number or a list of numbers as a tensor; None for anything else."""
     if isinstance(value, Tensor):
         return value.long() if value.dtype == torch.bool else value.detach()
@@ -107,17 +107,17 @@ def as_tensor(value: Any) -> Tensor | None:
     return torch.tensor(value, dtype=torch.float64 if has_float else torch.int64)
 
 
-def flatten(value: Any) -> Tensor | None:
+def flatten_to_tensor(value: Any) -> Tensor | None:
     """Return all numbers of a value in one row; None if there is anything else in it."""
     if isinstance(value, list | tuple | dict):
         items = value.values() if isinstance(value, dict) else value
-        rows = [row for item in items if (row := flatten(item)) is not None]
+        rows = [row for item in items if (row := flatten_to_tensor(item)) is not None]
         return torch.cat(rows) if rows and len(rows) == len(value) else None
-    numbers = as_tensor(value)
+    numbers = to_tensor_or_none(value)
     return None if numbers is None else numbers.flatten()
 
 
-def close(yours: Tensor, right: Tensor) -> bool:
+def all_close(yours: Tensor, right: Tensor) -> bool:
     """Return whether numbers are equal: integers exactly, others as far as a check asks."""
     if yours.shape != right.shape:
         return False
@@ -129,28 +129,30 @@ def close(yours: Tensor, right: Tensor) -> bool:
     return bool(equal.all())
 
 
-def _constant(pairs: Pairs) -> Iterator[str]:
+def _constant_clauses(pairs: ReturnedAndRight) -> Iterator[str]:
     values = [yours for yours, _ in pairs]
-    if len(values) > MIN_CASES and all(identical(value, values[0]) for value in values):
+    if len(values) > MIN_CASES_FOR_A_CLAUSE and all(
+        identical(value, values[0]) for value in values
+    ):
         yield f"it gives {format_short(values[0])} each time"
 
 
-def _list_relations(pairs: Pairs) -> Iterator[str]:
-    if len(pairs) <= MIN_CASES:
+def _list_relation_clauses(pairs: ReturnedAndRight) -> Iterator[str]:
+    if len(pairs) <= MIN_CASES_FOR_A_CLAUSE:
         return
     if not all(isinstance(yours, list) and isinstance(right, list) for yours, right in pairs):
         return
-    for clause, holds in LIST_RELATIONS.items():
+    for clause, holds in LIST_RELATIONS_BY_CLAUSE.items():
         if all(holds(*pair) and not identical(*pair) for pair in pairs):
             yield clause
 
 
-def _count_different(pairs: TensorPairs) -> int:
-    numbers = [number for _, right in pairs for number in right.flatten()[:MAX_COMPARED]]
+def _count_distinct_right_numbers(pairs: TensorPairs) -> int:
+    numbers = [number for _, right in pairs for number in right.flatten()[:MAX_COMPARED_NUMBERS]]
     return len({round(float(number), 6) for number in numbers})
 
 
-def _factors(flat: TensorPairs, facts: Sequence[Facts]) -> Iterator[str]:
+def _factor_clauses(flat: TensorPairs, facts: Sequence[CaseFacts]) -> Iterator[str]:
     """Yield by which factor or by how much all numbers are wrong, or that some are lost."""
     lost = sum(bool((yours.isnan() & ~right.isnan()).any()) for yours, right in flat)
     if lost:
@@ -161,27 +163,27 @@ def _factors(flat: TensorPairs, facts: Sequence[Facts]) -> Iterator[str]:
     largest = all_right.abs().nan_to_num(0, 0, 0).argmax()
     factor = float(all_yours[largest] / all_right[largest])
     has_factor = factor and math.isfinite(factor)
-    if has_factor and all(close(yours, factor * right) for yours, right in flat):
-        yield f"every number is {factor:.6g}{_as_root(factor)} times the right one"
+    if has_factor and all(all_close(yours, factor * right) for yours, right in flat):
+        yield f"every number is {factor:.6g}{_format_as_root(factor)} times the right one"
     for label in facts[0] if facts else ():
-        yield from _powers(label, [case.get(label) for case in facts], flat)
+        yield from _power_clauses(label, [case.get(label) for case in facts], flat)
     error = float((all_yours - all_right)[largest])
-    if math.isfinite(error) and all(close(yours, right + error) for yours, right in flat):
+    if math.isfinite(error) and all(all_close(yours, right + error) for yours, right in flat):
         yield f"every number is {abs(error):.6g} too {'large' if error > 0 else 'small'}"
 
 
-def _powers(label: str, sizes: Sequence[Any], flat: TensorPairs) -> Iterator[str]:
+def _power_clauses(label: str, sizes: Sequence[Any], flat: TensorPairs) -> Iterator[str]:
     """Yield the power of a fact, such as an argument, by which all numbers are wrong."""
     are_positive = all(isinstance(size, int | float) and size > 0 for size in sizes)
     if not are_positive or len(set(sizes)) < 2:
         return
     cases = list(zip(flat, sizes, strict=True))
-    for text, power in POWERS.items():
-        if all(close(yours, right * size**power) for (yours, right), size in cases):
+    for text, power in EXPONENTS_BY_FORMAT.items():
+        if all(all_close(yours, right * size**power) for (yours, right), size in cases):
             yield f"every number is {text.format(label)} times the right one"
 
 
-def _places(pairs: TensorPairs) -> Iterator[str]:
+def _place_clauses(pairs: TensorPairs) -> Iterator[str]:
     """Yield along which axis only some places are wrong, or all are shifted by one."""
     fewest_axes = min(right.ndim for _, right in pairs)
     for axis in range(-1, -1 - fewest_axes, -1):
@@ -191,26 +193,26 @@ def _places(pairs: TensorPairs) -> Iterator[str]:
             if right.shape[axis] > 1
         ]
         short = [(yours, right) for yours, right in pairs if right.shape[axis] < 2]
-        if not long or not all(close(yours, right) for yours, right in short):
+        if not long or not all(all_close(yours, right) for yours, right in short):
             continue
         place = {-1: "number of each row", -2: "row"}.get(axis, f"of axis {axis}")
-        if all(close(yours[1:], right[:-1]) for yours, right in long):
+        if all(all_close(yours[1:], right[:-1]) for yours, right in long):
             yield f"all is shifted by one: the first {place} stands in the place of the second"
-        if all(close(yours[:-1], right[1:]) for yours, right in long):
+        if all(all_close(yours[:-1], right[1:]) for yours, right in long):
             yield f"all is shifted by one: the second {place} stands in the place of the first"
         ends = {"last": (slice(-1, None), slice(-1)), "first": (slice(1), slice(1, None))}
         for word, (end, others) in ends.items():
-            if all(close(yours[others], right[others]) for yours, right in long):
+            if all(all_close(yours[others], right[others]) for yours, right in long):
                 yield f"only the {word} {place} is ever wrong"
-            if all(close(yours[end], right[end]) for yours, right in long):
+            if all(all_close(yours[end], right[end]) for yours, right in long):
                 yield f"the {word} {place} is always right, and not all others are"
 
 
-def _as_root(factor: float) -> str:
+def _format_as_root(factor: float) -> str:
     """Write a factor as a root if it is one: " = sqrt(8)"."""
     for text, square in (("sqrt({})", factor**2), ("1/sqrt({})", factor**-2)):
-        whole = round(min(square, MAX_SQUARE + 1))
-        is_root = 2 <= whole <= MAX_SQUARE and math.isclose(square, whole, rel_tol=1e-5)
+        whole = round(min(square, MAX_RADICAND + 1))
+        is_root = 2 <= whole <= MAX_RADICAND and math.isclose(square, whole, rel_tol=1e-5)
         if is_root and math.isqrt(whole) ** 2 != whole:
             sign = "-" if factor < 0 else ""
             return f" = {sign}{text.format(whole)}"

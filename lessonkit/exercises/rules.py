@@ -14,7 +14,7 @@ from typing import Any
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-Rule = Callable[[], AbstractContextManager[Any]]
+RuleFactory = Callable[[], AbstractContextManager[Any]]
 
 
 class BrokenRuleError(Exception):
@@ -66,7 +66,7 @@ class ForbidFunctions(TorchFunctionMode):
 
 
 @contextlib.contextmanager
-def forbid_module(module: str) -> Iterator[None]:
+def forbidding_calls_of_module(module: str) -> Iterator[None]:
     """Forbid calls of any function of a module, given by its full name."""
 
     def check_call(frame: FrameType, event: str, _: Any) -> None:

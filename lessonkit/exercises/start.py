@@ -11,8 +11,12 @@ from torch import Tensor
 
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress
-from lessonkit.exercises.toy_models import Table, beam_search_in_levels, unambiguous_tables
-from lessonkit.exercises.toys import normal_sampler
+from lessonkit.exercises.toy_models import (
+    ProbabilityTable,
+    beam_search_in_levels,
+    unambiguous_search_cases,
+)
+from lessonkit.exercises.toys import make_normal_sampler
 from lessonkit.exercises.words import read_words
 from transformer.config import BOS_ID, EOS_ID
 
@@ -52,7 +56,7 @@ def my_weighted_average(weights: Tensor, values: Tensor) -> Tensor:
     return weights @ values
 
 
-_draw = normal_sampler(0)
+_draw = make_normal_sampler(0)
 
 weighted_average = Exercise(
     my_weighted_average,
@@ -97,7 +101,7 @@ def my_most_probable(next_probs: Any, limit: int) -> list[int]:
     return best
 
 
-def _deep() -> list[tuple[Table, int]]:
+def _deep() -> list[tuple[ProbabilityTable, int]]:
     """Three words, and a best sentence whose beginning lies behind up to six others."""
     tenths = (
         ((0, 6, 4, 0), (0, 5, 4, 1), (1, 5, 3, 1), (9, 1, 0, 0)),
@@ -107,7 +111,7 @@ def _deep() -> list[tuple[Table, int]]:
     tables = []
     for rows in tenths:
         shares = [dict(zip((EOS_ID, 4, 5, 6), (n / 10 for n in row), strict=True)) for row in rows]
-        tables.append(Table(dict(zip((BOS_ID, 4, 5, 6), shares, strict=True))))
+        tables.append(ProbabilityTable(dict(zip((BOS_ID, 4, 5, 6), shares, strict=True))))
     return [(table, 4) for table in tables]
 
 
@@ -121,9 +125,15 @@ most_probable = Exercise(
     my_most_probable,
     lesson_words,
     worked=[
-        ((Table(_ROWS), 2), [5]),  # 0.4 * 0.9 = 0.36, against 0.5 * 0.2 = 0.1 and 0.1 at once
-        ((Table({2: {3: 0.6, 4: 0.4}, 4: {3: 0.9, 4: 0.1}}), 2), []),  # at once, with no word
+        (
+            (ProbabilityTable(_ROWS), 2),
+            [5],
+        ),  # 0.4 * 0.9 = 0.36, against 0.5 * 0.2 = 0.1 and 0.1 at once
+        (
+            (ProbabilityTable({2: {3: 0.6, 4: 0.4}, 4: {3: 0.9, 4: 0.1}}), 2),
+            [],
+        ),  # at once, with no word
     ],
-    cases=[case[:2] for case in unambiguous_tables((EVERY,))] + _deep(),
+    cases=[case[:2] for case in unambiguous_search_cases((EVERY,))] + _deep(),
     expected=lambda next_probs, limit: beam_search_in_levels(next_probs, limit, EVERY),
 )

@@ -12,20 +12,20 @@ from pathlib import Path
 from transformer.support.errors import UserError
 
 # What an answer may import, and which names it may not use.
-LIBRARIES = {
+ALLOWED_LIBRARIES = {
     *("bisect", "collections", "copy", "dataclasses", "functools", "heapq", "itertools", "math"),
     *("numpy", "operator", "random", "re", "statistics", "torch", "transformer"),
 }
-FORBIDDEN = {
+FORBIDDEN_NAMES = {
     *("compile", "eval", "exec", "gc", "globals", "inspect", "open", "os", "sys", "vars"),
     *("ex", "own"),  # the lesson's names of all answers
 }
-DEFINITIONS = (ast.FunctionDef, ast.ClassDef)
+DEFINITION_NODES = (ast.FunctionDef, ast.ClassDef)
 
 Statements = Sequence[ast.stmt]
 
 
-def read_texts(file: Path) -> list[str]:
+def read_code_texts(file: Path) -> list[str]:
     """Return the code cells of a notebook, or the text of a file.
 
     Raises:
@@ -41,11 +41,11 @@ def read_texts(file: Path) -> list[str]:
         raise UserError(f"{file} cannot be read as a notebook or Python: {error}") from error
 
 
-def read_statements(text: str) -> Statements:
+def parse_statements(text: str) -> Statements:
     """Return a cell's statements, without IPython's own; none if it is not Python."""
     lines = ["" if line.startswith(("%", "!")) else line for line in text.splitlines()]
     with contextlib.suppress(SyntaxError, ValueError):
-        tree: ast.Module = _WithoutChecks().visit(ast.parse("\n".join(lines)))
+        tree: ast.Module = _CheckCallRemover().visit(ast.parse("\n".join(lines)))
         return tree.body
     return []
 
@@ -58,9 +58,9 @@ def forbidden_names(statement: ast.stmt) -> list[str]:
         if isinstance(node, ast.Import | ast.ImportFrom):
             names |= {alias.name for alias in node.names}
             modules = [getattr(node, "module", None) or alias.name for alias in node.names]
-            forbidden |= {module.partition(".")[0] for module in modules} - LIBRARIES
+            forbidden |= {module.partition(".")[0] for module in modules} - ALLOWED_LIBRARIES
         parts = {part for name in names for part in str(name).split(".")}
-        forbidden |= parts & FORBIDDEN
+        forbidden |= parts & FORBIDDEN_NAMES
         forbidden |= {part for part in parts if part.startswith("__") and part != "__init__"}
     return sorted(forbidden)
 
@@ -71,10 +71,10 @@ def is_harmless(statement: ast.stmt) -> bool:
         return False
     if isinstance(statement, ast.Assign):
         return not any(isinstance(node, ast.Call) for node in ast.walk(statement))
-    return isinstance(statement, (*DEFINITIONS, ast.Import, ast.ImportFrom))
+    return isinstance(statement, (*DEFINITION_NODES, ast.Import, ast.ImportFrom))
 
 
-class _WithoutChecks(ast.NodeTransformer):
+class _CheckCallRemover(ast.NodeTransformer):
     """Write `ex.NAME.accept(my_NAME)` as `my_NAME`, and `own.load("MyName")` as `MyName`."""
 
     def visit_Call(self, node: ast.Call) -> ast.AST:

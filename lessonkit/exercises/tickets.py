@@ -11,15 +11,17 @@ from typing import Any
 import torch
 
 from lessonkit.exercises.answers import as_word, is_blank
-from lessonkit.exercises.message import Message, Status, score_message, wrap
+from lessonkit.exercises.message import AnswerStatus, Message, score_message, wrap_text
 from lessonkit.exercises.ticket_experiments import EXPERIMENTS, gradient_norm, train_step
 from lessonkit.museum import FAULTS, sound_adapter
 from transformer.support.errors import UserError
 
-NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+NUMBER_WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 # The cell that the lesson offers to fill in.
-CELL = "\n".join(["tickets.answer(", *(f"    {number}=None," for number in NUMBERS), ")"])
-SEED = 3  # of the weights
+ANSWER_CELL = "\n".join(
+    ["tickets.answer(", *(f"    {number}=None," for number in NUMBER_WORDS), ")"]
+)
+MODEL_SEED = 3  # of the weights
 MAX_EXPERIMENTS = 20  # for all tickets together
 LOGGED_STEPS = (1, 20, 40, 60)
 
@@ -37,7 +39,7 @@ class Ticket:
         """Build the model, its weights freshly drawn."""
         builders: dict[str, Callable[[int], Any]] = {fault.name: fault.build for fault in FAULTS}
         with torch.random.fork_rng(devices=[]):  # building seeds PyTorch's own generator
-            return builders.get(self.fault, sound_adapter)(SEED)
+            return builders.get(self.fault, sound_adapter)(MODEL_SEED)
 
 
 class Tickets:
@@ -59,9 +61,9 @@ class Tickets:
     def log(self, number: int) -> Message:
         """Show a ticket, 1 to 10: what was reported, and the log of 60 steps of copying."""
         ticket = self._ticket(number)
-        generator = torch.Generator().manual_seed(SEED)
+        generator = torch.Generator().manual_seed(MODEL_SEED)
         model = ticket.build()
-        lines = [wrap(ticket.report, f"{number}. ")]
+        lines = [wrap_text(ticket.report, f"{number}. ")]
         for step in range(1, LOGGED_STEPS[-1] + 1):
             lengths = torch.randint(3, 8, (16,), generator=generator).tolist()
             sentences = [
@@ -84,19 +86,21 @@ class Tickets:
         self.made.add((number, name))
         model = ticket.build()
         model.module.eval()
-        result = wrap(f"{EXPERIMENTS[name](model)}.", f"{number}. {name}: ")
+        result = wrap_text(f"{EXPERIMENTS[name](model)}.", f"{number}. {name}: ")
         left = MAX_EXPERIMENTS - len(self.made)
         return Message(f"{result}\n{left} of {MAX_EXPERIMENTS} experiments left.")
 
     def answer(self, **letters: Any) -> Message:
         """Show what may be wrong, and judge what was answered: one="a", two="k" ..."""
-        lines = [wrap(name, f"{letter}  ") for letter, (name, _) in self.causes.items()]
-        statuses: list[Status] = []
-        for place, (number, ticket) in enumerate(zip(NUMBERS, self.tickets, strict=True), start=1):
+        lines = [wrap_text(name, f"{letter}  ") for letter, (name, _) in self.causes.items()]
+        statuses: list[AnswerStatus] = []
+        for place, (number, ticket) in enumerate(
+            zip(NUMBER_WORDS, self.tickets, strict=True), start=1
+        ):
             status, comment = self._judge(ticket, letters.get(number))
             statuses.append(status)
             if comment:
-                lines += ["", wrap(comment, f"{place}. ")]
+                lines += ["", wrap_text(comment, f"{place}. ")]
         lines += ["", f"Experiments used: {len(self.made)} of {MAX_EXPERIMENTS}."]
         return score_message(lines, statuses, "a letter")
 
@@ -105,7 +109,7 @@ class Tickets:
             raise UserError(f"there is no ticket {number!r}: they are 1 to {len(self.tickets)}")
         return self.tickets[number - 1]
 
-    def _judge(self, ticket: Ticket, answer: Any) -> tuple[Status, str]:
+    def _judge(self, ticket: Ticket, answer: Any) -> tuple[AnswerStatus, str]:
         """Return whether one answer is right; of a wrong one, what would follow from it."""
         if is_blank(answer):
             return "not attempted", ""

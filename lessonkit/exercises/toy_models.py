@@ -16,27 +16,31 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from lessonkit.exercises.rules import BrokenRuleError
-from lessonkit.exercises.toys import SEED_SHIFT, Toy, normal_sampler, seeded_generator
+from lessonkit.exercises.toys import SEED_SHIFT, Toy, make_normal_sampler, seeded_generator
 from transformer.config import BOS_ID, EOS_ID, PAD_ID
 
-MAX_CALLS = 2_000  # of a table: more than any search through all sentences makes
-MAX_LENGTH = 32  # of a sentence: more than any right answer writes
+MAX_TABLE_CALLS = 2_000  # of a table: more than any search through all sentences makes
+MAX_SENTENCE_LENGTH = 32  # of a sentence: more than any right answer writes
 
-Rows = dict[int, dict[int, float]]  # the probability of each next token, by the last token
+NextTokenProbs = dict[
+    int, dict[int, float]
+]  # the probability of each next token, by the last token
 
 
 @dataclass(repr=False)
-class Table(Toy):
+class ProbabilityTable(Toy):
     """A toy model that reads the next token's probabilities off a table, by the last token."""
 
-    rows: Rows
+    rows: NextTokenProbs
     calls: int = field(default=0, init=False)
 
     def __call__(self, written: list[int]) -> dict[int, float]:
         """Return each possible next token with its probability."""
         self.calls += 1
-        if self.calls > MAX_CALLS:
-            raise RuntimeError(f"the model was asked {MAX_CALLS} times: does your search end?")
+        if self.calls > MAX_TABLE_CALLS:
+            raise RuntimeError(
+                f"the model was asked {MAX_TABLE_CALLS} times: does your search end?"
+            )
         if not written or written[0] != BOS_ID:
             raise ValueError(f"asked about {list(written)}: give all tokens so far, bos first")
         return dict(self.rows[written[-1]])
@@ -61,23 +65,23 @@ def beam_search_in_levels(next_probs: Any, limit: int, beam_size: int) -> list[i
     return list(best_prefix)
 
 
-def unambiguous_tables(beam_sizes: Sequence[int]) -> list[tuple[Table, int, int]]:
+def unambiguous_search_cases(beam_sizes: Sequence[int]) -> list[tuple[ProbabilityTable, int, int]]:
     """Draw tables, limits and beams whose best sentence stays if all probabilities change a bit."""
     chance = random.Random(7 + SEED_SHIFT)
     cases = []
     for number in range(80):
         beam_size = beam_sizes[number % len(beam_sizes)]
-        rows = _random_rows(chance)
+        rows = _random_next_token_probs(chance)
         for limit in (2, 3, 4):
-            perturbed = [Table(_perturbed(rows, chance)) for _ in range(49)]
+            perturbed = [ProbabilityTable(_perturb_probs(rows, chance)) for _ in range(49)]
             best = {tuple(beam_search_in_levels(table, limit, beam_size)) for table in perturbed}
             if len(best) == 1:
-                cases.append((Table(rows), limit, beam_size))
+                cases.append((ProbabilityTable(rows), limit, beam_size))
     return cases
 
 
-def _random_rows(chance: random.Random) -> Rows:
-    rows: Rows = {}
+def _random_next_token_probs(chance: random.Random) -> NextTokenProbs:
+    rows: NextTokenProbs = {}
     for last in (BOS_ID, 4, 5, 6):
         weights = [chance.choice((1, 2, 3, 5, 8, 13)) for _ in range(4)]
         if last == BOS_ID:
@@ -87,7 +91,7 @@ def _random_rows(chance: random.Random) -> Rows:
     return rows
 
 
-def _perturbed(rows: Rows, chance: random.Random) -> Rows:
+def _perturb_probs(rows: NextTokenProbs, chance: random.Random) -> NextTokenProbs:
     return {
         last: {token: prob * chance.uniform(0.97, 1.03) for token, prob in row.items()}
         for last, row in rows.items()
@@ -95,7 +99,7 @@ def _perturbed(rows: Rows, chance: random.Random) -> Rows:
 
 
 @dataclass(repr=False)
-class Blocks(Toy, Sequence[Any]):
+class KeyValueBlocks(Toy, Sequence[Any]):
     """Many blocks of keys and values, drawn by chance: pairs (length, 2) and (length, 1).
 
     It is read like a list, except that there is one way through and not a second. The block just
@@ -131,7 +135,7 @@ class Blocks(Toy, Sequence[Any]):
         return key, torch.randn(self.length, 1, generator=generator)
 
 
-def drop(hidden: Tensor) -> Tensor:
+def drop_every_third(hidden: Tensor) -> Tensor:
     """Drop every third number and enlarge the others, as dropout would by chance."""
     survives = torch.arange(hidden.numel()).reshape(hidden.shape) % 3 > 0
     return hidden * survives * 1.5
@@ -188,7 +192,7 @@ class Layer(Toy):
 
     def dropout(self, hidden: Tensor) -> Tensor:
         """Drop some numbers, or none."""
-        return drop(hidden) if self.drops else hidden
+        return drop_every_third(hidden) if self.drops else hidden
 
     def _attend(self, weights: Tensor, query: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
         w_query, w_key, w_value, w_output = weights
@@ -202,7 +206,7 @@ class Layer(Toy):
         return hidden.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
 
 
-class Parrot(Toy, nn.Module):
+class TinyNetwork(Toy, nn.Module):
     """A small network to train: its logits depend on the last token and the source's first.
 
     It comes in evaluation mode, as after a validation; in training it drops the same numbers of a
@@ -223,11 +227,11 @@ class Parrot(Toy, nn.Module):
     def forward(self, src: Tensor, tgt_in: Tensor) -> Tensor:
         """Ids (batch, src_len) and (batch, tgt_len) -> logits (batch, tgt_len, vocab_size)."""
         hidden = self.embedding[tgt_in] + self.embedding[src[:, :1]]
-        return (drop(hidden) if self.training else hidden) @ self.output
+        return (drop_every_third(hidden) if self.training else hidden) @ self.output
 
 
 @dataclass(repr=False)
-class Reader(Toy):
+class ReadOnceTransformer(Toy):
     """A toy Transformer with `encode` and `decode`, for a search; it reads its source once.
 
     What it writes depends on all tokens so far. With no seed it copies its source.
@@ -248,7 +252,7 @@ class Reader(Toy):
         """Return the logits of the token after each of (1, tgt_len), which begin with bos."""
         _require_mask(src_mask)
         ids = tgt_in[0].tolist()
-        if ids[:1] != [BOS_ID] or len(ids) > MAX_LENGTH:
+        if ids[:1] != [BOS_ID] or len(ids) > MAX_SENTENCE_LENGTH:
             raise ValueError("give all tokens, bos first")
         src = memory[0].argmax(dim=-1).tolist()
         return torch.tensor([[self.scores(src, ids[: n + 1]) for n in range(len(ids))]])
@@ -258,7 +262,7 @@ class Reader(Toy):
         if self.seed is None:
             wanted = src[min(len(written), len(src)) - 1]
             return [float(token == wanted) for token in range(7)]
-        weights = normal_sampler(self.seed)(MAX_LENGTH, 7, 7)
+        weights = make_normal_sampler(self.seed)(MAX_SENTENCE_LENGTH, 7, 7)
         seen = sum(weights[place, token] for place, token in enumerate(written))
         logits = seen + weights[-1, src].mean(dim=0)
         logits[[PAD_ID, BOS_ID]] = -torch.inf

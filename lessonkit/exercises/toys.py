@@ -18,7 +18,7 @@ from lessonkit.exercises.compare import format_value
 # Added to the seeds of all cases; `python -m lessonkit grade` sets it.
 SEED_SHIFT = int(os.environ.get("LESSONKIT_SHIFT", "0"))
 # Special methods of a toy that an answer may call, besides the methods with a plain name.
-SPECIAL_METHODS = ("__call__", "__len__", "__getitem__")
+VISIBLE_SPECIAL_METHODS = ("__call__", "__len__", "__getitem__")
 
 
 def seeded_generator(seed: int) -> torch.Generator:
@@ -26,7 +26,7 @@ def seeded_generator(seed: int) -> torch.Generator:
     return torch.Generator().manual_seed(seed + SEED_SHIFT)
 
 
-def normal_sampler(seed: int) -> Callable[..., Tensor]:
+def make_normal_sampler(seed: int) -> Callable[..., Tensor]:
     """Return a function that draws normal tensors, the same each time: `draw(2, 3)` is (2, 3)."""
     generator = seeded_generator(seed)
     return lambda *shape: torch.randn(shape, generator=generator)
@@ -35,7 +35,8 @@ def normal_sampler(seed: int) -> Callable[..., Tensor]:
 class Toy:
     """Written as a lesson would write it, where `ex` is the lesson's module of exercises.
 
-    An answer sees its methods alone (see `restricted`): its attributes may be what is asked for.
+    An answer sees its methods alone (see `restrict_to_methods`): its attributes may be what is
+    asked for.
     """
 
     visible: ClassVar[tuple[str, ...]] = ()  # attributes that an answer may see too
@@ -46,7 +47,7 @@ class Toy:
         return f"ex.{type(self).__name__}({arguments})"
 
 
-def restricted(value: Any) -> Any:
+def restrict_to_methods(value: Any) -> Any:
     """Return what an answer may see of a toy: its methods. Anything else is returned as it is."""
     if not isinstance(value, Toy) or isinstance(value, nn.Module):
         return value
@@ -59,9 +60,9 @@ def restricted(value: Any) -> Any:
     members: dict[str, Any] = {
         name: forwarded(getattr(value, name))
         for name in names
-        if name in SPECIAL_METHODS or not name.startswith("_")
+        if name in VISIBLE_SPECIAL_METHODS or not name.startswith("_")
     }
     members |= {name: getattr(value, name) for name in kind.visible}
-    members["__deepcopy__"] = lambda _, memo: restricted(copy.deepcopy(value, memo))
+    members["__deepcopy__"] = lambda _, memo: restrict_to_methods(copy.deepcopy(value, memo))
     members["__repr__"] = lambda _: f"<ex.{kind.__name__}>"
     return type(kind.__name__, (), members)()

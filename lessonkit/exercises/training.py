@@ -1,6 +1,6 @@
 """The gaps and the exercise of lesson 05, in its order: loss, rate, step, and Adam's own formula.
 
-`Pairs` and `Descent` are its toys, beside `Parrot` (§5.3, §5.4).
+`Pairs` and `Descent` are its toys, beside `TinyNetwork` (§5.3, §5.4).
 """
 
 import functools
@@ -16,10 +16,10 @@ from torch import Tensor, nn, tensor
 
 from lessonkit.exercises.compare import format_value
 from lessonkit.exercises.exercise import Exercise
-from lessonkit.exercises.outcome import Answer
+from lessonkit.exercises.outcome import AnswerFunction
 from lessonkit.exercises.progress_table import show_progress
-from lessonkit.exercises.toy_models import Parrot
-from lessonkit.exercises.toys import normal_sampler
+from lessonkit.exercises.toy_models import TinyNetwork
+from lessonkit.exercises.toys import make_normal_sampler
 from lessonkit.exercises.words import read_words
 from transformer.data.batches import Batch
 
@@ -43,7 +43,7 @@ def my_smoothed_loss(logits: Tensor, targets: Tensor, smoothing: float, pad_id: 
 
 
 def _logits() -> list[tuple[Tensor, Tensor, float, int]]:
-    draw = normal_sampler(0)
+    draw = make_normal_sampler(0)
     targets = [[1]], [[2, 1]], [[1, 0]], [[0, 2]], [[3, 1, 0], [2, 0, 0]], [[0, 4], [1, 2], [3, 3]]
     cases = []
     for rows, smoothing, pad_id in itertools.product(targets, (0.0, 0.1, 0.4), (0, 3)):
@@ -127,7 +127,7 @@ def _seen(losses: list[Any], model: nn.Module) -> dict[str, Any]:
 class Step(Exercise):
     """One step of training, judged by two in a row: both losses, and the weights they leave."""
 
-    def as_function(self, answer: Answer) -> Answer:
+    def as_function(self, answer: AnswerFunction) -> AnswerFunction:
         """Make two steps on a case."""
 
         @functools.wraps(answer)
@@ -150,7 +150,7 @@ def my_training_step(model: Any, optimizer: Any, batch: Any, rate: float, loss_o
 
 
 def _two_steps(
-    model: Parrot, optimizer: Descent, batch: Pairs, rate: float, loss_of: Loss
+    model: TinyNetwork, optimizer: Descent, batch: Pairs, rate: float, loss_of: Loss
 ) -> dict[str, Any]:
     """Make two steps with no optimizer: the weights less the rate times `autograd.grad`."""
     model.train()
@@ -169,21 +169,23 @@ _plain_loss = functools.partial(my_smoothed_loss, smoothing=0.0, pad_id=0)
 _soft_loss = functools.partial(my_smoothed_loss, smoothing=0.3, pad_id=0)
 
 
-def _steps() -> list[tuple[Parrot, Descent, Pairs, float, Loss]]:
+def _steps() -> list[tuple[TinyNetwork, Descent, Pairs, float, Loss]]:
     batches = [([[4, 3]], [[5]]), ([[5, 3]], [[4, 5]]), ([[4, 5, 3]] * 2, [[4, 0], [5, 6]])]
-    cases: list[tuple[Parrot, Descent, Pairs, float, Loss]] = []
+    cases: list[tuple[TinyNetwork, Descent, Pairs, float, Loss]] = []
     for seed, (rate, loss_of) in enumerate(
         itertools.product((0.01, 0.5), (_plain_loss, _soft_loss))
     ):
         for src, tgt in batches:
             ids = tensor([[2, *row, 3] for row in tgt])
             batch = Pairs(tensor(src), ids[:, :-1].contiguous(), ids[:, 1:].contiguous())
-            model = Parrot(7, 2 + seed % 2, seed)
+            model = TinyNetwork(7, 2 + seed % 2, seed)
             cases.append((model, Descent(model), batch, rate, loss_of))
     return cases
 
 
-_ZEROS = Parrot(7, 2)  # nothing but zeros: all types are equally likely, and every gradient is 0
+_ZEROS = TinyNetwork(
+    7, 2
+)  # nothing but zeros: all types are equally likely, and every gradient is 0
 _WORD = Pairs(tensor([[4, 3]]), tensor([[2, 5]]), tensor([[5, 3]]))
 
 training_step = Step(
@@ -235,7 +237,7 @@ def _updates() -> list[tuple[Tensor, Tensor, Tensor, Tensor, int, float]]:
     ):
         weight, grad, m, v = tensor(numbers)[:, None]
         cases.append((weight, grad, m, v, int(step), rate))
-    weight, grad, m, v = normal_sampler(0)(4, 2, 3).unbind()
+    weight, grad, m, v = make_normal_sampler(0)(4, 2, 3).unbind()
     return [*cases, (weight, grad, m, v.abs(), 5, 0.1)]
 
 

@@ -17,7 +17,12 @@ from lessonkit.exercises.compare import format_value
 from lessonkit.exercises.diagnosis import JudgedCase
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.message import Message
-from lessonkit.exercises.outcome import Answer, fixed_state, format_short, try_difference
+from lessonkit.exercises.outcome import (
+    AnswerFunction,
+    describe_difference_safely,
+    format_short,
+    in_fixed_torch_state,
+)
 from lessonkit.exercises.own.gradients import compare_gradients, evaluate
 from lessonkit.exercises.own.weights import CheckWeights
 from lessonkit.exercises.rules import BrokenRuleError
@@ -80,7 +85,7 @@ class ClassExercise(Exercise):
         Raises:
             BrokenRuleError: its weights are not those of a trained model.
         """
-        with fixed_state():
+        with in_fixed_torch_state():
             if sizes not in self._weights:
                 reference = self._construct(self.reference, *sizes)
                 self._weights[sizes] = CheckWeights.draw(reference)
@@ -92,7 +97,7 @@ class ClassExercise(Exercise):
         """Return a class that passes."""
         return Message(inspect.getsource(self.reference).rstrip())
 
-    def as_function(self, build: Any) -> Answer:
+    def as_function(self, build: Any) -> AnswerFunction:
         """Return a function of cases: build the class, load our weights, call it, and learn."""
 
         def run(code: str, sizes: Sizes, inputs: dict[str, Any]) -> Any:
@@ -103,7 +108,7 @@ class ClassExercise(Exercise):
                 if not torch.equal(weight, before[name]):
                     raise BrokenRuleError(f"it changes its weight {name} when it is called")
             reference = self.built(self.reference, *sizes).eval()
-            if not try_difference(value, evaluate(code, reference, inputs)):
+            if not describe_difference_safely(value, evaluate(code, reference, inputs)):
                 compare_gradients(code, module.train(), reference.train(), inputs)
             return value
 
@@ -143,13 +148,13 @@ class ClassExercise(Exercise):
         rows = ["The smallest case that shows it, as code:"]
         rows += [f"    {line}" for line in self.case_as_code(case)]
         if not case.outcome.broken_rule:
-            rows += [*case.outcome.rows(), f"    expected  {format_short(case.right)}"]
+            rows += [*case.outcome.shown_rows(), f"    expected  {format_short(case.right)}"]
         return rows
 
     def _diagnosis(self, answer: Any, cases: Sequence[JudgedCase]) -> str:
         """Name the first part of the class that is given, or returns, something else."""
         failure = next(case for case in cases if case.complaint)
-        if failure.outcome.stopped:
+        if failure.outcome.stop_cause:
             return ""
         code, sizes, inputs = failure.args
         yours = _calls_of_parts(code, self.built(answer, *sizes).eval(), inputs)
@@ -159,9 +164,9 @@ class ClassExercise(Exercise):
                 return f"Measured: {name} is never called{_SMALLEST}."
             inputs_of_yours = yours[name].inputs
             for input_name, tensor in right.inputs.items():
-                if try_difference(inputs_of_yours.get(input_name), tensor):
+                if describe_difference_safely(inputs_of_yours.get(input_name), tensor):
                     return f"Measured: {name} is given another `{input_name}`{_SMALLEST}."
-            if try_difference(yours[name].output, right.output):
+            if describe_difference_safely(yours[name].output, right.output):
                 return f"Measured: {name} is given the right tensors, and gives a wrong one."
         for name in yours:
             if name not in theirs:

@@ -13,11 +13,11 @@ from lessonkit.exercises.own.reference import (
     MyStack,
     MyTransformer,
 )
-from lessonkit.exercises.toys import normal_sampler
+from lessonkit.exercises.toys import make_normal_sampler
 from transformer.config import PAD_ID
 from transformer.masks import causal_mask, padding_mask
 
-_draw = normal_sampler(2)
+_draw = make_normal_sampler(2)
 
 
 def _drawn(*size: int) -> Tensor:

@@ -56,7 +56,7 @@ def run(steps: int = STEPS, file: Path | None = None, out: Path | None = None) -
         UserError: the learner's file cannot be run, or the whole stops with an error.
     """
     out = out or FILE
-    write(file or learner_file.FILE, out)
+    write(file or learner_file.LEARNER_FILE, out)
     print(f"All in one file, {out.name}. It runs by itself: python {out.name} {steps}")
     paths = os.pathsep.join(filter(None, sys.path))
     with subprocess.Popen(

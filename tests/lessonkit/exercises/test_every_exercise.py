@@ -10,7 +10,7 @@ import torch
 
 from lessonkit.exercises.compare import difference, format_value
 from lessonkit.exercises.exercise import Exercise
-from lessonkit.exercises.message import MAX_COLUMNS
+from lessonkit.exercises.message import MAX_LINE_WIDTH
 from lessonkit.exercises.words import read_words
 from tests.helpers.exercise_walk import ALL, LESSONS, MODULES, Odd, exercises, predictions
 from tests.helpers.mutants import mutants
@@ -78,7 +78,7 @@ def test_wrong_answers_are_refused_with_their_own_hints(exercise: Exercise) -> N
         }
         assert said == {name}
         lines = repr(verdict).splitlines()
-        assert all(len(line) <= MAX_COLUMNS for line in lines if not line.startswith("    "))
+        assert all(len(line) <= MAX_LINE_WIDTH for line in lines if not line.startswith("    "))
         shows_the_smallest_that_fails(exercise, name, repr(verdict))
 
 

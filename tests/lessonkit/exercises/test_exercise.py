@@ -16,7 +16,7 @@ from lessonkit.exercises.diagnosis import JudgedCase, diagnose_answer
 from lessonkit.exercises.edit_source import edit_source
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.outcome import Outcome
-from lessonkit.exercises.rules import BrokenRuleError, forbid_module
+from lessonkit.exercises.rules import BrokenRuleError, forbidding_calls_of_module
 from lessonkit.exercises.words import LessonWords
 from tests.helpers.exercise_walk import ALL
 from transformer import masks
@@ -181,7 +181,10 @@ def test_a_rule_is_watched_while_an_answer_runs() -> None:
     assert text.startswith("double: wrong; it adds up: do it without.")
     assert "    yours     stopped\n    at        line " in text
     says = r"it calls `causal_mask` of transformer\.masks"
-    with pytest.raises(BrokenRuleError, match=says), forbid_module("transformer.masks"):
+    with (
+        pytest.raises(BrokenRuleError, match=says),
+        forbidding_calls_of_module("transformer.masks"),
+    ):
         masks.causal_mask(3)
     assert masks.causal_mask(3).shape == (1, 1, 3, 3)
     assert sys.getprofile() is None

@@ -6,13 +6,20 @@ import pytest
 import torch
 
 from lessonkit.exercises import faults as ex
-from lessonkit.exercises.message import MAX_COLUMNS
-from lessonkit.exercises.tickets import CELL, EXPERIMENTS, MAX_EXPERIMENTS, NUMBERS, Ticket, Tickets
+from lessonkit.exercises.message import MAX_LINE_WIDTH
+from lessonkit.exercises.tickets import (
+    ANSWER_CELL,
+    EXPERIMENTS,
+    MAX_EXPERIMENTS,
+    NUMBER_WORDS,
+    Ticket,
+    Tickets,
+)
 from tests.helpers.exercise_walk import status
 from transformer.support.errors import UserError
 
 CAUSES = ex.tickets.causes
-RIGHT = {number: each.cause for number, each in zip(NUMBERS, ex.tickets.tickets, strict=True)}
+RIGHT = {number: each.cause for number, each in zip(NUMBER_WORDS, ex.tickets.tickets, strict=True)}
 # Causes that no ticket has, each with a fault of the museum: the experiments must tell them too.
 DECOYS = {"d": "padding_attended", "g": "positions_over_the_batch", "l": "cache_of_the_newest"}
 
@@ -50,17 +57,17 @@ def test_the_experiments_tell_every_cause_from_every_other() -> None:
 
 
 def said(text: Any) -> str:
-    assert all(len(line) <= MAX_COLUMNS for line in repr(text).splitlines())
+    assert all(len(line) <= MAX_LINE_WIDTH for line in repr(text).splitlines())
     return " ".join(repr(text).split())
 
 
 def test_a_blank_cell_lists_the_causes_and_nonsense_raises_nothing() -> None:
-    blank = eval(CELL, {"tickets": ex.tickets})
+    blank = eval(ANSWER_CELL, {"tickets": ex.tickets})
     assert blank.status == "not attempted"
     assert all(f"{letter} {name}" in said(blank) for letter, (name, _) in CAUSES.items())
     assert said(blank).endswith("0 of 10 right, 10 not attempted. Put a letter in place of None.")
     for value in ("z", "ab", 3, [1], torch.zeros(2), object()):
-        verdict = ex.tickets.answer(**dict.fromkeys(NUMBERS, value))
+        verdict = ex.tickets.answer(**dict.fromkeys(NUMBER_WORDS, value))
         assert verdict.status == "wrong"
         assert 'Answer with a letter, "a" to "m".' in said(verdict)
     for number in (0, 11, -1, "1", None, 1.5):
@@ -100,7 +107,7 @@ def test_right_answers_pass_and_wrong_ones_name_an_experiment() -> None:
     assert said(verdict).endswith("10 of 10 right.")
     assert ex.tickets.answer(one=f" {RIGHT['one'].upper()} ").status == "not attempted"
     for letter, (_, follows) in CAUSES.items():
-        verdict = ex.tickets.answer(**dict.fromkeys(NUMBERS, letter))
+        verdict = ex.tickets.answer(**dict.fromkeys(NUMBER_WORDS, letter))
         assert verdict.status == "wrong"
         for number, ticket in enumerate(ex.tickets.tickets, start=1):
             is_right = letter == ticket.cause

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from IPython.core.inputtransformer2 import TransformerManager
 
-from lessonkit.exercises.recall import CELL
+from lessonkit.exercises.recall import ANSWER_CELL
 from tests.helpers.exercise_walk import LESSONS, cells, exercises, predictions
 from tests.notebook_lint import NOTEBOOKS
 
@@ -69,7 +69,7 @@ def test_a_lesson_that_asks_first_does_it_in_full(lesson: str) -> None:
     assert set(re.findall(r"\bex\.(\w+)\.predict\(", text) + REVEALS.findall(text)) <= set(own)
     assert len(own) >= FEWEST
     if hasattr(LESSONS[lesson], "recall"):
-        assert any(CELL in each for each in sources[:RECALL_BEFORE])
+        assert any(ANSWER_CELL in each for each in sources[:RECALL_BEFORE])
     for name, each in own.items():
         assert sources.count(each.blank) == 1, (
             f"{name}: one cell must hold just this:\n{each.blank}"

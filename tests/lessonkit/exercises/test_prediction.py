@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from lessonkit.exercises.message import MAX_COLUMNS
+from lessonkit.exercises.message import MAX_LINE_WIDTH
 from lessonkit.exercises.prediction import Prediction
 from tests.helpers import exercise_walk as walk
 
@@ -47,7 +47,7 @@ def test_a_prediction_gives_nothing_away_takes_every_guess_down_and_can_fail(nam
     for blank in walk.BLANK:
         verdict = each.predict(blank)
         assert verdict.status == "not attempted"
-        assert each.guess_format in " ".join(repr(verdict).split())
+        assert each.guess_description in " ".join(repr(verdict).split())
         said = {repr(each.compare(value)) for value in (0.31, 77, *values)}
         assert said == {f"{name}: there is no guess to compare."}
     for value in walk.NONSENSE:
@@ -56,7 +56,7 @@ def test_a_prediction_gives_nothing_away_takes_every_guess_down_and_can_fail(nam
         assert each.predict(value).status == ""
         compared = repr(each.compare(value))
         assert "as you expected" in compared or compared.endswith(": near.")
-        assert all(len(line) <= MAX_COLUMNS for line in compared.splitlines())
+        assert all(len(line) <= MAX_LINE_WIDTH for line in compared.splitlines())
         assert all(repr(each.compare(odd)).startswith(f"{name}: ") for odd in walk.NONSENSE)
     compared = repr(each.compare(values[0]))  # after a guess of the last
     assert "as you expected" not in compared

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from lessonkit.exercises.message import MAX_COLUMNS
-from lessonkit.exercises.recall import CELL, LETTERS, Question, Recall
+from lessonkit.exercises.message import MAX_LINE_WIDTH
+from lessonkit.exercises.recall import ANSWER_CELL, OPTION_LETTERS, Question, Recall
 from tests.helpers import exercise_walk as walk
 
 HERE = {"lesson": "02", "heading": "Several heads"}
@@ -64,13 +64,15 @@ def right_answer(question: Any) -> Any:
 def wrong_answers(question: Any) -> list[Any]:
     if question.wrong_answers:
         return list(question.wrong_answers)
-    return [letter for letter in LETTERS[: len(question.options)] if letter != question.right]
+    return [
+        letter for letter in OPTION_LETTERS[: len(question.options)] if letter != question.right
+    ]
 
 
 @pytest.mark.parametrize("lesson", walk.RECALLS)
 def test_a_lessons_questions_are_shown_and_judged(lesson: str) -> None:
     recall = walk.RECALLS[lesson]
-    blank = eval(CELL, {"ex": type("ex", (), {"recall": recall})})
+    blank = eval(ANSWER_CELL, {"ex": type("ex", (), {"recall": recall})})
     assert blank.status == "not attempted"
     assert "->" not in repr(blank)
     for number, question in enumerate(recall.questions, start=1):
@@ -83,7 +85,7 @@ def test_a_lessons_questions_are_shown_and_judged(lesson: str) -> None:
         assert repr(verdict).endswith("0 of 3 right.")
     for answer in (right_answer, lambda question: wrong_answers(question)[0]):
         text = repr(recall.answer(*map(answer, recall.questions)))
-        assert all(len(line) <= MAX_COLUMNS for line in text.splitlines())
+        assert all(len(line) <= MAX_LINE_WIDTH for line in text.splitlines())
 
 
 @pytest.mark.parametrize("name", walk.QUESTIONS)
@@ -126,6 +128,6 @@ def test_the_right_option_is_not_told_by_its_letter_or_its_length() -> None:
     assert set(letters) == {"a", "b", "c"}
     assert max(letters.values()) <= 0.45 * letters.total()
     lengths = [[len(text) for text, _ in question.options] for question in chosen]
-    longest = [LETTERS[each.index(max(each))] for each in lengths]
+    longest = [OPTION_LETTERS[each.index(max(each))] for each in lengths]
     told = sum(letter == each.right for letter, each in zip(longest, chosen, strict=True))
     assert told <= 0.6 * len(chosen)

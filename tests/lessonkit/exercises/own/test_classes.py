@@ -14,7 +14,7 @@ import torch
 from lessonkit.exercises import own
 from lessonkit.exercises.edit_source import edit_source
 from lessonkit.exercises.learner_file import load_definition, save_definition
-from lessonkit.exercises.outcome import fixed_state, format_short, truncate
+from lessonkit.exercises.outcome import format_short, in_fixed_torch_state, truncate_text
 from lessonkit.exercises.own import reference, whole
 from lessonkit.exercises.own.class_exercise import ClassExercise
 from lessonkit.exercises.own.reference import MyAttention
@@ -58,7 +58,7 @@ def test_every_mistake_is_refused_with_its_own_hint_and_code_that_shows_it(
     assert set(part.hint_of_mistake) == set(part.mistake_edits)
     assert len(part.mistake_edits) >= (5 if small else 8)
     for name, made in part.mistakes.items():
-        with fixed_state():
+        with in_fixed_torch_state():
             verdict = part.refusal(made, part.first_failure(made))
         said = one_paragraph(verdict)
         hints = {
@@ -82,7 +82,7 @@ def what_the_code_gives(part: ClassExercise, made: Any, text: str) -> str:
     except BrokenRuleError:
         return ""
     except Exception as error:
-        return truncate(f"{type(error).__name__}: {one_paragraph(error)}")
+        return truncate_text(f"{type(error).__name__}: {one_paragraph(error)}")
     return format_short(found[0])
 
 
