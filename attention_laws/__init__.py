@@ -7,7 +7,7 @@ Not in the paper. `diagnose(model)` tries the laws on anybody's encoder-decoder,
 from typing import Any
 
 from attention_laws.adapter import Adapter, CachedDecoder, Candidate, Pipeline
-from attention_laws.report import Finding, Line, Report, Verdict
+from attention_laws.report import Finding, LawResult, Report, Verdict
 from attention_laws.run import diagnose, diagnose_pipeline
 
 __all__ = [
@@ -18,17 +18,17 @@ __all__ = [
     "Candidate",
     "Pipeline",
     "Report",
-    "Line",
+    "LawResult",
     "Finding",
     "Verdict",
-    "cases",
+    "make_law_tests",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    """Import `cases`, which needs pytest, only when it is asked for."""
-    if name == "cases":
-        from attention_laws.pytest_plugin import cases
+    """Import `make_law_tests`, which needs pytest, only when it is asked for."""
+    if name == "make_law_tests":
+        from attention_laws.pytest_plugin import make_law_tests
 
-        return cases
+        return make_law_tests
     raise AttributeError(f"attention_laws has no {name!r}")

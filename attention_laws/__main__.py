@@ -8,18 +8,18 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from attention_laws.errors import UserError
-from attention_laws.factory import parse_target
+from attention_laws.factory import parse_factory_target
 from attention_laws.report import MISTAKE, Report, read_baseline
-from attention_laws.sandbox import LAWS_BY_NAME, Request, diagnose_in_sandbox
+from attention_laws.sandbox import LAWS_BY_NAME, SandboxRequest, diagnose_in_sandbox
 
-DESCRIPTION = """Try the laws of an encoder-decoder on anybody's code, in a process of its own.
+HELP_DESCRIPTION = """Try the laws of an encoder-decoder on anybody's code, in a process of its own.
 
 NAME is a function without arguments that returns a torch module, an Adapter or a Pipeline.
 Exit status: 0 no law is broken; 1 one is; 2 there is no model to try; 3 it could not be judged,
 since laws of the core (shape, future, padding, gradients) were not tried."""
 
 
-class _Parser(argparse.ArgumentParser):
+class _OneLineErrorParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """End the program with the mistake in one line."""
         self.exit(MISTAKE, f"error: {message} (see {self.prog} --help)\n")
@@ -28,22 +28,30 @@ class _Parser(argparse.ArgumentParser):
 def make_parser() -> argparse.ArgumentParser:
     """Return the parser of the command's options."""
     raw = argparse.RawDescriptionHelpFormatter
-    parser = _Parser("attention-laws", description=DESCRIPTION, formatter_class=raw)
+    parser = _OneLineErrorParser(
+        "attention-laws", description=HELP_DESCRIPTION, formatter_class=raw
+    )
     add = parser.add_argument
     add("target", metavar="MODULE:NAME", help="from this folder; or FILE.py:NAME")
     add("--minute", action="store_true", help="try the laws that train too; they take a minute")
-    add("--only", metavar="LAWS", type=_names, default=[], help="try these alone: one,another")
-    add("--skip", metavar="LAWS", type=_names, default=[], help="leave these out")
+    add(
+        "--only",
+        metavar="LAWS",
+        type=_split_at_commas,
+        default=[],
+        help="try these alone: one,another",
+    )
+    add("--skip", metavar="LAWS", type=_split_at_commas, default=[], help="leave these out")
     add("--strict", action="store_true", help="let a warning fail, too")
     add("--baseline", metavar="FILE", type=Path, help="accepted breaks: `law: reason`, one a line")
     add("--json", action="store_true", help="print the report for a program")
     add("--seconds", metavar="S", type=float, default=30.0, help="until a law is ended (30)")
     add("--memory", metavar="GB", type=float, default=8.0, help="limit beyond torch's own (8)")
-    _add_calling_options(parser)
+    _add_module_calling_options(parser)
     return parser
 
 
-def _add_calling_options(parser: argparse.ArgumentParser) -> None:
+def _add_module_calling_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that say how a bare module is called."""
     group = parser.add_argument_group("how a bare module is called (found by trying if not given)")
     order = group.add_mutually_exclusive_group()
@@ -61,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
     options = make_parser().parse_args(arguments)
     try:
-        report = make_report(options)
+        report = diagnose_with_options(options)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return MISTAKE
@@ -72,16 +80,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return report.exit_status
 
 
-def make_report(options: argparse.Namespace) -> Report:
+def diagnose_with_options(options: argparse.Namespace) -> Report:
     """Return the report that the options ask for."""
-    folder, module, name = parse_target(options.target)
+    folder, module, name = parse_factory_target(options.target)
     reasons = read_baseline(options.baseline) if options.baseline else {}
-    request = Request(
+    request = SandboxRequest(
         folder=str(folder),
         module=module,
         name=name,
-        options=calling_options(options),
-        laws=chosen_laws(options.only, options.skip),
+        options=calling_options_to_arguments(options),
+        laws=chosen_law_names(options.only, options.skip),
         minute=options.minute,
         seconds=options.seconds,
         gigabytes=options.memory,
@@ -91,8 +99,8 @@ def make_report(options: argparse.Namespace) -> Report:
     return dataclasses.replace(report, strict=options.strict)
 
 
-def calling_options(options: argparse.Namespace) -> dict[str, Any]:
-    """Return how a bare module is called, as arguments of `from_module`, if the user says so."""
+def calling_options_to_arguments(options: argparse.Namespace) -> dict[str, Any]:
+    """Return how a bare module is called, as arguments of `adapter_from_module`, if the user says so."""
     arguments: dict[str, Any] = {}
     if options.batch_first or options.length_first:
         arguments["batch_first"] = options.batch_first
@@ -105,7 +113,7 @@ def calling_options(options: argparse.Namespace) -> dict[str, Any]:
     return arguments
 
 
-def chosen_laws(only: list[str], skip: list[str]) -> list[str] | None:
+def chosen_law_names(only: list[str], skip: list[str]) -> list[str] | None:
     """Return the names of the laws to try; None for all."""
     check_law_names([*only, *skip])
     if not only and not skip:
@@ -113,7 +121,7 @@ def chosen_laws(only: list[str], skip: list[str]) -> list[str] | None:
     return [name for name in only or LAWS_BY_NAME if name not in skip]
 
 
-def _names(text: str) -> list[str]:
+def _split_at_commas(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 

@@ -18,8 +18,8 @@ from attention_laws.errors import UserError
 PAD_ID, BOS_ID, EOS_ID = 0, 2, 3
 MIN_VOCAB_SIZE = 8
 
-Pair = tuple[str, str]
-TokenIds = Sequence[list[int]]
+TextPair = tuple[str, str]
+TokenIdSequences = Sequence[list[int]]
 
 
 class Candidate(NamedTuple):
@@ -48,14 +48,14 @@ class CachedDecoder:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Replaceable:
+class _ReplaceMixin:
     def replace(self, **changes: Any) -> Self:
         """Return a copy with these attributes changed."""
         return dataclasses.replace(self, **changes)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Adapter(_Replaceable):
+class Adapter(_ReplaceMixin):
     """An encoder-decoder as the laws see it: batch first, ids in, logits out.
 
     Attributes:
@@ -116,7 +116,9 @@ class Adapter(_Replaceable):
     schedule: Callable[[int], float] | None = None
     warmup_steps: int | None = None
     d_model: int | None = None
-    make_batch: Callable[[TokenIds, TokenIds], tuple[Tensor, Tensor, Tensor]] | None = None
+    make_batch: (
+        Callable[[TokenIdSequences, TokenIdSequences], tuple[Tensor, Tensor, Tensor]] | None
+    ) = None
     declared_tied: tuple[tuple[str, ...], ...] = ()
     untrained: bool | None = None
     assumptions: tuple[str, ...] = field(default=())
@@ -130,7 +132,7 @@ class Adapter(_Replaceable):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pipeline(_Replaceable):
+class Pipeline(_ReplaceMixin):
     """How text becomes ids, ids become text, and text a score.
 
     Attributes:
@@ -149,8 +151,8 @@ class Pipeline(_Replaceable):
         joint_vocabulary: Whether both sides have the same ids, so that `decode` reads sources too.
     """
 
-    train: Sequence[Pair] = ()
-    test: Sequence[Pair] = ()
+    train: Sequence[TextPair] = ()
+    test: Sequence[TextPair] = ()
     encode_src: Callable[[str], list[int]] | None = None
     encode_tgt: Callable[[str], list[int]] | None = None
     encode_to_translate: Callable[[str], list[int]] | None = None

@@ -7,11 +7,11 @@ import torch
 from torch import Tensor
 
 from attention_laws.torch_calls import (
-    FUSED_ATTENTION,
-    MULTI_HEAD_ATTENTION,
-    PRODUCTS,
+    FUSED_ATTENTION_CALL_NAME,
+    MULTI_HEAD_ATTENTION_CALL_NAME,
+    PRODUCT_CALL_NAMES,
     TorchCall,
-    factor_of,
+    scale_factor_of,
 )
 
 
@@ -29,20 +29,22 @@ class AttentionCall:
     ratio: float = 1.0  # size of queries relative to keys
 
 
-def attention_calls(calls: list[TorchCall], lengths: set[int]) -> list[AttentionCall]:
+def find_attention_calls(calls: list[TorchCall], lengths: set[int]) -> list[AttentionCall]:
     """Return the attentions among calls whose numbers of queries and keys are in `lengths`."""
     attentions: list[AttentionCall] = []
     products: list[TorchCall] = []
     # Whether the next product may be the weights times the values.
     after_softmax = False
     for call in calls:
-        if call.name in (FUSED_ATTENTION, MULTI_HEAD_ATTENTION):
-            is_module = call.name == MULTI_HEAD_ATTENTION
-            attention = AttentionCall(call.output[1]) if is_module else _from_fused(call)
+        if call.name in (FUSED_ATTENTION_CALL_NAME, MULTI_HEAD_ATTENTION_CALL_NAME):
+            is_module = call.name == MULTI_HEAD_ATTENTION_CALL_NAME
+            attention = (
+                AttentionCall(call.output[1]) if is_module else _attention_call_from_fused(call)
+            )
             if attention.weights is not None and set(attention.weights.shape[-2:]) <= lengths:
                 attentions.append(attention)
-        elif call.name in PRODUCTS:
-            operands = _operands(call)
+        elif call.name in PRODUCT_CALL_NAMES:
+            operands = _product_operands(call)
             if after_softmax and operands and operands[0].shape == attentions[-1].weights.shape:
                 attentions[-1].weights = operands[0]
             after_softmax = False
@@ -51,33 +53,33 @@ def attention_calls(calls: list[TorchCall], lengths: set[int]) -> list[Attention
         elif call.name == "softmax" and isinstance(call.args[0], Tensor):
             scores = call.args[0]
             if scores.dim() >= 3 and set(scores.shape[-2:]) <= lengths:
-                attentions.append(_from_softmax(call, products))
+                attentions.append(_attention_call_from_softmax(call, products))
                 after_softmax = True
     return attentions
 
 
-def _from_softmax(call: TorchCall, products: list[TorchCall]) -> AttentionCall:
+def _attention_call_from_softmax(call: TorchCall, products: list[TorchCall]) -> AttentionCall:
     """Return the attention of a softmax, with the last product of the shape of its scores."""
     scores = call.args[0]
     attention = AttentionCall(call.output, scores)
     fitting = [product for product in products if product.output.shape == scores.shape]
     if fitting:
         product = fitting[-1]
-        first, second = _operands(product)[:2]
+        first, second = _product_operands(product)[:2]
         attention.product = product.output
-        attention.d_k = _contracted_length(product, first)
-        attention.factor = factor_of(first) * factor_of(second)
-        attention.ratio = _size_ratio(first, second)
+        attention.d_k = _contracted_axis_length(product, first)
+        attention.factor = scale_factor_of(first) * scale_factor_of(second)
+        attention.ratio = _root_mean_square_ratio(first, second)
     return attention
 
 
-def _size_ratio(first: Tensor, second: Tensor) -> float:
+def _root_mean_square_ratio(first: Tensor, second: Tensor) -> float:
     """Return the root mean square of a tensor relative to that of another."""
     squares = [float(tensor.detach().double().square().mean()) for tensor in (first, second)]
     return (squares[0] / max(squares[1], 1e-30)) ** 0.5
 
 
-def _operands(call: TorchCall) -> list[Tensor]:
+def _product_operands(call: TorchCall) -> list[Tensor]:
     """Return the tensors that a product multiplies, also if einsum gets them as a list."""
     args = call.args[1:] if call.name == "einsum" else call.args
     operands: list[Any] = []
@@ -86,7 +88,7 @@ def _operands(call: TorchCall) -> list[Tensor]:
     return [operand for operand in operands if isinstance(operand, Tensor)]
 
 
-def _contracted_length(call: TorchCall, first: Tensor) -> int:
+def _contracted_axis_length(call: TorchCall, first: Tensor) -> int:
     """Return the length of the axis that a product sums over; 0 if that cannot be seen."""
     if call.name != "einsum":
         return first.shape[-1]
@@ -96,7 +98,7 @@ def _contracted_length(call: TorchCall, first: Tensor) -> int:
     return first.shape[terms.index(letters[0])] if len(letters) == 1 else 0
 
 
-def _from_fused(call: TorchCall) -> AttentionCall:
+def _attention_call_from_fused(call: TorchCall) -> AttentionCall:
     """Compute what torch's fused attention does not return: its weights and scores."""
     names = ("query", "key", "value", "attn_mask", "dropout_p", "is_causal")
     arguments = {**dict(zip(names, call.args, strict=False)), **call.options}
@@ -118,6 +120,6 @@ def _from_fused(call: TorchCall) -> AttentionCall:
         scores=scores,
         product=product,
         d_k=query.shape[-1],
-        factor=factor_of(arguments["query"]) * factor_of(arguments["key"]),
-        ratio=_size_ratio(arguments["query"], arguments["key"]),
+        factor=scale_factor_of(arguments["query"]) * scale_factor_of(arguments["key"]),
+        ratio=_root_mean_square_ratio(arguments["query"], arguments["key"]),
     )

@@ -11,21 +11,23 @@ from torch import Tensor, nn
 from attention_laws.adapter import BOS_ID, EOS_ID, Adapter
 from attention_laws.calling_convention import CallingConvention
 from attention_laws.errors import UserError
-from attention_laws.find_call import WorkingCall, find_call
-from attention_laws.forward_signature import SRC
-from attention_laws.mask_style import mask_role, parse_mask_style
-from attention_laws.model_state import set_eval_mode, state_restored
-from attention_laws.vocabularies import UNSPECIFIED
+from attention_laws.find_call import WorkingCall, find_working_call
+from attention_laws.forward_signature import SRC_NAME_PATTERN
+from attention_laws.mask_style import mask_role_from_name, parse_mask_style
+from attention_laws.model_state import model_state_restored_afterwards, set_eval_mode
+from attention_laws.vocabularies import UNSPECIFIED_PADDING_ID
 
-FAST_PATH = "torch's fast path of nn.TransformerEncoderLayer is off (torch.backends.mha), then on"
+FAST_PATH_ASSUMPTION = (
+    "torch's fast path of nn.TransformerEncoderLayer is off (torch.backends.mha), then on"
+)
 
 
-def from_module(
+def adapter_from_module(
     module: nn.Module,
     *,
     batch_first: bool | None = None,
-    pad_id: int | None = UNSPECIFIED,
-    tgt_pad_id: int | None = UNSPECIFIED,
+    pad_id: int | None = UNSPECIFIED_PADDING_ID,
+    tgt_pad_id: int | None = UNSPECIFIED_PADDING_ID,
     bos_id: int | None = None,
     eos_id: int | None = None,
     masks: str | None = None,
@@ -51,26 +53,26 @@ def from_module(
     device = next((weight.device for weight in module.parameters()), torch.device("cpu"))
     if device.type != "cpu":
         raise UserError(f"the module is on {device}, and laws run on the CPU: give module.cpu()")
-    with state_restored(module):
+    with model_state_restored_afterwards(module):
         set_eval_mode(module)
         mask_style = parse_mask_style(masks) if masks else None
-        working_call = find_call(module, batch_first, mask_style, pad_id, tgt_pad_id)
+        working_call = find_working_call(module, batch_first, mask_style, pad_id, tgt_pad_id)
     call = working_call.call
     pad, tgt_pad = call.src_pad, call.tgt_pad
-    bos, eos = _special_ids(bos_id, eos_id, {pad, tgt_pad})
+    bos, eos = _choose_bos_and_eos_ids(bos_id, eos_id, {pad, tgt_pad})
     return Adapter(
-        forward=call if pad == tgt_pad else _with_one_padding_id(call, pad, tgt_pad),
+        forward=call if pad == tgt_pad else _make_forward_with_one_padding_id(call, pad, tgt_pad),
         module=module,
         src_vocab_size=working_call.src_vocab_size,
         tgt_vocab_size=working_call.tgt_vocab_size,
         pad_id=pad,
-        bos_id=_swap(bos, pad, tgt_pad),
+        bos_id=_id_after_padding_swap(bos, pad, tgt_pad),
         eos_id=eos,
-        assumptions=_assumptions(working_call, batch_first is not None, bos, eos),
+        assumptions=_describe_assumptions(working_call, batch_first is not None, bos, eos),
     )
 
 
-def _assumptions(
+def _describe_assumptions(
     working_call: WorkingCall, order_given: bool, bos: int, eos: int
 ) -> tuple[str, ...]:
     """Return what was assumed of a module, each with the option that overrides it."""
@@ -89,11 +91,13 @@ def _assumptions(
         *call.assumptions,
     ]
     if any(isinstance(part, nn.TransformerEncoderLayer) for part in call.module.modules()):
-        assumptions.append(FAST_PATH)
+        assumptions.append(FAST_PATH_ASSUMPTION)
     return tuple(assumptions)
 
 
-def _special_ids(bos: int | None, eos: int | None, taken: set[int | None]) -> tuple[int, int]:
+def _choose_bos_and_eos_ids(
+    bos: int | None, eos: int | None, taken: set[int | None]
+) -> tuple[int, int]:
     """Return bos and eos as the user gave them, or the usual ones unless padding has them."""
     free = [token for token in (BOS_ID, EOS_ID, 1, 4, 5, 6) if token not in taken]
     if bos is None:
@@ -103,13 +107,13 @@ def _special_ids(bos: int | None, eos: int | None, taken: set[int | None]) -> tu
     return bos, eos
 
 
-def _swap(token: int, pad: int | None, tgt_pad: int | None) -> int:
+def _id_after_padding_swap(token: int, pad: int | None, tgt_pad: int | None) -> int:
     """Return a target's id after its padding and the source's padding id changed places."""
     swapped = {pad: tgt_pad, tgt_pad: pad}.get(token)
     return token if swapped is None else swapped
 
 
-def _with_one_padding_id(
+def _make_forward_with_one_padding_id(
     call: CallingConvention, pad: int | None, tgt_pad: int | None
 ) -> Callable[[Tensor, Tensor], Tensor]:
     """Return a forward in which both sides have the source's padding id.
@@ -122,7 +126,7 @@ def _with_one_padding_id(
     def forward(src: Tensor, tgt_in: Tensor) -> Tensor:
         swapped = torch.where(tgt_in == pad, tgt_pad, torch.where(tgt_in == tgt_pad, pad, tgt_in))
         logits = call(src, swapped)
-        order = [_swap(token, pad, tgt_pad) for token in range(logits.shape[-1])]
+        order = [_id_after_padding_swap(token, pad, tgt_pad) for token in range(logits.shape[-1])]
         return logits[..., order]
 
     return forward
@@ -143,11 +147,11 @@ class EncodeThenDecode(nn.Module):
             for name in inspect.signature(function).parameters:
                 lowered = name.lower()
                 if "mask" in lowered:
-                    yield tgt_mask if mask_role(lowered).side == "tgt" else src_mask
+                    yield tgt_mask if mask_role_from_name(lowered).side == "tgt" else src_mask
                 elif memory is not None and re.search("mem|enc|context", lowered):
                     yield memory
                 else:
-                    yield src if memory is None or SRC.match(lowered) else tgt
+                    yield src if memory is None or SRC_NAME_PATTERN.match(lowered) else tgt
 
         memory = module.encode(*arguments(module.encode))
         return module.decode(*arguments(module.decode, memory))

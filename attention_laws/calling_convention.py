@@ -8,10 +8,15 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from attention_laws.errors import error_message
-from attention_laws.forward_signature import SRC, TGT, ForwardSignature, forward_signature
+from attention_laws.errors import one_line_error_message
+from attention_laws.forward_signature import (
+    SRC_NAME_PATTERN,
+    TGT_NAME_PATTERN,
+    ForwardSignature,
+    inspect_forward_signature,
+)
 from attention_laws.mask_style import MASK_STYLES, MaskStyle, make_mask
-from attention_laws.model_state import hooks
+from attention_laws.model_state import hooks_removed_afterwards
 
 # Of the first call: these are distinct, also after one token was cut off, so that a shape
 # identifies its axes.
@@ -34,7 +39,7 @@ class CallingConvention:
     src_pad: int | None = 0
     tgt_pad: int | None = 0
     path: tuple[Any, ...] = ()  # keys that lead to the logits in what it returns
-    layout: str = ""  # the order of the logits' axes: a key of `LAYOUTS`
+    layout: str = ""  # the order of the logits' axes: a key of `LOGITS_LAYOUTS`
     drops_last: bool = False  # whether it cuts the last token off the target itself
     shifts_target: bool = False  # whether it shifts the target by one position itself
     # Name of a submodule that makes logits from what it returns, and that others call.
@@ -46,19 +51,21 @@ class CallingConvention:
         """Return logits (batch, tgt_len, vocab) for ids, batch first."""
         if self.drops_last or self.shifts_target:
             tgt_in = torch.cat((tgt_in, tgt_in[:, -1:]), dim=1)
-        output = self.raw_output(src, tgt_in)
+        output = self.call_for_raw_output(src, tgt_in)
         for key in self.path:
             is_key = isinstance(key, int) or isinstance(output, dict)
             output = output[key] if is_key else getattr(output, key)
         batch, length = tgt_in.shape
         if self.drops_last:
             length -= 1
-        batch_first = LAYOUTS[self.layout].to_batch_first(output, batch, length)
+        batch_first = LOGITS_LAYOUTS[self.layout].to_batch_first(output, batch, length)
         if self.shifts_target:
             batch_first = batch_first[:, 1:]
         return self.module.get_submodule(self.head)(batch_first) if self.head else batch_first
 
-    def with_head(self, src: Tensor, tgt_in: Tensor, vocab_size: int) -> "CallingConvention":
+    def with_output_head_if_needed(
+        self, src: Tensor, tgt_in: Tensor, vocab_size: int
+    ) -> "CallingConvention":
         """Return the convention that ends in the submodule that makes logits, if there is one.
 
         The Annotated Transformer is such a case: its `forward` leaves its `generator` to the loss.
@@ -74,38 +81,38 @@ class CallingConvention:
                 continue
         return self
 
-    def raw_output(self, src: Tensor, tgt_in: Tensor) -> Any:
+    def call_for_raw_output(self, src: Tensor, tgt_in: Tensor) -> Any:
         """Call the module and return its output, or the last output of `logits_module`."""
         if not self.logits_module:
-            return self._call(src, tgt_in)
+            return self._call_module(src, tgt_in)
         outputs: list[Any] = []
         submodule = self.module.get_submodule(self.logits_module)
 
         def record(module: nn.Module, inputs: Any, output: Any) -> None:
             outputs.append(output)
 
-        with hooks([submodule.register_forward_hook(record)]):
-            self._call(src, tgt_in)
+        with hooks_removed_afterwards([submodule.register_forward_hook(record)]):
+            self._call_module(src, tgt_in)
         return outputs[-1]
 
-    def _call(self, src: Tensor, tgt_in: Tensor) -> Any:
+    def _call_module(self, src: Tensor, tgt_in: Tensor) -> Any:
         ids = (src, tgt_in) if self.batch_first else (src.T, tgt_in.T)
         if self.signature.pair:
             return self.module(ids)
-        masks = self._masks(src, tgt_in)
+        masks = self._make_named_masks(src, tgt_in)
         positional = [mask for name, mask in masks if not name]
         options = {name: mask for name, mask in masks if name}
         for name in self.signature.others:
-            options[name] = self._other_argument(name.lower(), src, tgt_in)
+            options[name] = self._make_length_or_position_argument(name.lower(), src, tgt_in)
         if not self.signature.src or not self.signature.tgt:
             return self.module(*ids, *positional, **options)
         return self.module(**{self.signature.src: ids[0], self.signature.tgt: ids[1]}, **options)
 
-    def _masks(self, src: Tensor, tgt_in: Tensor) -> list[tuple[str, Tensor]]:
+    def _make_named_masks(self, src: Tensor, tgt_in: Tensor) -> list[tuple[str, Tensor]]:
         if self.mask_style is None:
             return []
-        src_real = _is_real(src, self.src_pad)
-        tgt_real = _is_real(tgt_in, self.tgt_pad)
+        src_real = _is_not_padding(src, self.src_pad)
+        tgt_real = _is_not_padding(tgt_in, self.tgt_pad)
         masks = self.signature.masks
         beside_padding = any(role.padding for _, role in masks)
         return [
@@ -113,40 +120,40 @@ class CallingConvention:
             for name, role in masks
         ]
 
-    def _other_argument(self, name: str, src: Tensor, tgt_in: Tensor) -> Any:
+    def _make_length_or_position_argument(self, name: str, src: Tensor, tgt_in: Tensor) -> Any:
         """Return lengths or positions of the side that a parameter's name says."""
         if "teacher" in name:
             return 1.0
-        is_target = TGT.search(name) and not SRC.match(name)
+        is_target = TGT_NAME_PATTERN.search(name) and not SRC_NAME_PATTERN.match(name)
         ids, pad = (tgt_in, self.tgt_pad) if is_target else (src, self.src_pad)
         if "len" in name:
-            return _is_real(ids, pad).sum(dim=1)
+            return _is_not_padding(ids, pad).sum(dim=1)
         positions = torch.arange(ids.shape[1]).expand(ids.shape)
         return positions if self.batch_first else positions.T
 
-    def with_logits_found(self, src: Tensor, tgt_in: Tensor) -> "CallingConvention":
+    def with_logits_located(self, src: Tensor, tgt_in: Tensor) -> "CallingConvention":
         """Call the module once, and return the convention that knows where the logits are.
 
         Raises:
             NoLogitsError: nothing that it returns has the shape of logits.
         """
-        output = self.raw_output(src, tgt_in)
+        output = self.call_for_raw_output(src, tgt_in)
         shapes = []
         batch, tgt_len = tgt_in.shape
-        for path, tensor in _float_tensors(output):
+        for path, tensor in _yield_paths_and_float_tensors(output):
             shapes.append(tuple(tensor.shape))
             for drops_last, length in ((False, tgt_len), (True, tgt_len - 1)):
-                layout = _layout(tensor, batch, length, self.batch_first)
+                layout = _logits_layout_name(tensor, batch, length, self.batch_first)
                 if layout:
                     return replace(self, path=path, layout=layout, drops_last=drops_last)
         returns_loss = shapes == [()]
         if returns_loss and not self.logits_module:
-            return self._with_logits_module(src, tgt_in)
+            return self._with_logits_submodule_located(src, tgt_in)
         if shapes:
             raise NoLogitsError(f"it returns tensors of the shapes {shapes}")
         raise NoLogitsError(f"it returns {type(output).__name__}, no tensor")
 
-    def _with_logits_module(self, src: Tensor, tgt_in: Tensor) -> "CallingConvention":
+    def _with_logits_submodule_located(self, src: Tensor, tgt_in: Tensor) -> "CallingConvention":
         """Return the convention for a module that returns a loss.
 
         Its logits are what the last submodule returned that returned any.
@@ -156,15 +163,15 @@ class CallingConvention:
         def record_calls_of(name: str) -> Callable[..., None]:
             return lambda *_: call_order.append(name)
 
-        with hooks(
+        with hooks_removed_afterwards(
             submodule.register_forward_hook(record_calls_of(name))
             for name, submodule in self.module.named_modules()
         ):
-            self._call(src, tgt_in)
+            self._call_module(src, tgt_in)
         for name in reversed(call_order):
             if name:
                 with contextlib.suppress(NoLogitsError):
-                    return replace(self, logits_module=name).with_logits_found(src, tgt_in)
+                    return replace(self, logits_module=name).with_logits_located(src, tgt_in)
         raise NoLogitsError("it returns a loss, and no submodule returns logits")
 
     @property
@@ -185,7 +192,7 @@ class CallingConvention:
             path = ".".join(map(str, self.path))
             assumptions.append(f"logits are {path} of what it returns")
         if self.layout != "batch":
-            axes = LAYOUTS[self.layout].axes
+            axes = LOGITS_LAYOUTS[self.layout].axes
             assumptions.append(f"logits are {axes}, and are transposed")
         if self.head:
             assumptions.append(f"logits are its {self.head} of what it returns")
@@ -201,7 +208,7 @@ class CallingConvention:
 
 
 @dataclass(frozen=True)
-class Layout:
+class LogitsLayout:
     """One order of the axes of logits."""
 
     axes: str  # for a reader
@@ -209,42 +216,42 @@ class Layout:
     to_batch_first: Callable[[Tensor, int, int], Tensor]
 
 
-LAYOUTS = {
-    "batch": Layout("(batch, tgt_len, vocab)", lambda logits, batch, length: logits),
-    "length": Layout(
+LOGITS_LAYOUTS = {
+    "batch": LogitsLayout("(batch, tgt_len, vocab)", lambda logits, batch, length: logits),
+    "length": LogitsLayout(
         "(tgt_len, batch, vocab)", lambda logits, batch, length: logits.transpose(0, 1)
     ),
-    "classes": Layout(
+    "classes": LogitsLayout(
         "(batch, vocab, tgt_len)", lambda logits, batch, length: logits.transpose(1, 2)
     ),
-    "flat": Layout(
+    "flat": LogitsLayout(
         "(batch * tgt_len, vocab)", lambda logits, batch, length: logits.view(batch, length, -1)
     ),
-    "flat_length": Layout(
+    "flat_length": LogitsLayout(
         "(tgt_len * batch, vocab)",
         lambda logits, batch, length: logits.view(length, batch, -1).transpose(0, 1),
     ),
 }
 
 
-def _layout(tensor: Tensor, batch: int, length: int, batch_first: bool) -> str:
-    """Return the layout of logits, as a key of `LAYOUTS`; empty if the tensor is none."""
+def _logits_layout_name(tensor: Tensor, batch: int, length: int, batch_first: bool) -> str:
+    """Return the layout of logits, as a key of `LOGITS_LAYOUTS`; empty if the tensor is none."""
     if tensor.dim() == 2 and tensor.shape[0] == batch * length:
         return "flat" if batch_first else "flat_length"
     if tensor.dim() != 3:
         return ""
     for name in ("batch", "length", "classes"):
-        if LAYOUTS[name].to_batch_first(tensor, batch, length).shape[:2] == (batch, length):
+        if LOGITS_LAYOUTS[name].to_batch_first(tensor, batch, length).shape[:2] == (batch, length):
             return name
     return ""
 
 
-def _is_real(ids: Tensor, pad: int | None) -> Tensor:
+def _is_not_padding(ids: Tensor, pad: int | None) -> Tensor:
     """Return where ids are no padding, of the same shape."""
     return torch.ones_like(ids, dtype=torch.bool) if pad is None else ids != pad
 
 
-def _float_tensors(output: Any) -> Iterator[tuple[tuple[Any, ...], Tensor]]:
+def _yield_paths_and_float_tensors(output: Any) -> Iterator[tuple[tuple[Any, ...], Tensor]]:
     """Yield every floating-point tensor in an output, and the keys to it; "logits" first."""
     if isinstance(output, Tensor):
         if output.is_floating_point():
@@ -258,15 +265,15 @@ def _float_tensors(output: Any) -> Iterator[tuple[tuple[Any, ...], Tensor]]:
     elif isinstance(output, tuple | list):
         items += enumerate(output)
     for key, value in items:
-        for path, tensor in _float_tensors(value):
+        for path, tensor in _yield_paths_and_float_tensors(value):
             yield (key, *path), tensor
 
 
-def calling_conventions(
+def yield_possible_calling_conventions(
     module: nn.Module, batch_first: bool | None, mask_style: MaskStyle | None
 ) -> Iterator[CallingConvention]:
     """Yield every way to call a module that its parameters allow, the likeliest first."""
-    signature = forward_signature(module)
+    signature = inspect_forward_signature(module)
     orders = (True, False) if batch_first is None else (batch_first,)
     styles: list[MaskStyle | None] = [mask_style] if mask_style else list(MASK_STYLES)
     if signature.masks_optional and not mask_style:
@@ -276,7 +283,7 @@ def calling_conventions(
             yield CallingConvention(module, signature, order, style)
 
 
-def failure_reason(error: Exception) -> str:
+def describe_call_failure(error: Exception) -> str:
     """Return in a few words why a way to call a module failed."""
-    message = error_message(error)[:120]
+    message = one_line_error_message(error)[:120]
     return message if isinstance(error, NoLogitsError) else f"{type(error).__name__}: {message}"

@@ -20,10 +20,10 @@ def describe_error(error: BaseException) -> str:
     while frame is not None and frame.tb_next is not None:
         frame = frame.tb_next
     where = "" if frame is None else f" ({frame.tb_frame.f_code.co_filename}:{frame.tb_lineno})"
-    return f"{type(error).__name__}: {error_message(error)}{where}"
+    return f"{type(error).__name__}: {one_line_error_message(error)}{where}"
 
 
-def error_message(error: BaseException) -> str:
+def one_line_error_message(error: BaseException) -> str:
     """Return the message of an error on one line, even if its class is somebody's own."""
     try:
         return " ".join(str(error).split())[:200]

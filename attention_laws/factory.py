@@ -12,14 +12,16 @@ from typing import Any
 from torch import nn
 
 from attention_laws.adapter import Adapter, Pipeline
-from attention_laws.bare_module import from_module
+from attention_laws.bare_module import adapter_from_module
 from attention_laws.errors import UserError, describe_error
 
-MAX_NAMES = 9
-REMEDY = "name a module of this folder, or my_model.py:make, with a function of no arguments"
+MAX_NAMES_IN_ERROR = 9
+IMPORT_ERROR_REMEDY = (
+    "name a module of this folder, or my_model.py:make, with a function of no arguments"
+)
 
 
-def parse_target(target: str) -> tuple[Path, str, str]:
+def parse_factory_target(target: str) -> tuple[Path, str, str]:
     """Return the folder to import from, the module's name, and the name in it.
 
     A file in a package is imported as a part of it, so that `from .layers import` works.
@@ -42,7 +44,7 @@ def parse_target(target: str) -> tuple[Path, str, str]:
 
 
 @contextmanager
-def first_on_path(folder: Path) -> Iterator[None]:
+def prepended_to_sys_path(folder: Path) -> Iterator[None]:
     """Import modules from a folder before all others in the block."""
     sys.path.insert(0, str(folder))
     try:
@@ -60,22 +62,26 @@ def call_factory(module_name: str, name: str) -> Any:
     """
     target = f"{module_name}:{name}"
     try:
-        module = _import(module_name)
+        module = _import_module(module_name)
         factory = getattr(module, name, None)
         if callable(factory) and not isinstance(factory, nn.Module | Adapter | Pipeline):
             return factory()
     except BaseException as error:  # Their code may raise anything.
         problem = f"{target} cannot be imported and called"
-        raise UserError(f"{problem}: {describe_error(error)}: {REMEDY}") from error
+        raise UserError(f"{problem}: {describe_error(error)}: {IMPORT_ERROR_REMEDY}") from error
     if factory is None:
         names = [public for public in dir(module) if not public.startswith("_")]
         near = difflib.get_close_matches(name, names, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(names[:MAX_NAMES])}"
+        hint = (
+            f"did you mean {near[0]!r}?"
+            if near
+            else f"it has {', '.join(names[:MAX_NAMES_IN_ERROR])}"
+        )
         raise UserError(f"{module_name} has no {name!r}: {hint}")
     return factory
 
 
-def _import(module_name: str) -> ModuleType:
+def _import_module(module_name: str) -> ModuleType:
     """Import a module.
 
     Raises:
@@ -90,14 +96,14 @@ def _import(module_name: str) -> ModuleType:
         raise UserError(f"there is no module {error.name!r} in {sys.path[0]}") from error
 
 
-def adapter_or_pipeline(product: Any, options: dict[str, Any]) -> Adapter | Pipeline:
-    """Return what a factory made, ready for the laws; `options` are `from_module`'s.
+def to_adapter_or_pipeline(product: Any, options: dict[str, Any]) -> Adapter | Pipeline:
+    """Return what a factory made, ready for the laws; `options` are `adapter_from_module`'s.
 
     Raises:
         UserError: it is nothing of the kind, or there are options for what is no bare module.
     """
     if isinstance(product, nn.Module):
-        return from_module(product, **options)
+        return adapter_from_module(product, **options)
     if not isinstance(product, Adapter | Pipeline):
         expected = "let it return a torch.nn.Module, an Adapter or a Pipeline"
         raise UserError(

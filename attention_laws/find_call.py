@@ -12,16 +12,16 @@ from attention_laws.calling_convention import (
     SRC_LEN,
     TGT_LEN,
     CallingConvention,
-    calling_conventions,
-    failure_reason,
+    describe_call_failure,
+    yield_possible_calling_conventions,
 )
 from attention_laws.errors import UserError
 from attention_laws.mask_style import MaskStyle
-from attention_laws.vocabularies import UNSPECIFIED, EmbeddingRecorder, find_padding_ids
+from attention_laws.vocabularies import UNSPECIFIED_PADDING_ID, EmbeddingRecorder, find_padding_ids
 
 # How many reasons an error names if no way to call the module works.
-MAX_REASONS = 4
-OTHER_PADDING_IDS = (1, 2, 3)
+MAX_REASONS_IN_ERROR = 4
+PADDING_IDS_TO_TRY = (1, 2, 3)
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class WorkingCall:
     padding_origin: str  # in words for a reader: how the padding was found
 
 
-def find_call(
+def find_working_call(
     module: nn.Module,
     batch_first: bool | None,
     mask_style: MaskStyle | None,
@@ -50,51 +50,55 @@ def find_call(
     recorder = EmbeddingRecorder()
     reasons: dict[str, str] = {}
     best: tuple[int, CallingConvention, str] | None = None
-    for convention in calling_conventions(module, batch_first, mask_style):
+    for convention in yield_possible_calling_conventions(module, batch_first, mask_style):
         try:
-            first_call = _first_call(convention, tokens, recorder)
-            call, origin = _with_padding(first_call, pad, tgt_pad, recorder, tokens)
-            count, call = _fewest_defects(call, tokens)
+            first_call = _locate_logits_by_first_call(convention, tokens, recorder)
+            call, origin = _set_padding_ids(first_call, pad, tgt_pad, recorder, tokens)
+            count, call = _choose_target_shift_by_defects(call, tokens)
         except Exception as error:  # Somebody's model may raise anything.
-            reasons.setdefault(failure_reason(error), convention.description)
+            reasons.setdefault(describe_call_failure(error), convention.description)
             continue
         if best is None or count < best[0]:
             best = count, call, origin
         if count == 0:
             break
     if best is None:
-        tried = "; ".join(f"{way}: {why}" for why, way in list(reasons.items())[:MAX_REASONS])
+        tried = "; ".join(
+            f"{way}: {why}" for why, way in list(reasons.items())[:MAX_REASONS_IN_ERROR]
+        )
         problem = "the module returns no logits (batch, tgt_len, vocab_size) for (src, tgt_in)"
         raise UserError(f"{problem}. Tried: {tried}: write an Adapter around it")
     count, call, origin = best
-    if count and pad == UNSPECIFIED and not origin:
-        call, origin = _with_other_padding(call, tokens, count)
+    if count and pad == UNSPECIFIED_PADDING_ID and not origin:
+        call, origin = _try_other_padding_ids(call, tokens, count)
     if not recorder.vocab_sizes:
         problem = "no nn.Embedding of the module reads the source's ids"
         raise UserError(f"{problem}: write an Adapter that says how many source types there are")
     with torch.no_grad():
-        width = call(*_constant_ids(tokens)).shape[-1]
+        width = call(*_constant_src_and_tgt_ids(tokens)).shape[-1]
     vocab_sizes = recorder.vocab_sizes
     src_vocab_size = vocab_sizes.get(tokens[0], min(vocab_sizes.values()))
     return WorkingCall(call, src_vocab_size, min(width, vocab_sizes.get(tokens[1], width)), origin)
 
 
-def _constant_ids(tokens: list[int]) -> tuple[Tensor, Tensor]:
+def _constant_src_and_tgt_ids(tokens: list[int]) -> tuple[Tensor, Tensor]:
     """Return ids of distinct shapes, one token repeated on each side."""
     return torch.full((BATCH, SRC_LEN), tokens[0]), torch.full((BATCH, TGT_LEN), tokens[1])
 
 
 @torch.no_grad()
-def _first_call(
+def _locate_logits_by_first_call(
     convention: CallingConvention, tokens: list[int], recorder: EmbeddingRecorder
 ) -> CallingConvention:
     """Call a module for the first time, and record which embedding table reads which ids."""
     with recorder:
-        call = convention.with_logits_found(*_constant_ids(tokens))
-    return call.with_head(*_constant_ids(tokens), recorder.vocab_sizes.get(tokens[1], 0))
+        call = convention.with_logits_located(*_constant_src_and_tgt_ids(tokens))
+    return call.with_output_head_if_needed(
+        *_constant_src_and_tgt_ids(tokens), recorder.vocab_sizes.get(tokens[1], 0)
+    )
 
 
-def _with_padding(
+def _set_padding_ids(
     call: CallingConvention,
     pad: int | None,
     tgt_pad: int | None,
@@ -103,39 +107,41 @@ def _with_padding(
 ) -> tuple[CallingConvention, str]:
     """Return a call with the padding that the user gave or that the module names."""
     pads, origin = find_padding_ids(call.module, recorder, (tokens[0], tokens[1]))
-    if pad != UNSPECIFIED:
+    if pad != UNSPECIFIED_PADDING_ID:
         pads, origin = [pad, pad], ""
-    src_pad, own_tgt_pad = (PAD_ID if token == UNSPECIFIED else token for token in pads)
-    if tgt_pad == UNSPECIFIED:
+    src_pad, own_tgt_pad = (PAD_ID if token == UNSPECIFIED_PADDING_ID else token for token in pads)
+    if tgt_pad == UNSPECIFIED_PADDING_ID:
         tgt_pad = own_tgt_pad
     return replace(call, src_pad=src_pad, tgt_pad=tgt_pad), origin
 
 
-def _fewest_defects(call: CallingConvention, tokens: list[int]) -> tuple[int, CallingConvention]:
+def _choose_target_shift_by_defects(
+    call: CallingConvention, tokens: list[int]
+) -> tuple[int, CallingConvention]:
     """Return the number of defects of a call, or of the same with a shifted target if fewer."""
-    count = count_defects(call, tokens, call.src_pad, call.tgt_pad)
+    count = count_call_defects(call, tokens, call.src_pad, call.tgt_pad)
     if count:
         shifted = replace(call, shifts_target=True)
-        shifted_count = count_defects(shifted, tokens, call.src_pad, call.tgt_pad)
+        shifted_count = count_call_defects(shifted, tokens, call.src_pad, call.tgt_pad)
         if shifted_count < count:
             return shifted_count, shifted
     return count, call
 
 
-def _with_other_padding(
+def _try_other_padding_ids(
     call: CallingConvention, tokens: list[int], count: int
 ) -> tuple[CallingConvention, str]:
     """Look for an id that changes nothing after a source, if the usual padding changes it."""
-    for pad in OTHER_PADDING_IDS:
+    for pad in PADDING_IDS_TO_TRY:
         other = replace(call, src_pad=pad, tgt_pad=pad)
         usable = [token for token in tokens if token != pad]
-        if len(usable) > 3 and count_defects(other, usable, pad, pad) < count:
+        if len(usable) > 3 and count_call_defects(other, usable, pad, pad) < count:
             return other, ", which alone changes nothing after a source"
     return call, ""
 
 
 @torch.no_grad()
-def count_defects(
+def count_call_defects(
     call: Callable[[Tensor, Tensor], Tensor],
     tokens: Sequence[int],
     pad: int | None,

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from torch import nn
 
-from attention_laws.mask_style import MaskRole, mask_roles
+from attention_laws.mask_style import MaskRole, mask_roles_from_names
 
-SRC = re.compile(r"src|source|enc|input|question")
-TGT = re.compile(r"tgt|trg|targ|dec|prev|out|answer")
+SRC_NAME_PATTERN = re.compile(r"src|source|enc|input|question")
+TGT_NAME_PATTERN = re.compile(r"tgt|trg|targ|dec|prev|out|answer")
 # Masks of keys; those that leave out whole heads are something else.
-MASK = re.compile(r"^(?!(.*_)?head).*mask")
+KEY_MASK_NAME_PATTERN = re.compile(r"^(?!(.*_)?head).*mask")
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class ForwardSignature:
     pair: bool = False  # whether source and target are one argument
 
 
-def forward_signature(module: nn.Module) -> ForwardSignature:
+def inspect_forward_signature(module: nn.Module) -> ForwardSignature:
     """Return what a module's `forward` takes."""
     try:
         parameters = inspect.signature(module.forward).parameters.values()
@@ -37,32 +37,32 @@ def forward_signature(module: nn.Module) -> ForwardSignature:
     # forward(*args), as papers' code has it: both masks follow the ids.
     if len(named) < len(parameters) and len(named) < 2:
         return ForwardSignature(masks=(("", MaskRole("src", False)), ("", MaskRole("tgt", False))))
-    masks = _mask_parameters(named)
+    masks = _select_mask_parameters(named)
     unmasked = [x for x in named if "mask" not in x.name.lower()]
-    others = [x.name for x in unmasked if _is_other(x)]
+    others = [x.name for x in unmasked if _is_length_position_or_teacher_forcing(x)]
     id_names = [x.name for x in unmasked if x.name not in others]
     if len(id_names) == 1 and not masks:
         return ForwardSignature(src=id_names[0], pair=True)
-    src, tgt = _source_and_target(id_names)
+    src, tgt = _find_source_and_target_names(id_names)
     mask_names = [x.name for x in masks]
     return ForwardSignature(
         src=src,
         tgt=tgt,
-        masks=tuple(zip(mask_names, mask_roles(mask_names), strict=True)),
+        masks=tuple(zip(mask_names, mask_roles_from_names(mask_names), strict=True)),
         others=tuple(others),
         masks_optional=all(x.default is not x.empty for x in masks),
     )
 
 
-def _mask_parameters(parameters: list[inspect.Parameter]) -> list[inspect.Parameter]:
+def _select_mask_parameters(parameters: list[inspect.Parameter]) -> list[inspect.Parameter]:
     """Return the masks among parameters, without an optional one of scores beside others."""
-    masks = [x for x in parameters if MASK.search(x.name.lower())]
+    masks = [x for x in parameters if KEY_MASK_NAME_PATTERN.search(x.name.lower())]
     if len(masks) > 1:
         masks = [x for x in masks if x.name != "attn_mask" or x.default is x.empty]
     return masks
 
 
-def _is_other(parameter: inspect.Parameter) -> bool:
+def _is_length_position_or_teacher_forcing(parameter: inspect.Parameter) -> bool:
     """Return whether a parameter is a length, a position or a rate of teacher forcing to fill in.
 
     Lengths and positions are filled in only if they have no default.
@@ -71,10 +71,16 @@ def _is_other(parameter: inspect.Parameter) -> bool:
     return re.search(pattern, parameter.name.lower()) is not None
 
 
-def _source_and_target(names: list[str]) -> tuple[str, str]:
+def _find_source_and_target_names(names: list[str]) -> tuple[str, str]:
     """Return which names are the source's and the target's ids; empty if there is none."""
-    targets = [name for name in names if TGT.search(name.lower()) and not SRC.match(name.lower())]
+    targets = [
+        name
+        for name in names
+        if TGT_NAME_PATTERN.search(name.lower()) and not SRC_NAME_PATTERN.match(name.lower())
+    ]
     tgt = targets[0] if targets else (names[1] if len(names) > 1 else "")
     rest = [name for name in names if name != tgt]
-    src = next((name for name in rest if SRC.search(name.lower())), rest[0] if rest else "")
+    src = next(
+        (name for name in rest if SRC_NAME_PATTERN.search(name.lower())), rest[0] if rest else ""
+    )
     return src, tgt

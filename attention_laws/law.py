@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from attention_laws.report import Finding
 
 T = TypeVar("T")
-Check = Callable[[Any], Finding]
+CheckFunction = Callable[[Any], Finding]
 
 
 @dataclass(frozen=True)
@@ -20,36 +20,36 @@ class Law:
     says: str  # the law in one sentence
     means: str  # what it usually means when it is broken
     look: str  # where to look then
-    check: Check  # tries it on a `Subject`, or on a `Pipeline`
+    check: CheckFunction  # tries it on a `Subject`, or on a `Pipeline`
     needs: tuple[str, ...] = ()  # attributes of the adapter or pipeline that it cannot do without
     compares: bool = True  # whether it compares outputs, and so needs deterministic ones
     minute: bool = False  # whether it trains, and so takes up to a minute
     on_pipeline: bool = False  # whether it is tried on a `Pipeline` rather than on a model
 
 
-def law(*needs: str, compares: bool = True, minute: bool = False) -> Callable[[Check], Law]:
+def law(*needs: str, compares: bool = True, minute: bool = False) -> Callable[[CheckFunction], Law]:
     """Turn a check of a `Subject` into a law of the same name.
 
     The docstring of the check states the law, and has the paragraphs `Means:` and `Look:`.
     """
 
-    def make_law(check: Check) -> Law:
-        return _make_law(check, needs, compares, minute, on_pipeline=False)
+    def make_law(check: CheckFunction) -> Law:
+        return _law_from_check(check, needs, compares, minute, on_pipeline=False)
 
     return make_law
 
 
-def pipeline_law(*needs: str) -> Callable[[Check], Law]:
+def pipeline_law(*needs: str) -> Callable[[CheckFunction], Law]:
     """Turn a check of a `Pipeline` into a law of the same name; see `law`."""
 
-    def make_law(check: Check) -> Law:
-        return _make_law(check, needs, compares=False, minute=False, on_pipeline=True)
+    def make_law(check: CheckFunction) -> Law:
+        return _law_from_check(check, needs, compares=False, minute=False, on_pipeline=True)
 
     return make_law
 
 
-def _make_law(
-    check: Check, needs: tuple[str, ...], compares: bool, minute: bool, on_pipeline: bool
+def _law_from_check(
+    check: CheckFunction, needs: tuple[str, ...], compares: bool, minute: bool, on_pipeline: bool
 ) -> Law:
     says, _, rest = (inspect.getdoc(check) or "").partition("\n\nMeans: ")
     means, _, look = rest.partition("\nHow: ")[0].partition("\nLook: ")
@@ -66,7 +66,7 @@ def _make_law(
     )
 
 
-def laws_of(*modules: ModuleType) -> tuple[Law, ...]:
+def laws_in_modules(*modules: ModuleType) -> tuple[Law, ...]:
     """Return the laws that modules define, in the order in which they stand there."""
     return tuple(
         value
@@ -76,7 +76,7 @@ def laws_of(*modules: ModuleType) -> tuple[Law, ...]:
     )
 
 
-def required(value: T | None) -> T:
+def assert_not_none(value: T | None) -> T:
     """Return what a law has asked for by its `needs`, which is therefore not None."""
     assert value is not None
     return value

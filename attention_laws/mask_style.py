@@ -36,7 +36,7 @@ class MaskStyle(NamedTuple):
         return f"{self.dtype}, {meanings[self.meaning]}, {shapes[self.axes]}"
 
 
-_COMMON = (
+_COMMON_MASK_STYLES = (
     MaskStyle("may", "bool", 4),
     MaskStyle("may", "bool", 3),
     MaskStyle("hidden", "bool", 2),
@@ -49,13 +49,13 @@ _MEANINGS_AND_DTYPES = [
     ),
     ("add", "float"),
 ]
-_ALL = [
+_ALL_MASK_STYLES = [
     MaskStyle(meaning, dtype, axes)
     for meaning, dtype in _MEANINGS_AND_DTYPES
     for axes in (4, 3, 2, 1)
 ]
 # The common styles first, since they are tried in this order.
-MASK_STYLES = tuple(dict.fromkeys((*_COMMON, *_ALL)))
+MASK_STYLES = tuple(dict.fromkeys((*_COMMON_MASK_STYLES, *_ALL_MASK_STYLES)))
 
 
 def parse_mask_style(text: str) -> MaskStyle:
@@ -66,7 +66,7 @@ def parse_mask_style(text: str) -> MaskStyle:
     """
     styles = {str(style): style for style in MASK_STYLES}
     if text not in styles:
-        common = ", ".join(map(str, _COMMON))
+        common = ", ".join(map(str, _COMMON_MASK_STYLES))
         raise UserError(f"there is no way {text!r} to write masks: give one as {common}")
     return styles[text]
 
@@ -78,23 +78,31 @@ class MaskRole(NamedTuple):
     padding: bool
 
 
-CROSS = re.compile(r"memory|cross|enc_dec|dec_enc|src_t")
-TGT = re.compile(r"tgt|trg|target|dec|look|causal|future|subsequent|nopeak|out")
-KNOWN_NAME = re.compile(rf"src|source|enc|inp|pad|{TGT.pattern}|{CROSS.pattern}")
+CROSS_MASK_NAME_PATTERN = re.compile(r"memory|cross|enc_dec|dec_enc|src_t")
+TGT_MASK_NAME_PATTERN = re.compile(r"tgt|trg|target|dec|look|causal|future|subsequent|nopeak|out")
+KNOWN_MASK_NAME_PATTERN = re.compile(
+    rf"src|source|enc|inp|pad|{TGT_MASK_NAME_PATTERN.pattern}|{CROSS_MASK_NAME_PATTERN.pattern}"
+)
 
 
-def mask_role(name: str) -> MaskRole:
+def mask_role_from_name(name: str) -> MaskRole:
     """Return the role of a mask by its parameter's name."""
     lowered = name.lower()
-    side = "cross" if CROSS.search(lowered) else "tgt" if TGT.search(lowered) else "src"
+    side = (
+        "cross"
+        if CROSS_MASK_NAME_PATTERN.search(lowered)
+        else "tgt"
+        if TGT_MASK_NAME_PATTERN.search(lowered)
+        else "src"
+    )
     return MaskRole(side, "pad" in lowered)
 
 
-def mask_roles(names: list[str]) -> list[MaskRole]:
+def mask_roles_from_names(names: list[str]) -> list[MaskRole]:
     """Return the roles of masks by their names, or by their order if the names say nothing."""
-    roles = [mask_role(name) for name in names]
+    roles = [mask_role_from_name(name) for name in names]
     # Names such as e_mask and d_mask: the order decides.
-    if len(names) > 1 and not any(KNOWN_NAME.search(name.lower()) for name in names):
+    if len(names) > 1 and not any(KNOWN_MASK_NAME_PATTERN.search(name.lower()) for name in names):
         roles[1:] = [MaskRole("tgt", False), *[MaskRole("cross", False)] * (len(roles) - 2)]
     # TensorFlow's tutorial has a look_ahead_mask, and a dec_padding_mask for cross-attention.
     if any("look" in name.lower() for name in names):

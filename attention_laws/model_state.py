@@ -11,7 +11,7 @@ from torch.utils.hooks import RemovableHandle
 
 
 @contextmanager
-def state_restored(
+def model_state_restored_afterwards(
     module: nn.Module | None,
     optimizer: torch.optim.Optimizer | None = None,
     stateful: Sequence[Any] = (),
@@ -25,7 +25,7 @@ def state_restored(
     modules = [] if module is None else list(module.modules())
     modes = [(part, part.training, dict(part._buffers)) for part in modules]
     saved_tensors = []
-    for tensor in _tensors(module, optimizer):
+    for tensor in _model_and_optimizer_tensors(module, optimizer):
         grad = None if tensor.grad is None else tensor.grad.clone()
         saved_tensors.append((tensor, tensor.detach().clone(), grad, tensor.requires_grad))
     fast_path = torch.backends.mha.get_fastpath_enabled()
@@ -60,7 +60,9 @@ def set_eval_mode(module: nn.Module) -> None:
             part.training = False
 
 
-def _tensors(module: nn.Module | None, optimizer: torch.optim.Optimizer | None) -> list[Tensor]:
+def _model_and_optimizer_tensors(
+    module: nn.Module | None, optimizer: torch.optim.Optimizer | None
+) -> list[Tensor]:
     """Return parameters and buffers, and what else the optimizer holds."""
     tensors = [] if module is None else [*module.parameters(), *module.buffers()]
     if optimizer is not None:
@@ -71,7 +73,7 @@ def _tensors(module: nn.Module | None, optimizer: torch.optim.Optimizer | None) 
 
 
 @contextmanager
-def hooks(handles: Iterable[RemovableHandle]) -> Iterator[None]:
+def hooks_removed_afterwards(handles: Iterable[RemovableHandle]) -> Iterator[None]:
     """Remove hooks at the end of the block."""
     handles = list(handles)
     try:
@@ -82,7 +84,7 @@ def hooks(handles: Iterable[RemovableHandle]) -> Iterator[None]:
 
 
 @contextmanager
-def float64_weights(module: nn.Module) -> Iterator[None]:
+def weights_temporarily_in_float64(module: nn.Module) -> Iterator[None]:
     """Let a model compute in float64 in the block, and restore its own tensors afterwards."""
     tensors = [*module.parameters(), *module.buffers()]
     values = [tensor.data for tensor in tensors]

@@ -1,6 +1,6 @@
 """Make each law a test of its own, in anybody's pytest (not in the paper).
 
-A test file says `test_laws = attention_laws.cases(make)`, or the configuration has a line
+A test file says `test_laws = attention_laws.make_law_tests(make)`, or the configuration has a line
 `attention_laws = my_model:make`; `attention_laws_baseline` names a file of accepted breaks, and
 `attention_laws_strict = true` lets warnings fail. Only here is pytest imported.
 """
@@ -14,19 +14,19 @@ import pytest
 
 from attention_laws.errors import UserError, describe_error
 from attention_laws.factory import (
-    adapter_or_pipeline,
     call_factory,
-    first_on_path,
-    parse_target,
+    parse_factory_target,
+    prepended_to_sys_path,
+    to_adapter_or_pipeline,
 )
 from attention_laws.law import Law
-from attention_laws.laws import LAWS
-from attention_laws.report import CORE, Line, Report, Verdict, read_baseline
+from attention_laws.laws import MODEL_LAWS
+from attention_laws.report import CORE_LAW_NAMES, LawResult, Report, Verdict, read_baseline
 from attention_laws.run import Diagnosis
 
 
 @dataclass
-class Cases:
+class LawTester:
     """A factory, and the diagnosis of what it makes, in which each law is tried when asked for."""
 
     make: Callable[[], Any]
@@ -36,21 +36,27 @@ class Cases:
     diagnosis: Diagnosis | None = None
     stopped: str = ""
 
-    def check(self, law: Law) -> None:
+    def check_law(self, law: Law) -> None:
         """Try a law: fail if it is broken, skip if it does not apply."""
-        line = Report((self._try(law),)).with_baseline(self.reasons).lines[0]
+        line = Report((self._try_law(law),)).with_baseline(self.reasons).lines[0]
         if line.verdict == Verdict.BROKEN or (line.verdict == Verdict.WARNED and self.strict):
             pytest.fail(line.explanation(), pytrace=False)
-        if line.verdict == Verdict.NOT_TRIED and line.law in CORE and Report((line,)).unjudged:
+        if (
+            line.verdict == Verdict.NOT_TRIED
+            and line.law in CORE_LAW_NAMES
+            and Report((line,)).unjudged_laws
+        ):
             pytest.fail(f"it could not be judged: {line.seen}", pytrace=False)
         if line.verdict in (Verdict.NOT_TRIED, Verdict.ACCEPTED):
             pytest.skip(f"{line.verdict}: {line.seen}")
 
-    def _try(self, law: Law) -> Line:
+    def _try_law(self, law: Law) -> LawResult:
         if self.diagnosis is None and not self.stopped:
             try:
-                self.diagnosis = Diagnosis(adapter_or_pipeline(self.make(), {}), minute=self.minute)
-                self.diagnosis.try_prerequisites()
+                self.diagnosis = Diagnosis(
+                    to_adapter_or_pipeline(self.make(), {}), minute=self.minute
+                )
+                self.diagnosis.try_prerequisite_laws()
             except KeyboardInterrupt:
                 raise
             except BaseException as error:  # Somebody's model may raise anything.
@@ -63,17 +69,17 @@ class Cases:
         return self.diagnosis.try_law(law)
 
 
-def cases(
+def make_law_tests(
     make: Callable[[], Any],
     *,
-    laws: Iterable[Law] = LAWS,
+    laws: Iterable[Law] = MODEL_LAWS,
     only: Iterable[str] = (),
     skip: Iterable[str] = (),
     strict: bool = False,
     minute: bool = False,
     baseline: str | Path | None = None,
 ) -> Callable[..., None]:
-    """Return a test of each law: write `test_laws = attention_laws.cases(make)` in a test file.
+    """Return a test of each law; a test file says `test_laws = make_law_tests(make)`.
 
     Args:
         make: Returns a module, an Adapter or a Pipeline (then `laws` are `PIPELINE_LAWS`).
@@ -85,13 +91,13 @@ def cases(
         baseline: File of accepted breaks, `law: reason` a line.
     """
     reasons = read_baseline(Path(baseline)) if baseline else {}
-    tested = Cases(make, strict=strict, minute=minute, reasons=reasons)
+    tester = LawTester(make, strict=strict, minute=minute, reasons=reasons)
     only, skip = set(only), set(skip)
     chosen = [law for law in laws if (not only or law.name in only) and law.name not in skip]
 
     @pytest.mark.parametrize("law", chosen, ids=[law.name for law in chosen])
     def test_laws(law: Law) -> None:
-        tested.check(law)
+        tester.check_law(law)
 
     return test_laws
 
@@ -99,32 +105,32 @@ def cases(
 class _LawItem(pytest.Item):
     """A law tried on the factory that the configuration names."""
 
-    def __init__(self, *, cases: Cases, law: Law, **rest: Any) -> None:
+    def __init__(self, *, tester: LawTester, law: Law, **rest: Any) -> None:
         super().__init__(name=law.name, nodeid=f"attention_laws::{law.name}", **rest)
-        self.cases, self.law = cases, law
+        self.tester, self.law = tester, law
 
     def runtest(self) -> None:
         """Try the law."""
-        self.cases.check(self.law)
+        self.tester.check_law(self.law)
 
     def reportinfo(self) -> tuple[Path, None, str]:
         """Return where pytest reports the test, and under which name."""
         return self.path, None, self.name
 
 
-def _configured_items(session: pytest.Session) -> list[_LawItem]:
+def _make_items_from_configuration(session: pytest.Session) -> list[_LawItem]:
     """Return a test for each law on the factory that the configuration names."""
     config = session.config
-    folder, module, name = parse_target(config.getini("attention_laws"))
+    folder, module, name = parse_factory_target(config.getini("attention_laws"))
     baseline = config.getini("attention_laws_baseline")
     reasons = read_baseline(config.rootpath / baseline) if baseline else {}
 
     def make() -> Any:
-        with first_on_path(config.rootpath), first_on_path(folder):
+        with prepended_to_sys_path(config.rootpath), prepended_to_sys_path(folder):
             return call_factory(module, name)
 
-    cases = Cases(make, strict=config.getini("attention_laws_strict"), reasons=reasons)
-    return [_LawItem.from_parent(session, cases=cases, law=law) for law in LAWS]
+    tester = LawTester(make, strict=config.getini("attention_laws_strict"), reasons=reasons)
+    return [_LawItem.from_parent(session, tester=tester, law=law) for law in MODEL_LAWS]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -142,6 +148,6 @@ def pytest_collection_modifyitems(
     everything = config.args_source != pytest.Config.ArgsSource.ARGS
     if config.getini("attention_laws") and everything:
         try:
-            items += _configured_items(session)
+            items += _make_items_from_configuration(session)
         except UserError as error:
             raise pytest.UsageError(str(error)) from error

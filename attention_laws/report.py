@@ -13,17 +13,17 @@ from torch import Tensor
 from attention_laws.errors import UserError
 
 # A model of which these are unknown is not judged: its shape, the future, padding, gradients.
-CORE = (
+CORE_LAW_NAMES = (
     "logits_have_expected_shape",
     "decoder_is_causal",
     "source_padding_is_ignored",
     "gradients_reach_all_parameters",
 )
 # The reason for not trying a law of the core that is accepted: there is no padding to ignore.
-NO_PADDING = "the adapter has no pad_id"
+NO_PADDING_REASON = "the adapter has no pad_id"
 # Exit statuses; 0: no law is broken, and those of the core are kept.
 BROKEN, MISTAKE, NOT_JUDGED = 1, 2, 3
-MAX_NAMED_LAWS = 4
+MAX_UNJUDGED_LAWS_NAMED = 4
 
 
 class Verdict(StrEnum):
@@ -44,19 +44,19 @@ class Finding:
     seen: str  # what was seen, with its figures; the reason if the law was not tried
 
 
-def broken(seen: str, **ids: Tensor) -> Finding:
+def broken_finding(seen: str, **ids: Tensor) -> Finding:
     """Return the finding that a law does not hold; `ids` are the smallest input that shows it."""
     example = ", ".join(f"{name} {tensor.tolist()}" for name, tensor in ids.items())
     return Finding(Verdict.BROKEN, f"{example}: {seen}" if ids else seen)
 
 
-kept = partial(Finding, Verdict.KEPT)
-warned = partial(Finding, Verdict.WARNED)
-not_tried = partial(Finding, Verdict.NOT_TRIED)
+kept_finding = partial(Finding, Verdict.KEPT)
+warned_finding = partial(Finding, Verdict.WARNED)
+not_tried_finding = partial(Finding, Verdict.NOT_TRIED)
 
 
 @dataclass(frozen=True)
-class Line:
+class LawResult:
     """A law and what was found about it."""
 
     law: str  # its name
@@ -77,7 +77,7 @@ class Line:
 class Report:
     """What was found about every law."""
 
-    lines: tuple[Line, ...]  # in the order of the laws, cheapest first
+    lines: tuple[LawResult, ...]  # in the order of the laws, cheapest first
     # What had to be assumed of the model, and which entries of its baseline are out of date.
     assumptions: tuple[str, ...] = ()
     tolerance: float = 0.0  # logits further apart than this are called different
@@ -86,26 +86,30 @@ class Report:
     mistake: bool = False
     strict: bool = False  # whether a warning fails, too
 
-    def of(self, verdict: Verdict) -> list[Line]:
+    def results_with_verdict(self, verdict: Verdict) -> list[LawResult]:
         """Return the lines with this verdict."""
         return [line for line in self.lines if line.verdict == verdict]
 
-    def __getitem__(self, law: str) -> Line:
+    def __getitem__(self, law: str) -> LawResult:
         """Return the line of the law of this name."""
         return {line.law: line for line in self.lines}[law]
 
     @property
-    def broken(self) -> list[str]:
+    def broken_laws(self) -> list[str]:
         """Names of the laws that are broken."""
-        return [line.law for line in self.of(Verdict.BROKEN)]
+        return [line.law for line in self.results_with_verdict(Verdict.BROKEN)]
 
     @property
-    def unjudged(self) -> list[str]:
+    def unjudged_laws(self) -> list[str]:
         """Names of the core's laws that were not tried, or of all laws if none was tried."""
-        untried = [line.law for line in self.of(Verdict.NOT_TRIED) if line.seen != NO_PADDING]
+        untried = [
+            line.law
+            for line in self.results_with_verdict(Verdict.NOT_TRIED)
+            if line.seen != NO_PADDING_REASON
+        ]
         if len(untried) == len(self.lines):
             return untried
-        return [law for law in untried if law in CORE]
+        return [law for law in untried if law in CORE_LAW_NAMES]
 
     @property
     def exit_status(self) -> int:
@@ -115,9 +119,9 @@ class Report:
         """
         if self.stopped:
             return MISTAKE if self.mistake else NOT_JUDGED
-        if self.broken or (self.strict and self.of(Verdict.WARNED)):
+        if self.broken_laws or (self.strict and self.results_with_verdict(Verdict.WARNED)):
             return BROKEN
-        return NOT_JUDGED if self.unjudged else 0
+        return NOT_JUDGED if self.unjudged_laws else 0
 
     def with_baseline(self, reasons: Mapping[str, str]) -> "Report":
         """Return the report with the laws accepted that a baseline names, for its reasons."""
@@ -134,24 +138,28 @@ class Report:
         """Return the report for a reader: what is broken first, what was not tried last."""
         if self.stopped:
             return f"could not be {'run' if self.mistake else 'judged'}: {self.stopped}"
-        verdicts = [each for each in Verdict if self.of(each) or each != Verdict.ACCEPTED]
-        counts = ", ".join(f"{len(self.of(verdict))} {verdict}" for verdict in verdicts)
+        verdicts = [
+            each for each in Verdict if self.results_with_verdict(each) or each != Verdict.ACCEPTED
+        ]
+        counts = ", ".join(
+            f"{len(self.results_with_verdict(verdict))} {verdict}" for verdict in verdicts
+        )
         text = [f"{len(self.lines)} laws: {counts}"]
-        if self.unjudged:
-            names = ", ".join(self.unjudged[:MAX_NAMED_LAWS])
+        if self.unjudged_laws:
+            names = ", ".join(self.unjudged_laws[:MAX_UNJUDGED_LAWS_NAMED])
             text.append(f"could not be judged: {names} not tried, see below")
         text += [f"assumed: {assumption}" for assumption in self.assumptions]
         if self.tolerance:
             text.append(f"logits more than {self.tolerance:.1g} apart are called different")
-        for verdict in filter(self.of, Verdict):
+        for verdict in filter(self.results_with_verdict, Verdict):
             text += ["", str(verdict).upper()]
             explained = verdict in (Verdict.BROKEN, Verdict.WARNED)
-            for line in self.of(verdict):
+            for line in self.results_with_verdict(verdict):
                 text.append(f"  {line.law}: {line.explanation('    ') if explained else line.seen}")
         return "\n".join(text)
 
     def to_json(self) -> str:
-        """Return the report for a program: the fields of `Report` and `Line`."""
+        """Return the report for a program: the fields of `Report` and `LawResult`."""
         return json.dumps({**asdict(self), "exit_status": self.exit_status}, indent=1)
 
 

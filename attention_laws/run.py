@@ -8,16 +8,16 @@ import torch
 from torch import nn
 
 from attention_laws.adapter import Adapter, Pipeline
-from attention_laws.bare_module import from_module
+from attention_laws.bare_module import adapter_from_module
 from attention_laws.errors import NotObservedError, UserError, describe_error
 from attention_laws.law import Law
-from attention_laws.laws import LAWS, PIPELINE_LAWS
-from attention_laws.model_state import set_eval_mode, state_restored
-from attention_laws.report import Finding, Line, Report, Verdict, not_tried
+from attention_laws.laws import MODEL_LAWS, PIPELINE_LAWS
+from attention_laws.model_state import model_state_restored_afterwards, set_eval_mode
+from attention_laws.report import Finding, LawResult, Report, Verdict, not_tried_finding
 from attention_laws.subject import Subject
 
 # Laws without which outputs cannot be compared, and how such outputs are described.
-PREREQUISITES = {
+OUTPUT_FAULTS_BY_PREREQUISITE_LAW = {
     "logits_are_finite": "are not finite",
     "evaluation_is_deterministic": "are not deterministic",
 }
@@ -27,7 +27,7 @@ def diagnose(
     model: Adapter | nn.Module,
     *,
     minute: bool = False,
-    laws: Iterable[Law] = LAWS,
+    laws: Iterable[Law] = MODEL_LAWS,
 ) -> Report:
     """Try the laws that an encoder-decoder must obey, and report what was found about each.
 
@@ -43,7 +43,7 @@ def diagnose(
         The report; if the model cannot be run at all, one that says why.
     """
     try:
-        adapter = model if isinstance(model, Adapter) else from_module(model)
+        adapter = model if isinstance(model, Adapter) else adapter_from_module(model)
         diagnosis = Diagnosis(adapter, minute=minute)
     except KeyboardInterrupt:
         raise
@@ -70,30 +70,30 @@ class Diagnosis:
 
     def __init__(self, tested: Adapter | Pipeline, *, minute: bool = False) -> None:
         self.tested, self.minute = tested, minute
-        self.laws = LAWS if isinstance(tested, Adapter) else PIPELINE_LAWS
-        self.lines: list[Line] = []
+        self.laws = MODEL_LAWS if isinstance(tested, Adapter) else PIPELINE_LAWS
+        self.lines: list[LawResult] = []
         self.subject: Subject | None = None
         if isinstance(tested, Adapter):
-            with _in_eval_mode(tested):
+            with _temporarily_in_eval_mode(tested):
                 self.subject = Subject(tested)
 
-    def try_law(self, law: Law) -> Line:
+    def try_law(self, law: Law) -> LawResult:
         """Try a law unless something that it needs is missing, and record the finding."""
         start = time.perf_counter()
         missing = [name for name in law.needs if getattr(self.tested, name) in (None, (), [])]
         if missing:
             kind = type(self.tested).__name__.lower()
-            finding = not_tried(f"the {kind} has no {' and no '.join(missing)}")
+            finding = not_tried_finding(f"the {kind} has no {' and no '.join(missing)}")
         else:
             try:
-                finding = self._check(law)
+                finding = self._check_law(law)
             except NotObservedError as reason:
-                finding = not_tried(str(reason))
+                finding = not_tried_finding(str(reason))
             except self.interrupts:
                 raise
             except BaseException as error:  # Somebody's model or pipeline may raise anything.
-                finding = not_tried(f"it raised {describe_error(error)}")
-        line = Line(
+                finding = not_tried_finding(f"it raised {describe_error(error)}")
+        line = LawResult(
             law=law.name,
             says=law.says,
             verdict=finding.verdict,
@@ -105,10 +105,10 @@ class Diagnosis:
         self.lines.append(line)
         return line
 
-    def try_prerequisites(self) -> None:
+    def try_prerequisite_laws(self) -> None:
         """Try the laws without which others say nothing."""
         for law in self.laws:
-            if law.name in PREREQUISITES:
+            if law.name in OUTPUT_FAULTS_BY_PREREQUISITE_LAW:
                 self.try_law(law)
 
     def report(self) -> Report:
@@ -118,26 +118,31 @@ class Diagnosis:
         adapter = self.subject.adapter
         return Report(tuple(self.lines), adapter.assumptions, self.subject.tolerance)
 
-    def _check(self, law: Law) -> Finding:
+    def _check_law(self, law: Law) -> Finding:
         if self.subject is None:
             return law.check(self.tested)
         if law.minute and not self.minute:
-            return not_tried("it trains for up to a minute: ask for it with minute=True (--minute)")
+            return not_tried_finding(
+                "it trains for up to a minute: ask for it with minute=True (--minute)"
+            )
         if law.compares:
             for line in self.lines:
-                if line.law in PREREQUISITES and line.verdict != Verdict.KEPT:
-                    outputs = f"outputs that {PREREQUISITES[line.law]}"
-                    return not_tried(f"{outputs} cannot be compared: see `{line.law}`")
-        with _in_eval_mode(self.subject.adapter):
+                if line.law in OUTPUT_FAULTS_BY_PREREQUISITE_LAW and line.verdict != Verdict.KEPT:
+                    outputs = f"outputs that {OUTPUT_FAULTS_BY_PREREQUISITE_LAW[line.law]}"
+                    return not_tried_finding(f"{outputs} cannot be compared: see `{line.law}`")
+        with _temporarily_in_eval_mode(self.subject.adapter):
             torch.manual_seed(0)
             self.subject.generator.manual_seed(0)
             return law.check(self.subject)
 
 
 @contextmanager
-def _in_eval_mode(adapter: Adapter) -> Iterator[None]:
+def _temporarily_in_eval_mode(adapter: Adapter) -> Iterator[None]:
     """Put a model into evaluation mode with gradients in the block, and restore it afterwards."""
-    with state_restored(adapter.module, adapter.optimizer, adapter.stateful), torch.enable_grad():
+    with (
+        model_state_restored_afterwards(adapter.module, adapter.optimizer, adapter.stateful),
+        torch.enable_grad(),
+    ):
         if adapter.module is not None:
             set_eval_mode(adapter.module)
         yield

@@ -16,15 +16,15 @@ from threading import Thread
 from typing import IO, Any
 
 from attention_laws.law import Law
-from attention_laws.laws import LAWS, PIPELINE_LAWS
-from attention_laws.report import Line, Report, Verdict
+from attention_laws.laws import MODEL_LAWS, PIPELINE_LAWS
+from attention_laws.report import LawResult, Report, Verdict
 
 MAX_LOADING_SECONDS = 120.0  # until their code is imported and has been run once
 MAX_TRAINING_SECONDS = 120.0  # for a law that trains
-MAX_PROCESSES = 3  # how many are started if theirs die
-MAX_PRINTED = 20_000  # characters of their output that are passed on
-LAWS_BY_NAME = {law.name: law for law in (*LAWS, *PIPELINE_LAWS)}
-ROOT = Path(__file__).resolve().parents[1]
+MAX_CHILD_PROCESS_STARTS = 3  # how many are started if theirs die
+MAX_PRINTED_CHARACTERS = 20_000  # characters of their output that are passed on
+LAWS_BY_NAME = {law.name: law for law in (*MODEL_LAWS, *PIPELINE_LAWS)}
+PACKAGE_PARENT_FOLDER = Path(__file__).resolve().parents[1]
 # With -P the current folder, which is theirs, is not searched for modules of ours or of torch's.
 CHILD_CODE = (
     "import sys; sys.path.insert(0, {root!r}); import attention_laws.sandbox_child as child; "
@@ -33,13 +33,13 @@ CHILD_CODE = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
+class SandboxRequest:
     """What a child process is to try."""
 
     folder: str  # first on the path while their code runs
     module: str  # their module's name
     name: str  # the factory of the model, in that module
-    # How a bare module is called: arguments of `from_module`.
+    # How a bare module is called: arguments of `adapter_from_module`.
     options: dict[str, Any] = field(default_factory=dict)
     laws: list[str] | None = None  # names of laws; None: all
     minute: bool = False  # whether to try the laws that train, too
@@ -48,15 +48,15 @@ class Request:
 
 
 @dataclass
-class _Progress:
+class _ChildProgress:
     """What the child processes of one request have reported so far."""
 
-    lines: dict[str, Line] = field(default_factory=dict)
+    lines: dict[str, LawResult] = field(default_factory=dict)
     header: dict[str, Any] = field(default_factory=dict)
     current_law: str = ""  # the law that is being tried
     stopped: str = ""  # why the newest child gave up
 
-    def add(self, event: dict[str, Any]) -> None:
+    def add_event(self, event: dict[str, Any]) -> None:
         """Take in one event of a child."""
         if "stopped" in event:
             self.stopped = event["stopped"]
@@ -66,21 +66,21 @@ class _Progress:
             self.current_law = event["law"]
         elif "line" in event:
             line = event["line"]
-            self.lines[line["law"]] = Line(**{**line, "verdict": Verdict(line["verdict"])})
+            self.lines[line["law"]] = LawResult(**{**line, "verdict": Verdict(line["verdict"])})
             self.current_law = ""
 
 
-def diagnose_in_sandbox(request: Request) -> Report:
+def diagnose_in_sandbox(request: SandboxRequest) -> Report:
     """Try laws on somebody's code; start it again after a law in which its process died."""
-    progress = _Progress()
-    printable, reason = MAX_PRINTED, ""
-    for attempt in range(MAX_PROCESSES):
+    progress = _ChildProgress()
+    printable, reason = MAX_PRINTED_CHARACTERS, ""
+    for attempt in range(MAX_CHILD_PROCESS_STARTS):
         names = progress.header.get("laws", [])
         untried = [name for name in names if name not in progress.lines]
         process = _ChildProcess(request, untried if attempt else request.laws, printable)
         progress.current_law, progress.stopped = "", ""
         for event in process.events():
-            progress.add(event)
+            progress.add_event(event)
             if "stopped" in event and not progress.lines:
                 return Report((), stopped=event["stopped"], mistake=event["mistake"])
         printable = process.printable
@@ -92,17 +92,17 @@ def diagnose_in_sandbox(request: Request) -> Report:
             return Report((), stopped=f"before a law could be tried, {reason}")
         if progress.current_law:
             name = progress.current_law
-            progress.lines[name] = _not_tried_line(LAWS_BY_NAME[name], reason)
+            progress.lines[name] = _not_tried_result(LAWS_BY_NAME[name], reason)
     header, lines = progress.header, progress.lines
     for name in header["laws"]:
         not_reached = f"not reached: in an earlier law {reason}"
-        lines.setdefault(name, _not_tried_line(LAWS_BY_NAME[name], not_reached))
+        lines.setdefault(name, _not_tried_result(LAWS_BY_NAME[name], not_reached))
     ordered = tuple(lines[name] for name in header["laws"])
     return Report(ordered, tuple(header["assumptions"]), header["tolerance"])
 
 
-def _not_tried_line(law: Law, reason: str) -> Line:
-    return Line(
+def _not_tried_result(law: Law, reason: str) -> LawResult:
+    return LawResult(
         law=law.name,
         says=law.says,
         verdict=Verdict.NOT_TRIED,
@@ -116,7 +116,7 @@ def _not_tried_line(law: Law, reason: str) -> Line:
 class _ChildProcess:
     """A running child: the events that it sends, and how it ended."""
 
-    def __init__(self, request: Request, laws: list[str] | None, printable: int) -> None:
+    def __init__(self, request: SandboxRequest, laws: list[str] | None, printable: int) -> None:
         self.seconds = request.seconds
         self.printable = printable  # characters of their output that may still be passed on
         self.done, self.end = False, ""
@@ -125,7 +125,13 @@ class _ChildProcess:
         self._mark = secrets.token_hex(8)
         argument = json.dumps({**vars(request), "laws": laws, "mark": self._mark})
         self._child = subprocess.Popen(
-            [sys.executable, "-P", "-c", CHILD_CODE.format(root=str(ROOT)), argument],
+            [
+                sys.executable,
+                "-P",
+                "-c",
+                CHILD_CODE.format(root=str(PACKAGE_PARENT_FOLDER)),
+                argument,
+            ],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -136,7 +142,7 @@ class _ChildProcess:
         )
         self._readers = [
             Thread(target=self._read_events, args=(self._child.stdout,), daemon=True),
-            Thread(target=self._pass_on, args=(self._child.stderr,), daemon=True),
+            Thread(target=self._forward_stderr, args=(self._child.stderr,), daemon=True),
         ]
         for reader in self._readers:
             reader.start()
@@ -161,13 +167,13 @@ class _ChildProcess:
                     if "done" in event:
                         self.done = True
                         return
-                    limit = self._limit_after(event)
+                    limit = self._time_limit_after_event(event)
                     since = time.monotonic()
                     yield event
         finally:
             self._kill()
 
-    def _limit_after(self, event: dict[str, Any]) -> float:
+    def _time_limit_after_event(self, event: dict[str, Any]) -> float:
         """Return the seconds until the next event must come."""
         if "laws" in event:
             return MAX_LOADING_SECONDS
@@ -186,7 +192,7 @@ class _ChildProcess:
                     self._event_lines.put(line.removeprefix(self._mark))
         self._event_lines.put(None)
 
-    def _pass_on(self, stream: IO[str]) -> None:
+    def _forward_stderr(self, stream: IO[str]) -> None:
         """Print what their code prints on standard error, up to a limit."""
         with stream:
             while text := stream.read(1024):
@@ -194,7 +200,9 @@ class _ChildProcess:
                 if self.printable:
                     print(shown, end="", file=sys.stderr, flush=True)
                 if 0 < self.printable <= len(text):
-                    omitted = f"(what it prints beyond {MAX_PRINTED:,} characters is left out)"
+                    omitted = (
+                        f"(what it prints beyond {MAX_PRINTED_CHARACTERS:,} characters is left out)"
+                    )
                     print(f"\n{omitted}", file=sys.stderr)
                 self.printable -= len(shown)
 

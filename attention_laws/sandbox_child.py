@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from attention_laws.errors import UserError, describe_error
-from attention_laws.factory import adapter_or_pipeline, call_factory, first_on_path
+from attention_laws.factory import call_factory, prepended_to_sys_path, to_adapter_or_pipeline
 from attention_laws.run import Diagnosis
 
 try:
@@ -19,7 +19,7 @@ except ImportError:  # Windows has no limit on memory.
 
 
 def main() -> None:
-    """Try the laws that the last argument asks for, a `sandbox.Request` as JSON."""
+    """Try the laws that the last argument asks for, a `SandboxRequest` as JSON."""
     request = json.loads(sys.argv.pop())
     # Only the events are written to standard output; their code prints on standard error.
     events = os.dup(1)
@@ -30,8 +30,8 @@ def main() -> None:
 
     _limit_memory(request["gigabytes"])
     try:
-        with first_on_path(Path(request["folder"])):
-            _try_laws(request, send)
+        with prepended_to_sys_path(Path(request["folder"])):
+            _try_laws_and_send_results(request, send)
     except UserError as error:
         send(stopped=str(error), mistake=True)
     except BaseException as error:  # Their code may raise anything.
@@ -50,10 +50,10 @@ def _limit_memory(gigabytes: float) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (limit, resource.getrlimit(resource.RLIMIT_AS)[1]))
 
 
-def _try_laws(request: dict[str, Any], send: Callable[..., None]) -> None:
+def _try_laws_and_send_results(request: dict[str, Any], send: Callable[..., None]) -> None:
     product = call_factory(request["module"], request["name"])
     diagnosis = Diagnosis(
-        adapter_or_pipeline(product, request["options"]), minute=request["minute"]
+        to_adapter_or_pipeline(product, request["options"]), minute=request["minute"]
     )
     # No key reaches this process: a KeyboardInterrupt is their code's.
     diagnosis.interrupts = ()
@@ -66,7 +66,7 @@ def _try_laws(request: dict[str, Any], send: Callable[..., None]) -> None:
         tolerance=report.tolerance,
     )
     if names is not None:
-        diagnosis.try_prerequisites()
+        diagnosis.try_prerequisite_laws()
     for law in laws:
         send(law=law.name, minute=law.minute)
         send(line=dataclasses.asdict(diagnosis.try_law(law)))

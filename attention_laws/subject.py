@@ -8,15 +8,15 @@ import torch
 from torch import Tensor, nn
 
 from attention_laws.adapter import Adapter
-from attention_laws.law import required
-from attention_laws.model_state import float64_weights
-from attention_laws.report import Finding, Verdict, kept
+from attention_laws.law import assert_not_none
+from attention_laws.model_state import weights_temporarily_in_float64
+from attention_laws.report import Finding, Verdict, kept_finding
 from attention_laws.torch_calls import TorchCall, TorchCallRecorder
 
 # What a model may raise that makes float32 tensors itself.
-ANY_ERROR = Exception, SystemExit
+MODEL_ERROR_TYPES = Exception, SystemExit
 # Share of the largest logit that a real fault still moves in float64.
-MIN_FAULT = 1e-6
+MIN_FAULT_SHARE_IN_FLOAT64 = 1e-6
 
 
 class Subject:
@@ -32,15 +32,15 @@ class Subject:
     @property
     def module(self) -> nn.Module:
         """The module with the parameters, for a law that needs it."""
-        return required(self.adapter.module)
+        return assert_not_none(self.adapter.module)
 
     def draw_ids(self, vocab_size: int, *shape: int) -> Tensor:
         """Draw ordinary ids of any shape, without repeats in a row if there are enough."""
         usable = torch.tensor([i for i in range(vocab_size) if i not in self.special_ids])
         rows, length = (1, *shape)[-2:]
-        return torch.stack([self._draw_row(usable, length) for _ in range(rows)]).reshape(shape)
+        return torch.stack([self._draw_id_row(usable, length) for _ in range(rows)]).reshape(shape)
 
-    def _draw_row(self, usable: Tensor, length: int) -> Tensor:
+    def _draw_id_row(self, usable: Tensor, length: int) -> Tensor:
         if length <= len(usable):
             return usable[torch.randperm(len(usable), generator=self.generator)[:length]]
         return usable[torch.randint(len(usable), (length,), generator=self.generator)]
@@ -72,21 +72,21 @@ class Subject:
         eos = torch.full((sentences, 1), self.adapter.eos_id)
         return src, tgt_in, torch.cat((tgt_in[:, 1:], eos), dim=1)
 
-    def other_id(self, token: int) -> int:
+    def ordinary_id_other_than(self, token: int) -> int:
         """Return an ordinary id, of both sides, that is not this token."""
         return next(i for i in range(8) if i not in self.special_ids and i != token)
 
     def with_other_token(self, ids: Tensor, position: int) -> Tensor:
         """Return ids (1, length) with another token at a position."""
         changed = ids.clone()
-        changed[0, position] = self.other_id(int(ids[0, position]))
+        changed[0, position] = self.ordinary_id_other_than(int(ids[0, position]))
         return changed
 
-    def padded(self, ids: Tensor, number: int) -> Tensor:
+    def with_padding_appended(self, ids: Tensor, number: int) -> Tensor:
         """Return (batch, length) with `number` positions of padding appended."""
         if number == 0:
             return ids
-        return nn.functional.pad(ids, (0, number), value=required(self.adapter.pad_id))
+        return nn.functional.pad(ids, (0, number), value=assert_not_none(self.adapter.pad_id))
 
     def trainable_parameters(self) -> dict[str, Tensor]:
         """Return the parameters that require a gradient, by their names."""
@@ -102,37 +102,37 @@ class Subject:
         logits = self.adapter.forward(src, tgt_in)
         return logits.to(torch.promote_types(logits.dtype, torch.float32))
 
-    def torch_calls(self, src: Tensor, tgt_in: Tensor) -> list[TorchCall]:
+    def record_torch_calls(self, src: Tensor, tgt_in: Tensor) -> list[TorchCall]:
         """Return the calls of torch in one forward pass."""
         with TorchCallRecorder() as recorder:
             self.logits(src, tgt_in)
         return recorder.calls
 
-    def difference(self, first: Tensor, second: Tensor) -> float:
+    def difference_beyond_tolerance(self, first: Tensor, second: Tensor) -> float:
         """Return the largest difference of two tensors, or 0 if it is within the tolerance."""
         largest = float((first - second).abs().max())
         is_nan = largest != largest
         return largest if largest > self.tolerance or is_nan else 0.0
 
     @contextlib.contextmanager
-    def in_float64(self) -> Iterator[None]:
+    def computing_in_float64(self) -> Iterator[None]:
         """Compute in float64 in the block if the model can; the tolerance is much smaller then."""
         with contextlib.ExitStack() as float64:
             tolerance = self.tolerance
             if self.adapter.module is not None:
-                float64.enter_context(float64_weights(self.adapter.module))
+                float64.enter_context(weights_temporarily_in_float64(self.adapter.module))
                 try:
                     logits = self.logits(self.draw_src(1, 3), self.draw_tgt_in(1, 2))
-                except ANY_ERROR:
+                except MODEL_ERROR_TYPES:
                     float64.close()
                 else:
                     if logits.dtype == torch.float64:
                         tolerance = max(1e-9 * float(logits.abs().max()), 1e-12)
-            with self.with_tolerance(tolerance):
+            with self.using_tolerance(tolerance):
                 yield
 
     @contextlib.contextmanager
-    def with_tolerance(self, tolerance: float) -> Iterator[None]:
+    def using_tolerance(self, tolerance: float) -> Iterator[None]:
         """Let nothing smaller than this count as a difference in the block."""
         previous, self.tolerance = self.tolerance, tolerance
         try:
@@ -151,14 +151,17 @@ class Subject:
         self.scale = float(logits.nan_to_num(0, 0, 0).abs().max())
         noise = 2e-7 * self.scale
         if self.adapter.module is not None:
-            with float64_weights(self.adapter.module), contextlib.suppress(*ANY_ERROR):
+            with (
+                weights_temporarily_in_float64(self.adapter.module),
+                contextlib.suppress(*MODEL_ERROR_TYPES),
+            ):
                 noise = max(noise, float((self.logits(src, tgt_in) - logits).abs().max()))
         if self.adapter.forward(src, tgt_in).dtype == torch.float32:
             noise = min(noise, 2e-5 * self.scale)
         return max(50 * noise, 1e-7)
 
 
-def retried_in_float64(check: Callable[[Subject], Finding]) -> Callable[[Subject], Finding]:
+def retry_check_in_float64(check: Callable[[Subject], Finding]) -> Callable[[Subject], Finding]:
     """Retry in float64 a check that is broken by little: a fault remains, rounding goes.
 
     By little: by less than the largest logit, and by a number. The sentences are the same. If the
@@ -175,17 +178,17 @@ def retried_in_float64(check: Callable[[Subject], Finding]) -> Callable[[Subject
 
         finding = check(subject)
         if finding.verdict == Verdict.BROKEN:
-            with subject.with_tolerance(subject.scale):
+            with subject.using_tolerance(subject.scale):
                 broken_by_little = is_kept_now()
-            tolerance = MIN_FAULT * subject.scale
+            tolerance = MIN_FAULT_SHARE_IN_FLOAT64 * subject.scale
             with (
-                subject.in_float64(),
-                subject.with_tolerance(tolerance),
-                contextlib.suppress(*ANY_ERROR),
+                subject.computing_in_float64(),
+                subject.using_tolerance(tolerance),
+                contextlib.suppress(*MODEL_ERROR_TYPES),
             ):
                 if broken_by_little and is_kept_now():
                     reason = "kept in float64, where less is rounded"
-                    return kept(f"{reason}; in float32: {finding.seen}")
+                    return kept_finding(f"{reason}; in float32: {finding.seen}")
         return finding
 
     return retried_check

@@ -6,14 +6,27 @@ from typing import Any, NamedTuple
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-PRODUCTS = {"matmul", "rmatmul", "bmm", "einsum"}
-FUSED_ATTENTION = "scaled_dot_product_attention"
-MULTI_HEAD_ATTENTION = "multi_head_attention_forward"
-RECORDED = {"softmax", "linear", FUSED_ATTENTION, MULTI_HEAD_ATTENTION, *PRODUCTS}
+PRODUCT_CALL_NAMES = {"matmul", "rmatmul", "bmm", "einsum"}
+FUSED_ATTENTION_CALL_NAME = "scaled_dot_product_attention"
+MULTI_HEAD_ATTENTION_CALL_NAME = "multi_head_attention_forward"
+RECORDED_CALL_NAMES = {
+    "softmax",
+    "linear",
+    FUSED_ATTENTION_CALL_NAME,
+    MULTI_HEAD_ATTENTION_CALL_NAME,
+    *PRODUCT_CALL_NAMES,
+}
 # Calls that scale a tensor, and the power to which their second argument enters.
-SCALINGS = {"mul": 1, "rmul": 1, "imul": 1, "div": -1, "truediv": -1, "itruediv": -1}
+EXPONENTS_BY_SCALING_CALL = {
+    "mul": 1,
+    "rmul": 1,
+    "imul": 1,
+    "div": -1,
+    "truediv": -1,
+    "itruediv": -1,
+}
 # Calls after which a tensor is still the same multiple of what was computed.
-VIEWS = {
+FACTOR_PRESERVING_CALL_NAMES = {
     "view",
     "reshape",
     "transpose",
@@ -30,7 +43,7 @@ VIEWS = {
     "dropout",
 }
 
-ReplaceOutput = Callable[[int, Tensor], Tensor]
+OutputReplacer = Callable[[int, Tensor], Tensor]
 
 
 class TorchCall(NamedTuple):
@@ -49,7 +62,7 @@ class TorchCallRecorder(TorchFunctionMode):
     for linear maps and whole attentions.
     """
 
-    def __init__(self, replace_output: ReplaceOutput | None = None) -> None:
+    def __init__(self, replace_output: OutputReplacer | None = None) -> None:
         super().__init__()
         self.calls: list[TorchCall] = []
         self.replace_output = replace_output
@@ -59,46 +72,46 @@ class TorchCallRecorder(TorchFunctionMode):
         name = getattr(func, "__name__", "").strip("_")
         weights_wanted = options.get("need_weights", True)
         # The weights are asked for in any case, since they are what the laws look at.
-        if name == MULTI_HEAD_ATTENTION:
+        if name == MULTI_HEAD_ATTENTION_CALL_NAME:
             options = {**options, "need_weights": True, "average_attn_weights": False}
         output = func(*args, **options)
-        if name in RECORDED:
-            output = self._replaced(name, output)
+        if name in RECORDED_CALL_NAMES:
+            output = self._replace_output_if_asked(name, output)
             self.calls.append(TorchCall(name, args, options, output))
         elif isinstance(output, Tensor):
-            _remember_factor(name, args, output)
-        if name == MULTI_HEAD_ATTENTION and not weights_wanted:
+            _attach_scale_factor(name, args, output)
+        if name == MULTI_HEAD_ATTENTION_CALL_NAME and not weights_wanted:
             return output[0], None
         return output
 
-    def _replaced(self, name: str, output: Any) -> Any:
+    def _replace_output_if_asked(self, name: str, output: Any) -> Any:
         """Return the output of the newest call, replaced if there is something to replace it."""
         if self.replace_output is None:
             return output
         number = len(self.calls)
         if name == "linear":
             return self.replace_output(number, output)
-        if name == MULTI_HEAD_ATTENTION:
+        if name == MULTI_HEAD_ATTENTION_CALL_NAME:
             return self.replace_output(number, output[0]), output[1]
         return output
 
 
-def _remember_factor(name: str, args: tuple[Any, ...], output: Tensor) -> None:
+def _attach_scale_factor(name: str, args: tuple[Any, ...], output: Tensor) -> None:
     """Attach to a tensor the number that it was multiplied by, also through views."""
     if not args or not isinstance(args[0], Tensor):
         return
-    factor = factor_of(args[0])
-    if name in SCALINGS and len(args) > 1:
+    factor = scale_factor_of(args[0])
+    if name in EXPONENTS_BY_SCALING_CALL and len(args) > 1:
         multiplier = args[1]
         if isinstance(multiplier, Tensor) and multiplier.numel() != 1:
             return
-        factor *= float(multiplier) ** SCALINGS[name]
-    elif name not in VIEWS:
+        factor *= float(multiplier) ** EXPONENTS_BY_SCALING_CALL[name]
+    elif name not in FACTOR_PRESERVING_CALL_NAMES:
         return
     if factor != 1.0:
         output._laws_factor = factor  # type: ignore[attr-defined]
 
 
-def factor_of(tensor: Tensor) -> float:
+def scale_factor_of(tensor: Tensor) -> float:
     """Return the number that a tensor was multiplied by since it was computed."""
     return float(getattr(tensor, "_laws_factor", 1.0))

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from attention_laws.laws import LAWS, PIPELINE_LAWS
+from attention_laws.laws import MODEL_LAWS, PIPELINE_LAWS
 from attention_laws.report import Report, Verdict
 from attention_laws.run import diagnose, diagnose_pipeline
 from experiments.tables import markdown
@@ -56,7 +56,10 @@ def drawn_config(seed: int) -> dict[str, Any]:
 
 def verdicts(report: Report) -> dict[str, list[str]]:
     """Return the names of the laws that a report calls broken, and of those that it warns of."""
-    return {"broken": report.broken, "warned": [line.law for line in report.of(Verdict.WARNED)]}
+    return {
+        "broken": report.broken_laws,
+        "warned": [line.law for line in report.results_with_verdict(Verdict.WARNED)],
+    }
 
 
 def record(file: Path) -> None:
@@ -73,7 +76,7 @@ def record(file: Path) -> None:
         laws = verdicts(fault.diagnose())
         print(f"{fault.name}: {', '.join(laws['broken']) or 'no law sees this'}")
         figures[fault.name] = laws
-    names = [law.name for law in LAWS if not law.minute] + [law.name for law in PIPELINE_LAWS]
+    names = [law.name for law in MODEL_LAWS if not law.minute] + [law.name for law in PIPELINE_LAWS]
     about = {"provenance": origin, "laws": names, "faults": figures, "clean": clean}
     write_json(file, about)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from attention_laws.laws.leakage import measure_leak
+from attention_laws.laws.leakage import measure_leak_shares
 from lessonkit.analysis.translation_memory import translate_from_memory
 from transformer.data import corpora
 from transformer.data.grouping import Pair, split_pairs
@@ -53,7 +53,9 @@ def measure_pairs(train: Sequence[Pair], test: Sequence[Pair]) -> dict[str, Any]
     for english, french in test:
         accepted.setdefault(french, []).append(english)
     translations = translate_from_memory(train, list(accepted))
-    leak = {name: round(share, 4) for name, share in measure_leak(train, test)._asdict().items()}
+    leak = {
+        name: round(share, 4) for name, share in measure_leak_shares(train, test)._asdict().items()
+    }
     return {
         "train": len(train),
         "test": len(test),

@@ -9,7 +9,7 @@ from typing import Any
 from sacrebleu.metrics import BLEU
 from torch import Tensor
 
-from attention_laws.adapter import Adapter, CachedDecoder, Candidate, Pair, Pipeline
+from attention_laws.adapter import Adapter, CachedDecoder, Candidate, Pipeline, TextPair
 from transformer import decoding
 from transformer.config import UNK_ID, ModelConfig
 from transformer.data import corpora
@@ -115,8 +115,8 @@ def adapt_pipeline(translator: Translator) -> Pipeline:
     """Return what stands around a model: its tokenizers, its corpus, and the score."""
     data = translator.recipe.data
     test_split = default_test_split(data.corpus)
-    train: tuple[Pair, ...] = ()
-    test: tuple[Pair, ...] = ()
+    train: tuple[TextPair, ...] = ()
+    test: tuple[TextPair, ...] = ()
     if _is_here(data.corpus, test_split):
         train = _pairs(translator, "train")
         test = _pairs(translator, test_split)
@@ -133,7 +133,7 @@ def adapt_pipeline(translator: Translator) -> Pipeline:
     )
 
 
-def _pairs(translator: Translator, split: str) -> tuple[Pair, ...]:
+def _pairs(translator: Translator, split: str) -> tuple[TextPair, ...]:
     """Return the pairs of a split of the corpus that a model was trained on."""
     data = translator.recipe.data
     text = corpora.load(data.corpus, split, data.src_lang, data.tgt_lang)

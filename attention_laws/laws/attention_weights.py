@@ -5,20 +5,26 @@ from collections import Counter
 import torch
 from torch import Tensor
 
-from attention_laws.attention_calls import AttentionCall, attention_calls
+from attention_laws.attention_calls import AttentionCall, find_attention_calls
 from attention_laws.errors import NotObservedError
 from attention_laws.law import law
-from attention_laws.report import Finding, broken, kept, not_tried, warned
+from attention_laws.report import (
+    Finding,
+    broken_finding,
+    kept_finding,
+    not_tried_finding,
+    warned_finding,
+)
 from attention_laws.subject import Subject
 
-ORDER = 60
-ROUNDING = 1e-3  # half precision included
+LAW_MODULE_SORT_KEY = 60
+ROW_SUM_TOLERANCE = 1e-3  # half precision included
 MAX_MASKED_WEIGHT = 1e-6
 SRC_LEN, TGT_LEN = 7, 5
-SELF_ATTENTION = {SRC_LEN: "encoder", TGT_LEN: "decoder"}
+SELF_ATTENTION_SIDE_BY_LENGTH = {SRC_LEN: "encoder", TGT_LEN: "decoder"}
 
 
-def _weights_by_name(subject: Subject) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
+def _draw_batch_and_attention_weights(subject: Subject) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
     """Return src, tgt_in and the weights of two sentences, of which the second is padded."""
     src, tgt_in = subject.draw_padded_src(2, SRC_LEN), subject.draw_tgt_in(2, TGT_LEN)
     with torch.no_grad():
@@ -26,7 +32,8 @@ def _weights_by_name(subject: Subject) -> tuple[Tensor, Tensor, dict[str, Tensor
             return src, tgt_in, dict(subject.adapter.attention(src, tgt_in))
         # One sentence after the other, since they may have different shapes inside the model.
         first, second = (
-            seen_attentions(subject, src[row : row + 1], tgt_in[row : row + 1]) for row in (0, 1)
+            record_attention_calls(subject, src[row : row + 1], tgt_in[row : row + 1])
+            for row in (0, 1)
         )
     if not first or len(first) != len(second):
         raise NotObservedError("the adapter has no attention, and no softmax over keys was seen")
@@ -34,16 +41,18 @@ def _weights_by_name(subject: Subject) -> tuple[Tensor, Tensor, dict[str, Tensor
     weights = {}
     for one, other in zip(first, second, strict=True):
         q_len, k_len = one.weights.shape[-2:]
-        kind = "cross" if q_len != k_len else SELF_ATTENTION[q_len]
+        kind = "cross" if q_len != k_len else SELF_ATTENTION_SIDE_BY_LENGTH[q_len]
         both = [x.weights.reshape(1, -1, q_len, k_len) for x in (one, other)]
         weights[f"{kind} {counts[kind]}"] = torch.cat(both)
         counts[kind] += 1
     return src, tgt_in, weights
 
 
-def seen_attentions(subject: Subject, src: Tensor, tgt_in: Tensor) -> list[AttentionCall]:
+def record_attention_calls(subject: Subject, src: Tensor, tgt_in: Tensor) -> list[AttentionCall]:
     """Return the attentions of a batch, as the model computes them."""
-    return attention_calls(subject.torch_calls(src, tgt_in), {src.shape[1], tgt_in.shape[1]})
+    return find_attention_calls(
+        subject.record_torch_calls(src, tgt_in), {src.shape[1], tgt_in.shape[1]}
+    )
 
 
 @law()
@@ -57,12 +66,12 @@ def scores_are_scaled_by_sqrt_d_k(subject: Subject) -> Finding:
     """
     with torch.no_grad():
         src, tgt_in = subject.draw_src(2, SRC_LEN), subject.draw_tgt_in(2, TGT_LEN)
-        attentions = seen_attentions(subject, src, tgt_in)
+        attentions = record_attention_calls(subject, src, tgt_in)
     count = 0
     for number, attention in enumerate(attentions, start=1):
         if attention.product is None or attention.scores is None or attention.d_k < 2:
             continue
-        factor = _score_factor(attention.product, attention.scores)
+        factor = _fit_score_scale_factor(attention.product, attention.scores)
         if factor is None:
             continue
         factor *= attention.factor
@@ -71,14 +80,14 @@ def scores_are_scaled_by_sqrt_d_k(subject: Subject) -> Finding:
             # T5 divides no scores, but initializes the query projection smaller by the root.
             if abs(factor - 1) < 0.01 and attention.ratio < 1.5 * attention.d_k**-0.5:
                 reason = "queries are initialized smaller by the root, as T5's are"
-                return kept(f"nothing divides the scores: {reason}")
-            return _wrongly_scaled(f"attention {number}", factor, attention.d_k)
+                return kept_finding(f"nothing divides the scores: {reason}")
+            return _wrong_scale_finding(f"attention {number}", factor, attention.d_k)
     if not count:
-        return not_tried("no product of queries and keys was seen before a softmax")
-    return kept(f"in {count} attentions the scores are divided by the root of their width")
+        return not_tried_finding("no product of queries and keys was seen before a softmax")
+    return kept_finding(f"in {count} attentions the scores are divided by the root of their width")
 
 
-def _score_factor(product: Tensor, scores: Tensor) -> float | None:
+def _fit_score_scale_factor(product: Tensor, scores: Tensor) -> float | None:
     """Return by what number scores are a multiple of a product; None if they are no multiple."""
     half = len(product) // 2
     product_gaps = (product[:half] - product[half:]).double().flatten()
@@ -92,7 +101,7 @@ def _score_factor(product: Tensor, scores: Tensor) -> float | None:
     return factor if float((y - factor * x).norm()) < 1e-2 * float(y.norm()) else None
 
 
-def _wrongly_scaled(name: str, factor: float, d_k: int) -> Finding:
+def _wrong_scale_finding(name: str, factor: float, d_k: int) -> Finding:
     seen = f"{name}: scores are {factor:.4g} times queries and keys of width {d_k}, "
     seen += f"and by Eq. 1 should be {d_k**-0.5:.4g} times"
     causes = {
@@ -102,12 +111,12 @@ def _wrongly_scaled(name: str, factor: float, d_k: int) -> Finding:
     }
     for known_factor, cause in causes.items():
         if abs(factor / known_factor - 1) < 0.01:
-            return broken(f"{seen}: {cause}")
+            return broken_finding(f"{seen}: {cause}")
     width = 1 / factor**2
     is_multiple = abs(width / d_k - round(width / d_k)) < 0.01
     if is_multiple or abs(width - d_k) < 1.1:
-        return broken(f"{seen}: it is the root of {width:.0f}")
-    return warned(seen)
+        return broken_finding(f"{seen}: it is the root of {width:.0f}")
+    return warned_finding(seen)
 
 
 @law()
@@ -117,16 +126,18 @@ def attention_weights_sum_to_one(subject: Subject) -> Finding:
     Means: the softmax is over the wrong axis, or the mask is applied after it
     Look: at the softmax's dim, and at what follows it
     """
-    _, _, weights_by_name = _weights_by_name(subject)
+    _, _, weights_by_name = _draw_batch_and_attention_weights(subject)
     for name, weights in weights_by_name.items():
         sums = weights.float().sum(dim=-1)
-        if bool((sums - 1).abs().max() > ROUNDING) or bool((weights < 0).any()):
+        if bool((sums - 1).abs().max() > ROW_SUM_TOLERANCE) or bool((weights < 0).any()):
             column_sums = weights[0].float().sum(dim=-2)  # of the sentence without padding
-            over_queries = bool((column_sums - 1).abs().max() <= ROUNDING)
+            over_queries = bool((column_sums - 1).abs().max() <= ROW_SUM_TOLERANCE)
             hint = "; its columns do: the softmax is over the queries" if over_queries else ""
             least, most = float(sums.min()), float(sums.max())
-            return broken(f"{name}: rows sum to {least:.3g} to {most:.3g}{hint}")
-    return kept(f"every row of {len(weights_by_name)} maps sums to 1, and no weight is below 0")
+            return broken_finding(f"{name}: rows sum to {least:.3g} to {most:.3g}{hint}")
+    return kept_finding(
+        f"every row of {len(weights_by_name)} maps sums to 1, and no weight is below 0"
+    )
 
 
 @law()
@@ -136,19 +147,19 @@ def masked_keys_get_no_weight(subject: Subject) -> Finding:
     Means: a mask is missing, inverted, or added where it should be filled in
     Look: at the scores just before the softmax
     """
-    src, tgt_in, weights_by_name = _weights_by_name(subject)
+    src, tgt_in, weights_by_name = _draw_batch_and_attention_weights(subject)
     for name, weights in weights_by_name.items():
         q_len, k_len = weights.shape[-2:]
         if k_len == src.shape[1] and subject.adapter.pad_id is not None:
             on_padding = float(weights[1, :, :, src[1] == subject.adapter.pad_id].max())
             if on_padding > MAX_MASKED_WEIGHT:
-                return broken(f"{name}: a weight of {on_padding:.2g} on padding")
+                return broken_finding(f"{name}: a weight of {on_padding:.2g} on padding")
         if q_len == k_len == tgt_in.shape[1]:
             on_future = float(torch.triu(weights.float(), diagonal=1).max())
             if on_future > MAX_MASKED_WEIGHT:
-                return broken(f"{name}: a weight of {on_future:.2g} on a later position")
+                return broken_finding(f"{name}: a weight of {on_future:.2g} on a later position")
     count = len(weights_by_name)
-    return kept(f"no weight of {count} maps is on padding or on a later position")
+    return kept_finding(f"no weight of {count} maps is on padding or on a later position")
 
 
 @law()
@@ -159,7 +170,7 @@ def unmasked_keys_get_weight(subject: Subject) -> Finding:
     diagonal that is a position off; or attention is local on purpose
     Look: at which mask goes to which attention
     """
-    src, tgt_in, weights_by_name = _weights_by_name(subject)
+    src, tgt_in, weights_by_name = _draw_batch_and_attention_weights(subject)
     for name, weights in weights_by_name.items():
         q_len, k_len = weights.shape[-2:]
         if k_len not in (src.shape[1], tgt_in.shape[1]):
@@ -171,6 +182,8 @@ def unmasked_keys_get_weight(subject: Subject) -> Finding:
         without_weight = (may_attend & (weights[0] == 0)).nonzero().tolist()
         if without_weight:
             head, query, key = without_weight[0]
-            return warned(f"{name}, head {head}: position {query} has no weight on {key}")
+            return warned_finding(f"{name}, head {head}: position {query} has no weight on {key}")
     count = len(weights_by_name)
-    return kept(f"each position of {count} maps has some weight on all that it may attend to")
+    return kept_finding(
+        f"each position of {count} maps has some weight on all that it may attend to"
+    )

@@ -3,39 +3,39 @@
 import torch
 from torch import Tensor
 
-from attention_laws.law import law, required
+from attention_laws.law import assert_not_none, law
 from attention_laws.laws.search import (
     BEAM_SIZE,
     LENGTH,
     SENTENCES,
     draw_sources,
-    next_logits,
-    retried_with_likelier_eos,
-    search_batch,
-    without_padding_and_bos,
+    logits_after_each_prefix,
+    mask_padding_and_bos_logits,
+    retry_check_with_likelier_eos,
+    run_searches_on_drawn_sources,
 )
-from attention_laws.report import Finding, broken, kept, not_tried
+from attention_laws.report import Finding, broken_finding, kept_finding, not_tried_finding
 from attention_laws.subject import Subject
 
-ORDER = 135
-MAX_FULL_WIDTH = 100  # of a beam as wide as the vocabulary
+LAW_MODULE_SORT_KEY = 135
+MAX_VOCAB_SIZE_FOR_FULL_BEAM = 100  # of a beam as wide as the vocabulary
 
 
-def _forward_log_probs(
+def _sequence_log_probs_by_forward(
     subject: Subject, src: Tensor, ids: list[int], finished: bool
 ) -> list[float]:
     """Return the log probability of ids by forward: over all types, and without padding, bos."""
-    logits = next_logits(subject, src, ids).double()
+    logits = logits_after_each_prefix(subject, src, ids).double()
     chosen = torch.tensor([*ids, subject.adapter.eos_id] if finished else ids, dtype=torch.long)
     sums = []
-    for scores in (logits, without_padding_and_bos(subject, logits)):
+    for scores in (logits, mask_padding_and_bos_logits(subject, logits)):
         log_probs = scores.log_softmax(dim=-1)[: len(chosen)].gather(1, chosen[:, None])
         sums.append(float(log_probs.sum()))
     return sums
 
 
 @law("beam")
-@retried_with_likelier_eos
+@retry_check_with_likelier_eos
 @torch.no_grad()
 def beam_log_probs_match_forward(subject: Subject) -> Finding:
     """Each candidate's log probability is what forward gives for its ids.
@@ -44,20 +44,22 @@ def beam_log_probs_match_forward(subject: Subject) -> Finding:
     added in place of log probabilities, or scores are gathered by the wrong index
     Look: where prefixes are reordered: is everything else that has a row reordered too?
     """
-    beam, sizes, count = required(subject.adapter.beam), (1, BEAM_SIZE), 0
+    beam, sizes, count = assert_not_none(subject.adapter.beam), (1, BEAM_SIZE), 0
     searches = [lambda src, size=size: beam(src, size, LENGTH) for size in sizes]
-    for src, *results in search_batch(subject, *searches):
+    for src, *results in run_searches_on_drawn_sources(subject, *searches):
         for size, candidates in zip(sizes, results, strict=True):
             for ids, log_prob, finished in candidates:
                 count += 1
-                sums = _forward_log_probs(subject, src, ids, finished)
+                sums = _sequence_log_probs_by_forward(subject, src, ids, finished)
                 allowed = (len(ids) + 1) * (2 * subject.tolerance + 1e-5)
                 gap = min(abs(expected - log_prob) for expected in sums)
                 if not gap <= allowed:
                     candidate = f"beam {size}: {ids}{' and eos' if finished else ''}"
                     seen = f"{candidate} reports {log_prob:.4f} nats"
-                    return broken(f"{seen}, and has {sums[0]:.4f} by forward", src=src[0])
-    return kept(f"{count} candidates of {SENTENCES} sentences have the sums that forward gives")
+                    return broken_finding(f"{seen}, and has {sums[0]:.4f} by forward", src=src[0])
+    return kept_finding(
+        f"{count} candidates of {SENTENCES} sentences have the sums that forward gives"
+    )
 
 
 @law("beam")
@@ -68,23 +70,25 @@ def beam_candidates_are_sorted_and_unique(subject: Subject) -> Finding:
     Means: all beams begin with the same prefix and a score of 0, or the order is ascending
     Look: at the first step's scores: all but one must be minus infinity
     """
-    beam = required(subject.adapter.beam)
-    for src, candidates in search_batch(subject, lambda src: beam(src, BEAM_SIZE, LENGTH)):
+    beam = assert_not_none(subject.adapter.beam)
+    for src, candidates in run_searches_on_drawn_sources(
+        subject, lambda src: beam(src, BEAM_SIZE, LENGTH)
+    ):
         for i, first in enumerate(candidates):
             for second in candidates[i + 1 :]:
                 if first.ids == second.ids and first.finished == second.finished:
-                    return broken(f"{first.ids} occurs twice", src=src[0])
+                    return broken_finding(f"{first.ids} occurs twice", src=src[0])
                 is_as_long = len(first.ids) == len(second.ids)
                 is_comparable = is_as_long and first.finished == second.finished
                 if is_comparable and second.log_prob > first.log_prob + 1e-5:
                     seen = f"{first.ids} with {first.log_prob:.4f} nats precedes "
                     seen += f"{second.ids} with {second.log_prob:.4f} nats"
-                    return broken(seen, src=src[0])
-    return kept("no candidate occurs twice, and of equally long ones the best is first")
+                    return broken_finding(seen, src=src[0])
+    return kept_finding("no candidate occurs twice, and of equally long ones the best is first")
 
 
 @law("beam", "greedy")
-@retried_with_likelier_eos
+@retry_check_with_likelier_eos
 @torch.no_grad()
 def beam_of_one_is_greedy(subject: Subject) -> Finding:
     """A beam of one is greedy search, and knows where it ended.
@@ -93,18 +97,20 @@ def beam_of_one_is_greedy(subject: Subject) -> Finding:
     Look: at what becomes of a candidate that ends
     How: A sound beam may go on after eos, and then find another translation.
     """
-    greedy, beam = required(subject.adapter.greedy), required(subject.adapter.beam)
-    results = search_batch(
+    greedy, beam = assert_not_none(subject.adapter.greedy), assert_not_none(subject.adapter.beam)
+    results = run_searches_on_drawn_sources(
         subject, lambda src: greedy(src, LENGTH), lambda src: beam(src, 1, LENGTH)
     )
     equal = 0
     for src, ids, candidates in results:
         unfinished = any(x.ids == ids and not x.finished for x in candidates)
         if unfinished and len(ids) < LENGTH:
-            return broken(f"{ids} ends greedy search, and is not finished in a beam", src=src[0])
+            return broken_finding(
+                f"{ids} ends greedy search, and is not finished in a beam", src=src[0]
+            )
         if candidates and candidates[0].ids == ids:
             equal += 1
-    return kept(f"{equal} of {SENTENCES} translations are greedy search's, ends included")
+    return kept_finding(f"{equal} of {SENTENCES} translations are greedy search's, ends included")
 
 
 @law("beam")
@@ -116,20 +122,22 @@ def wide_beam_finds_the_best(subject: Subject) -> Finding:
     Look: at how many continuations are taken, and from what
     """
     vocab_size = subject.adapter.tgt_vocab_size
-    if vocab_size > MAX_FULL_WIDTH:
-        return not_tried(f"a beam of {vocab_size} is too wide to try: {MAX_FULL_WIDTH} at most")
+    if vocab_size > MAX_VOCAB_SIZE_FOR_FULL_BEAM:
+        return not_tried_finding(
+            f"a beam of {vocab_size} is too wide to try: {MAX_VOCAB_SIZE_FOR_FULL_BEAM} at most"
+        )
     words = torch.tensor([i for i in range(vocab_size) if i not in subject.special_ids])
     pairs = torch.cartesian_prod(words, words)
     bos = torch.full((len(words), 1), subject.adapter.bos_id)
     tgt_in = torch.cat((bos, words[:, None]), dim=1)
     for src in draw_sources(subject)[:3]:
-        (candidates,) = required(subject.adapter.beam)(src, vocab_size, 2)
+        (candidates,) = assert_not_none(subject.adapter.beam)(src, vocab_size, 2)
         found = {tuple(candidate.ids) for candidate in candidates if not candidate.finished}
         is_found = torch.tensor([tuple(pair) in found for pair in pairs.tolist()])
         count = int(is_found.sum())
         logits = subject.logits(src.expand(len(words), -1), tgt_in)
         shortfalls = []
-        for scores in (logits, without_padding_and_bos(subject, logits)):
+        for scores in (logits, mask_padding_and_bos_logits(subject, logits)):
             log_probs = scores.log_softmax(dim=-1)
             first, second = log_probs[0, 0][words], log_probs[:, 1][:, words]
             sums = (first[:, None] + second).flatten()
@@ -138,5 +146,7 @@ def wide_beam_finds_the_best(subject: Subject) -> Finding:
             shortfalls.append(max(gaps.tolist(), default=0.0))
         if min(shortfalls) > 4 * subject.tolerance + 1e-5:
             seen = f"{count} pairs that a beam of {vocab_size} finds are not the most probable"
-            return broken(f"{seen}, by up to {min(shortfalls):.2g} nats", src=src[0])
-    return kept(f"a beam of {vocab_size} finds the most probable of {len(pairs)} pairs of words")
+            return broken_finding(f"{seen}, by up to {min(shortfalls):.2g} nats", src=src[0])
+    return kept_finding(
+        f"a beam of {vocab_size} finds the most probable of {len(pairs)} pairs of words"
+    )

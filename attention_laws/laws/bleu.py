@@ -5,43 +5,53 @@ from collections.abc import Callable
 from functools import wraps
 
 from attention_laws.adapter import Pipeline
-from attention_laws.law import pipeline_law, required
-from attention_laws.report import Finding, broken, kept, not_tried, warned
+from attention_laws.law import assert_not_none, pipeline_law
+from attention_laws.report import (
+    Finding,
+    broken_finding,
+    kept_finding,
+    not_tried_finding,
+    warned_finding,
+)
 
-ORDER = 10
+LAW_MODULE_SORT_KEY = 10
 MAX_SENTENCES, MIN_SENTENCES = 40, 8
 # BLEU counts four words in a row, of which short sentences have few.
-MIN_WORDS = 5
-MAX_TRAIN_PAIRS = 2000
+MIN_WORDS_PER_REFERENCE = 5
+MAX_TRAIN_PAIRS_FOR_REFERENCES = 2000
 
 
-def references(pipeline: Pipeline) -> list[str]:
+def collect_references(pipeline: Pipeline) -> list[str]:
     """Return up to 40 distinct targets of some length, those of the test set first."""
-    texts = [target for _, target in (*pipeline.test, *pipeline.train[:MAX_TRAIN_PAIRS])]
-    long_enough = [text for text in texts if len(text.split()) >= MIN_WORDS]
+    texts = [
+        target for _, target in (*pipeline.test, *pipeline.train[:MAX_TRAIN_PAIRS_FOR_REFERENCES])
+    ]
+    long_enough = [text for text in texts if len(text.split()) >= MIN_WORDS_PER_REFERENCE]
     return list(dict.fromkeys(long_enough))[:MAX_SENTENCES]
 
 
-def _with_references(check: Callable[[Pipeline, list[str]], Finding]) -> Callable[..., Finding]:
+def _only_with_enough_references(
+    check: Callable[[Pipeline, list[str]], Finding],
+) -> Callable[..., Finding]:
     """Try a law only if there are enough references."""
 
     @wraps(check)
     def checked(pipeline: Pipeline) -> Finding:
-        texts = references(pipeline)
+        texts = collect_references(pipeline)
         if len(texts) < MIN_SENTENCES:
-            reason = f"only {len(texts)} targets have {MIN_WORDS} words or more"
-            return not_tried(f"{reason}: give {MIN_SENTENCES}")
+            reason = f"only {len(texts)} targets have {MIN_WORDS_PER_REFERENCE} words or more"
+            return not_tried_finding(f"{reason}: give {MIN_SENTENCES}")
         return check(pipeline, texts)
 
     return checked
 
 
-def _score(pipeline: Pipeline, hypotheses: list[str], texts: list[str]) -> float:
-    return float(required(pipeline.score)(list(hypotheses), list(texts)))
+def _corpus_bleu(pipeline: Pipeline, hypotheses: list[str], texts: list[str]) -> float:
+    return float(assert_not_none(pipeline.score)(list(hypotheses), list(texts)))
 
 
 @pipeline_law("score")
-@_with_references
+@_only_with_enough_references
 def references_score_100(pipeline: Pipeline, texts: list[str]) -> Finding:
     """References score 100 against themselves.
 
@@ -49,16 +59,18 @@ def references_score_100(pipeline: Pipeline, texts: list[str]) -> Finding:
     references has one level too few, or both sides are tokenized differently
     Look: at the nesting of the references: one list for each position, or for each sentence?
     """
-    score = _score(pipeline, texts, texts)
+    score = _corpus_bleu(pipeline, texts, texts)
     if abs(score - 100) <= 0.01:
-        return kept(f"{len(texts)} references score {score:.2f} against themselves")
+        return kept_finding(f"{len(texts)} references score {score:.2f} against themselves")
     hint = ": a share, not in percent?" if abs(score - 1) <= 1e-4 else ""
     seen = f"{len(texts)} references score {score:.4g} against themselves{hint}"
-    return broken(f"{seen}; {texts[0]!r} alone {_score(pipeline, texts[:1], texts[:1]):.4g}")
+    return broken_finding(
+        f"{seen}; {texts[0]!r} alone {_corpus_bleu(pipeline, texts[:1], texts[:1]):.4g}"
+    )
 
 
 @pipeline_law("score")
-@_with_references
+@_only_with_enough_references
 def hypotheses_and_references_are_not_swapped(pipeline: Pipeline, texts: list[str]) -> Finding:
     """Hypotheses and references are not swapped.
 
@@ -66,17 +78,22 @@ def hypotheses_and_references_are_not_swapped(pipeline: Pipeline, texts: list[st
     Look: at the order of the score's arguments
     """
     too_long = [" ".join((texts * 2)[i : i + 4]) for i in range(len(texts))]
-    score, swapped_score = _score(pipeline, too_long, texts), _score(pipeline, texts, too_long)
+    score, swapped_score = (
+        _corpus_bleu(pipeline, too_long, texts),
+        _corpus_bleu(pipeline, texts, too_long),
+    )
     if score == swapped_score:
-        return not_tried(f"it scores {score:.1f} either way: swapping would change nothing")
+        return not_tried_finding(f"it scores {score:.1f} either way: swapping would change nothing")
     seen = f"translations four times too long score {score:.1f}, too short {swapped_score:.1f}"
     if score < swapped_score:
-        return broken(f"{seen}: BLEU punishes what is short, by e^-3 here, so they are swapped")
-    return kept(seen)
+        return broken_finding(
+            f"{seen}: BLEU punishes what is short, by e^-3 here, so they are swapped"
+        )
+    return kept_finding(seen)
 
 
 @pipeline_law("score")
-@_with_references
+@_only_with_enough_references
 def bleu_is_corpus_level(pipeline: Pipeline, texts: list[str]) -> Finding:
     """A corpus's score is not the mean of its sentences' scores.
 
@@ -88,57 +105,59 @@ def bleu_is_corpus_level(pipeline: Pipeline, texts: list[str]) -> Finding:
         short, long = by_length[i], " ".join([by_length[-1 - i]] * 2)
         # A translation of the short sentence without its last word.
         hypothesis = " ".join(short.split()[:-1])
-        long_score = _score(pipeline, [long], [long])
-        short_score = _score(pipeline, [hypothesis], [short])
-        together = _score(pipeline, [long, hypothesis], [long, short])
+        long_score = _corpus_bleu(pipeline, [long], [long])
+        short_score = _corpus_bleu(pipeline, [hypothesis], [short])
+        together = _corpus_bleu(pipeline, [long, hypothesis], [long, short])
         mean = (long_score + short_score) / 2
         if abs(long_score - short_score) < 1:
-            return not_tried(f"{hypothesis!r} for {short!r} costs it less than a point")
+            return not_tried_finding(f"{hypothesis!r} for {short!r} costs it less than a point")
         if abs(together - mean) > 0.01:
             seen = f"sentences that score {long_score:.1f} and {short_score:.1f} score "
-            return kept(f"{seen}{together:.1f} together, their mean is {mean:.1f}")
+            return kept_finding(f"{seen}{together:.1f} together, their mean is {mean:.1f}")
     seen = f"{hypothesis!r} for {short!r} scores {short_score:.2f}, a right translation of "
     seen += f"{len(long.split())} words {long_score:.2f}, both {together:.2f}: the mean"
-    return broken(seen)
+    return broken_finding(seen)
 
 
 @pipeline_law("score", "encode_tgt", "decode")
-@_with_references
+@_only_with_enough_references
 def scored_text_is_detokenized(pipeline: Pipeline, texts: list[str]) -> Finding:
     """Text is scored, not tokens: a translation of which every token is right scores 100.
 
     Means: decode joins tokens with blanks, and the score cuts them again: 'l' homme' is not l'homme
     Look: at decode: does it undo all that encode did?
     """
-    encode, decode = required(pipeline.encode_tgt), required(pipeline.decode)
+    encode, decode = assert_not_none(pipeline.encode_tgt), assert_not_none(pipeline.decode)
     decoded, expected = [], []
     for text in texts:
         round_trip = decode(encode(text))
         # Everything is there except blanks, case and accents.
-        if squeezed(round_trip) == squeezed(text):
+        if remove_case_accents_and_blanks(round_trip) == remove_case_accents_and_blanks(text):
             decoded.append(round_trip)
             expected.append(text)
     if len(decoded) < MIN_SENTENCES:
-        return not_tried(f"only {len(decoded)} of {len(texts)} references come back whole")
-    score = _score(pipeline, decoded, expected)
+        return not_tried_finding(f"only {len(decoded)} of {len(texts)} references come back whole")
+    score = _corpus_bleu(pipeline, decoded, expected)
     if score > 99.99:
-        return kept(f"{len(decoded)} references, encoded and decoded, score {score:.2f}")
+        return kept_finding(f"{len(decoded)} references, encoded and decoded, score {score:.2f}")
     pairs = zip(decoded, expected, strict=True)
     different = (pair for pair in pairs if pair[0] != pair[1])
     round_trip, text = next(different, (decoded[0], expected[0]))
     seen = f"{text!r} comes back as {round_trip!r}; "
     seen += f"all right, {len(decoded)} of them score {score:.1f}"
-    if folded(round_trip) == folded(text):
-        return warned(f"{seen}: case or accents are lost, and the score distinguishes them")
-    return broken(f"{seen}: blanks alone cost the rest, tokens are scored as if they were text")
+    if remove_case_and_accents(round_trip) == remove_case_and_accents(text):
+        return warned_finding(f"{seen}: case or accents are lost, and the score distinguishes them")
+    return broken_finding(
+        f"{seen}: blanks alone cost the rest, tokens are scored as if they were text"
+    )
 
 
-def folded(text: str) -> str:
+def remove_case_and_accents(text: str) -> str:
     """Return text without case and accents, with one blank between words."""
     letters = unicodedata.normalize("NFKD", text.casefold())
     return " ".join("".join(c for c in letters if not unicodedata.combining(c)).split())
 
 
-def squeezed(text: str) -> str:
+def remove_case_accents_and_blanks(text: str) -> str:
     """Return text without case, accents and blanks."""
-    return folded(text).replace(" ", "")
+    return remove_case_and_accents(text).replace(" ", "")

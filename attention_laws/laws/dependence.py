@@ -5,17 +5,17 @@ from collections import defaultdict
 import torch
 from torch import Tensor, nn
 
-from attention_laws.law import law, required
-from attention_laws.model_state import hooks
-from attention_laws.report import Finding, broken, kept, not_tried
+from attention_laws.law import assert_not_none, law
+from attention_laws.model_state import hooks_removed_afterwards
+from attention_laws.report import Finding, broken_finding, kept_finding, not_tried_finding
 from attention_laws.subject import Subject
-from attention_laws.torch_calls import MULTI_HEAD_ATTENTION
+from attention_laws.torch_calls import MULTI_HEAD_ATTENTION_CALL_NAME
 
-ORDER = 50
-LENGTH = 6
+LAW_MODULE_SORT_KEY = 50
+SENTENCE_LENGTH = 6
 SRC_LEN, TGT_LEN = 7, 5
 # Share of the typical effect below which a token is said to have none.
-MIN_EFFECT = 1e-4
+MIN_RELATIVE_EFFECT = 1e-4
 
 
 @law()
@@ -26,13 +26,15 @@ def logits_depend_on_all_source_tokens(subject: Subject) -> Finding:
     shape), reads another layer's memory or none, or its result is thrown away
     Look: at the memory and the mask that cross-attention gets, and at what its result is used for
     """
-    src, tgt_in = subject.draw_src(1, LENGTH), subject.draw_tgt_in(1, LENGTH - 1)
+    src, tgt_in = subject.draw_src(1, SENTENCE_LENGTH), subject.draw_tgt_in(1, SENTENCE_LENGTH - 1)
     logits, effects = subject.logits(src, tgt_in), []
-    for position in range(LENGTH - 1):
+    for position in range(SENTENCE_LENGTH - 1):
         changed = subject.logits(subject.with_other_token(src, position), tgt_in)
         effects.append((changed - logits)[0].abs().amax(dim=-1))
     all_effects = torch.stack(effects)
-    return _judge(all_effects, torch.ones_like(all_effects, dtype=torch.bool), src, "source")
+    return _judge_token_effects(
+        all_effects, torch.ones_like(all_effects, dtype=torch.bool), src, "source"
+    )
 
 
 @law()
@@ -42,28 +44,28 @@ def logits_depend_on_all_previous_tokens(subject: Subject) -> Finding:
     Means: the causal mask hides too much, or self-attention is thrown away or returns its input
     Look: at the decoder's mask, and at what each residual connection adds
     """
-    src, tgt_in = subject.draw_src(1, LENGTH), subject.draw_tgt_in(1, LENGTH)
+    src, tgt_in = subject.draw_src(1, SENTENCE_LENGTH), subject.draw_tgt_in(1, SENTENCE_LENGTH)
     logits, effects = subject.logits(src, tgt_in), []
-    for position in range(1, LENGTH):
+    for position in range(1, SENTENCE_LENGTH):
         changed = subject.logits(src, subject.with_other_token(tgt_in, position))
         effects.append((changed - logits)[0].abs().amax(dim=-1))
-    positions = torch.arange(1, LENGTH)[:, None]
-    is_expected = torch.arange(LENGTH) >= positions
-    return _judge(torch.stack(effects), is_expected, tgt_in[:, 1:], "target")
+    positions = torch.arange(1, SENTENCE_LENGTH)[:, None]
+    is_expected = torch.arange(SENTENCE_LENGTH) >= positions
+    return _judge_token_effects(torch.stack(effects), is_expected, tgt_in[:, 1:], "target")
 
 
-def _judge(effects: Tensor, is_expected: Tensor, ids: Tensor, side: str) -> Finding:
+def _judge_token_effects(effects: Tensor, is_expected: Tensor, ids: Tensor, side: str) -> Finding:
     """Return broken if a token lacks an expected effect; effects are (tokens, tgt_len)."""
-    is_missing = is_expected & (effects <= MIN_EFFECT * effects[is_expected].median())
+    is_missing = is_expected & (effects <= MIN_RELATIVE_EFFECT * effects[is_expected].median())
     if not effects[is_expected].any():
-        return broken("no token of it changes any logits", **{side: ids[0]})
+        return broken_finding("no token of it changes any logits", **{side: ids[0]})
     if is_missing.any():
         position, tgt_position = is_missing.nonzero()[0].tolist()
         token = int(ids[0, position])
         seen = f"another token in place of {token} does not change the logits"
-        return broken(f"{seen} at target position {tgt_position}", **{side: ids[0]})
+        return broken_finding(f"{seen} at target position {tgt_position}", **{side: ids[0]})
     sizes = f"{float(effects[is_expected].min()):.2g} to {float(effects.max()):.2g}"
-    return kept(f"each {side} token changes the logits wherever it may, by {sizes}")
+    return kept_finding(f"each {side} token changes the logits wherever it may, by {sizes}")
 
 
 @law()
@@ -74,17 +76,21 @@ def token_order_matters(subject: Subject) -> Finding:
     Look: where positions are added to the embeddings, on both sides
     """
     # In float64, since positions may be faint in an untrained model.
-    with subject.in_float64():
-        src, tgt_in = subject.draw_src(1, LENGTH), subject.draw_tgt_in(1, LENGTH)
+    with subject.computing_in_float64():
+        src, tgt_in = subject.draw_src(1, SENTENCE_LENGTH), subject.draw_tgt_in(1, SENTENCE_LENGTH)
         logits = subject.logits(src, tgt_in)
-        swapped = src[:, [1, 0, *range(2, LENGTH)]]
-        if not subject.difference(subject.logits(swapped, tgt_in), logits):
-            return broken(f"src {src[0].tolist()} and {swapped[0].tolist()} give equal logits")
-        swapped = tgt_in[:, [0, 2, 1, *range(3, LENGTH)]]
-        if not subject.difference(subject.logits(src, swapped)[:, 3:], logits[:, 3:]):
+        swapped = src[:, [1, 0, *range(2, SENTENCE_LENGTH)]]
+        if not subject.difference_beyond_tolerance(subject.logits(swapped, tgt_in), logits):
+            return broken_finding(
+                f"src {src[0].tolist()} and {swapped[0].tolist()} give equal logits"
+            )
+        swapped = tgt_in[:, [0, 2, 1, *range(3, SENTENCE_LENGTH)]]
+        if not subject.difference_beyond_tolerance(
+            subject.logits(src, swapped)[:, 3:], logits[:, 3:]
+        ):
             seen = f"{swapped[0].tolist()} gives equal logits after the swapped tokens"
-            return broken(seen, tgt_in=tgt_in[0])
-        return kept("two tokens swapped, in the source and in the target: the logits move")
+            return broken_finding(seen, tgt_in=tgt_in[0])
+        return kept_finding("two tokens swapped, in the source and in the target: the logits move")
 
 
 @law()
@@ -96,24 +102,30 @@ def encoder_is_contextual(subject: Subject) -> Finding:
     Look: at how the encoder's layers are kept, and at the loop over them
     """
     src, tgt_in, position = subject.draw_src(1, SRC_LEN), subject.draw_tgt_in(1, TGT_LEN), 2
-    inputs = _source_inputs(subject, src, tgt_in)
-    other_inputs = _source_inputs(subject, subject.with_other_token(src, position), tgt_in)
+    inputs = _layer_inputs_at_source_positions(subject, src, tgt_in)
+    other_inputs = _layer_inputs_at_source_positions(
+        subject, subject.with_other_token(src, position), tgt_in
+    )
     shapes, other_shapes = [x.shape for x in inputs], [x.shape for x in other_inputs]
     if not inputs or shapes != other_shapes:
-        return not_tried("no map that reads the source's positions was seen")
+        return not_tried_finding("no map that reads the source's positions was seen")
     for hidden, other in zip(inputs, other_inputs, strict=True):
         # Everything but the changed position itself is compared.
         changed = (hidden.shape.index(SRC_LEN), torch.tensor(position), 0)
         if not torch.equal(hidden.index_fill(*changed), other.index_fill(*changed)):
-            return kept(f"another token at position {position} changes what maps read at others")
+            return kept_finding(
+                f"another token at position {position} changes what maps read at others"
+            )
     seen = f"another token at position {position} changes what {len(inputs)} maps read there alone"
-    return broken(seen, src=src[0])
+    return broken_finding(seen, src=src[0])
 
 
-def _source_inputs(subject: Subject, src: Tensor, tgt_in: Tensor) -> list[Tensor]:
+def _layer_inputs_at_source_positions(
+    subject: Subject, src: Tensor, tgt_in: Tensor
+) -> list[Tensor]:
     """Return what linear maps and attentions of torch read at the source's positions."""
-    calls = subject.torch_calls(src, tgt_in)
-    names = ("linear", MULTI_HEAD_ATTENTION)
+    calls = subject.record_torch_calls(src, tgt_in)
+    names = ("linear", MULTI_HEAD_ATTENTION_CALL_NAME)
     inputs = [arg for call in calls if call.name in names for arg in call.args[:2]]
     return [x for x in inputs if isinstance(x, Tensor) and SRC_LEN in x.shape[:-1]]
 
@@ -135,19 +147,23 @@ def decoder_reads_tgt_in(subject: Subject) -> Finding:
         return any(torch.equal(x, ids) or torch.equal(x, ids.T) for x in ids_read[embedding])
 
     embeddings = [part for part in subject.module.modules() if isinstance(part, nn.Embedding)]
-    with hooks(embedding.register_forward_pre_hook(record) for embedding in embeddings):
+    with hooks_removed_afterwards(
+        embedding.register_forward_pre_hook(record) for embedding in embeddings
+    ):
         subject.logits(src, tgt_in)
         target_embeddings = [embedding for embedding in embeddings if reads(embedding, tgt_in)]
         ids_read.clear()
         try:
-            required(subject.adapter.train_step)(src, tgt_in, tgt_out)
+            assert_not_none(subject.adapter.train_step)(src, tgt_in, tgt_out)
         except IndexError as error:
-            return broken(f"a step raises {error}, although forward reads the same batch")
+            return broken_finding(f"a step raises {error}, although forward reads the same batch")
     if not target_embeddings or not ids_read[target_embeddings[0]]:
-        return not_tried("no nn.Embedding reads tgt_in as it is")
+        return not_tried_finding("no nn.Embedding reads tgt_in as it is")
     if reads(target_embeddings[0], tgt_in):
-        return kept(f"the decoder reads tgt_in, {tgt_in[0].tolist()}")
+        return kept_finding(f"the decoder reads tgt_in, {tgt_in[0].tolist()}")
     for name, ids in (("tgt_out, its own target", tgt_out), ("the source", src)):
         if reads(target_embeddings[0], ids):
-            return broken(f"the decoder reads {name}, {ids[0].tolist()}")
-    return not_tried("in a step the target's nn.Embedding reads other ids than in a forward pass")
+            return broken_finding(f"the decoder reads {name}, {ids[0].tolist()}")
+    return not_tried_finding(
+        "in a step the target's nn.Embedding reads other ids than in a forward pass"
+    )

@@ -7,11 +7,11 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from attention_laws.law import law
-from attention_laws.report import Finding, broken, kept, not_tried
+from attention_laws.report import Finding, broken_finding, kept_finding, not_tried_finding
 from attention_laws.subject import Subject
 
-ORDER = 110
-MAX_NAMED = 4  # parameters that a finding names
+LAW_MODULE_SORT_KEY = 110
+MAX_PARAMETERS_NAMED = 4  # parameters that a finding names
 
 
 @law("module", compares=False)
@@ -25,27 +25,35 @@ def gradients_reach_all_parameters(subject: Subject) -> Finding:
     """
     parameters = subject.trainable_parameters()
     if not parameters:
-        return not_tried("no parameter requires a gradient")
-    loss = _batch_loss(subject)
+        return not_tried_finding("no parameter requires a gradient")
+    loss = _random_batch_loss(subject)
     if not loss.requires_grad:
-        return broken("logits have no gradient at all: forward runs under no_grad, or detaches")
-    grads = gradients(loss, parameters)
+        return broken_finding(
+            "logits have no gradient at all: forward runs under no_grad, or detaches"
+        )
+    grads = gradients_by_parameter_name(loss, parameters)
     not_finite = [n for n, g in grads.items() if g is not None and not g.isfinite().all()]
     if not_finite:
-        return broken(f"the gradient of the loss is not finite at {first_names(not_finite)}")
-    without_gradient = _without_gradient(subject, grads)
+        return broken_finding(
+            f"the gradient of the loss is not finite at {format_first_parameter_names(not_finite)}"
+        )
+    without_gradient = _names_without_gradient(subject, grads)
     if without_gradient:
-        _add_noise(subject, parameters)
+        _add_noise_to_parameters(subject, parameters)
         candidates = {name: parameters[name] for name in without_gradient}
-        grads = gradients(_batch_loss(subject), candidates)
-        without_gradient = _without_gradient(subject, grads)
+        grads = gradients_by_parameter_name(_random_batch_loss(subject), candidates)
+        without_gradient = _names_without_gradient(subject, grads)
     if without_gradient:
-        return broken(f"no gradient of the loss reaches {first_names(without_gradient)}")
-    return kept(f"the loss of a batch has a gradient at each of {len(parameters)} parameters")
+        return broken_finding(
+            f"no gradient of the loss reaches {format_first_parameter_names(without_gradient)}"
+        )
+    return kept_finding(
+        f"the loss of a batch has a gradient at each of {len(parameters)} parameters"
+    )
 
 
 @torch.no_grad()
-def _add_noise(subject: Subject, parameters: dict[str, Tensor]) -> None:
+def _add_noise_to_parameters(subject: Subject, parameters: dict[str, Tensor]) -> None:
     """Add to each weight a fifth of the typical weight of its tensor."""
     for weight in parameters.values():
         size = float(weight.abs().mean()) or 0.01
@@ -53,19 +61,25 @@ def _add_noise(subject: Subject, parameters: dict[str, Tensor]) -> None:
         weight.add_(noise.to(weight) * size / 5)
 
 
-def first_names(names: list[str]) -> str:
+def format_first_parameter_names(names: list[str]) -> str:
     """Return the first few names of parameters, and the number of the others."""
-    shown = ", ".join(names[:MAX_NAMED])
-    return shown if len(names) <= MAX_NAMED else f"{shown} and {len(names) - MAX_NAMED} more"
+    shown = ", ".join(names[:MAX_PARAMETERS_NAMED])
+    return (
+        shown
+        if len(names) <= MAX_PARAMETERS_NAMED
+        else f"{shown} and {len(names) - MAX_PARAMETERS_NAMED} more"
+    )
 
 
-def gradients(loss: Tensor, parameters: dict[str, Tensor]) -> dict[str, Tensor | None]:
+def gradients_by_parameter_name(
+    loss: Tensor, parameters: dict[str, Tensor]
+) -> dict[str, Tensor | None]:
     """Return the gradient of the loss at each parameter, None if it has none."""
     grads = torch.autograd.grad(loss, list(parameters.values()), allow_unused=True)
     return dict(zip(parameters, grads, strict=True))
 
 
-def _without_gradient(subject: Subject, grads: dict[str, Tensor | None]) -> list[str]:
+def _names_without_gradient(subject: Subject, grads: dict[str, Tensor | None]) -> list[str]:
     """Return the names of parameters that have no gradient, or none in a part.
 
     The parts are a half or a third of several maps in one matrix. A vector of zeros may be right:
@@ -85,16 +99,18 @@ def _without_gradient(subject: Subject, grads: dict[str, Tensor | None]) -> list
     return names
 
 
-def _batch_loss(subject: Subject) -> Tensor:
+def _random_batch_loss(subject: Subject) -> Tensor:
     """Return the loss of a batch of random sentences, the adapter's own if it has one."""
     adapter = subject.adapter
     src, tgt_in, tgt_out = subject.draw_batch()
     if adapter.loss is not None:
         return adapter.loss(adapter.forward(src, tgt_in), tgt_out)
-    return _cross_entropy(subject, src, tgt_in, tgt_out)
+    return _cross_entropy_of_model(subject, src, tgt_in, tgt_out)
 
 
-def _cross_entropy(subject: Subject, src: Tensor, tgt_in: Tensor, tgt_out: Tensor) -> Tensor:
+def _cross_entropy_of_model(
+    subject: Subject, src: Tensor, tgt_in: Tensor, tgt_out: Tensor
+) -> Tensor:
     logits = subject.adapter.forward(src, tgt_in).flatten(end_dim=1)
     logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
     return F.cross_entropy(logits, tgt_out.flatten())
@@ -110,32 +126,40 @@ def autograd_matches_finite_differences(subject: Subject) -> Finding:
     """
     parameters = subject.trainable_parameters()
     batch, gaps = subject.draw_batch(), []
-    with subject.in_float64():
+    with subject.computing_in_float64():
         if subject.logits(*batch[:2]).dtype != torch.float64:
-            return not_tried("it does not compute in float64")
+            return not_tried_finding("it does not compute in float64")
         values = {name: weight.detach().clone() for name, weight in parameters.items()}
 
         @torch.no_grad()
         def loss_at(step: float, direction: dict[str, Tensor]) -> float:
             for name, weight in parameters.items():
                 weight.copy_(values[name] + step * direction[name])
-            return float(_cross_entropy(subject, *batch))
+            return float(_cross_entropy_of_model(subject, *batch))
 
         for _ in range(3):
-            direction = _draw_direction(subject, parameters, values)
+            direction = _draw_parameter_direction(subject, parameters, values)
             loss_at(0, direction)
-            grads = gradients(_cross_entropy(subject, *batch), parameters)
-            gap, uncertainty = _compare_slopes(grads, direction, loss_at)
+            grads = gradients_by_parameter_name(
+                _cross_entropy_of_model(subject, *batch), parameters
+            )
+            gap, uncertainty = _slope_gap_and_uncertainty(grads, direction, loss_at)
             if gap <= 1e-4 + 10 * uncertainty < 1e-2:
-                return kept(f"slope and gradient along a line differ by {gap:.1g} of their size")
+                return kept_finding(
+                    f"slope and gradient along a line differ by {gap:.1g} of their size"
+                )
             if uncertainty < 1e-3:
                 gaps.append(gap)
     if not gaps:
-        return not_tried("slopes are no sharper by a shorter step: something rounds to float32")
-    return broken(f"along {len(gaps)} lines the loss's slope is {gaps[0]:.1%} off its gradient")
+        return not_tried_finding(
+            "slopes are no sharper by a shorter step: something rounds to float32"
+        )
+    return broken_finding(
+        f"along {len(gaps)} lines the loss's slope is {gaps[0]:.1%} off its gradient"
+    )
 
 
-def _draw_direction(
+def _draw_parameter_direction(
     subject: Subject, parameters: dict[str, Tensor], values: dict[str, Tensor]
 ) -> dict[str, Tensor]:
     """Draw a direction to move parameters in, 0 at the embeddings of padding.
@@ -151,7 +175,7 @@ def _draw_direction(
     return direction
 
 
-def _compare_slopes(
+def _slope_gap_and_uncertainty(
     grads: dict[str, Tensor | None],
     direction: dict[str, Tensor],
     loss_at: Callable[[float, dict[str, Tensor]], float],

@@ -3,11 +3,17 @@
 import torch
 from torch import Tensor
 
-from attention_laws.law import law, required
-from attention_laws.report import Finding, broken, kept, not_tried, warned
+from attention_laws.law import assert_not_none, law
+from attention_laws.report import (
+    Finding,
+    broken_finding,
+    kept_finding,
+    not_tried_finding,
+    warned_finding,
+)
 from attention_laws.subject import Subject
 
-ORDER = 90
+LAW_MODULE_SORT_KEY = 90
 
 
 @law("pad_id")
@@ -19,22 +25,26 @@ def all_padding_source_is_harmless(subject: Subject) -> Finding:
     """
     src, tgt_in = subject.draw_src(2, 4), subject.draw_tgt_in(2, 3)
     expected = subject.logits(src, tgt_in)
-    src[1] = required(subject.adapter.pad_id)
+    src[1] = assert_not_none(subject.adapter.pad_id)
     try:
         logits = subject.logits(src, tgt_in)
     except (RuntimeError, ValueError) as error:
-        return not_tried(f"the model refuses a source of padding alone: {str(error)[:100]}")
-    moved = subject.difference(logits[0], expected[0])
+        return not_tried_finding(f"the model refuses a source of padding alone: {str(error)[:100]}")
+    moved = subject.difference_beyond_tolerance(logits[0], expected[0])
     if moved:
         seen = f"beside {src[1].tolist()}, all of it padding, its logits move by {moved:.2g}"
-        return broken(seen, src=src[0])
+        return broken_finding(seen, src=src[0])
     if not bool(logits[1].isfinite().all()):
         seen = f"src {src[1].tolist()}, all of it padding, gives logits that are not finite"
-        return warned(f"{seen}: one such row in a batch makes every gradient NaN")
-    return kept("a source of padding alone gives finite logits, and leaves other rows alone")
+        return warned_finding(f"{seen}: one such row in a batch makes every gradient NaN")
+    return kept_finding(
+        "a source of padding alone gives finite logits, and leaves other rows alone"
+    )
 
 
-def _autocast_logits(subject: Subject, dtype: torch.dtype) -> tuple[Tensor, Tensor, Tensor]:
+def _draw_batch_and_autocast_logits(
+    subject: Subject, dtype: torch.dtype
+) -> tuple[Tensor, Tensor, Tensor]:
     """Draw two pairs; return them and their logits under autocast to `dtype`."""
     src, tgt_in = subject.draw_padded_src(2, 7), subject.draw_tgt_in(2, 5)
     with torch.autocast("cpu", dtype=dtype):
@@ -49,15 +59,15 @@ def logits_are_finite_in_bfloat16(subject: Subject) -> Finding:
     by something that 8 bits of precision round to 0
     Look: at how masks are joined, and at each epsilon
     """
-    src, tgt_in, in_bfloat16 = _autocast_logits(subject, torch.bfloat16)
+    src, tgt_in, in_bfloat16 = _draw_batch_and_autocast_logits(subject, torch.bfloat16)
     logits = subject.logits(src, tgt_in)
     is_finite = in_bfloat16.isfinite()
     if not bool(is_finite.all()):
         row = int((~is_finite).any(dim=-1).any(dim=-1).int().argmax())
         seen = f"logits in bfloat16 are not finite, those in {logits.dtype} are"
-        return broken(seen, src=src[row], tgt_in=tgt_in[row])
+        return broken_finding(seen, src=src[row], tgt_in=tgt_in[row])
     moved = float((in_bfloat16 - logits).abs().max())
-    return kept(f"logits in bfloat16 are finite, up to {moved:.2g} from those in float32")
+    return kept_finding(f"logits in bfloat16 are finite, up to {moved:.2g} from those in float32")
 
 
 @law()
@@ -68,12 +78,12 @@ def logits_are_finite_in_float16(subject: Subject) -> Finding:
     Look: at masked_fill: -inf, or torch.finfo(scores.dtype).min, always fits
     """
     try:
-        src, _, logits = _autocast_logits(subject, torch.float16)
+        src, _, logits = _draw_batch_and_autocast_logits(subject, torch.float16)
     except RuntimeError as error:
         if "without overflow" not in str(error):
             raise
         cause = "a number in it, such as -1e9 in a mask, is beyond 65504, the largest of float16"
-        return warned(f"under autocast to float16 the model raises: {cause}")
+        return warned_finding(f"under autocast to float16 the model raises: {cause}")
     if not bool(logits.isfinite().all()):
-        return warned(f"src {src.tolist()}: logits in float16 are not finite")
-    return kept("logits in float16 are finite")
+        return warned_finding(f"src {src.tolist()}: logits in float16 are not finite")
+    return kept_finding("logits in float16 are finite")

@@ -11,35 +11,41 @@ from torch import Tensor, nn
 
 from attention_laws.errors import NotObservedError
 from attention_laws.law import law
-from attention_laws.laws.attention_weights import seen_attentions
-from attention_laws.model_state import hooks
-from attention_laws.report import Finding, broken, kept, not_tried, warned
+from attention_laws.laws.attention_weights import record_attention_calls
+from attention_laws.model_state import hooks_removed_afterwards
+from attention_laws.report import (
+    Finding,
+    broken_finding,
+    kept_finding,
+    not_tried_finding,
+    warned_finding,
+)
 from attention_laws.subject import Subject
 
-ORDER = 80
-MAX_EXCESS_LOSS = 2.0  # nats above ln V
-MAX_SCORE_DEVIATION = 2.5
+LAW_MODULE_SORT_KEY = 80
+MAX_INITIAL_LOSS_ABOVE_LOG_VOCAB_SIZE = 2.0  # nats above ln V
+MAX_INITIAL_SCORE_STD = 2.5
 # Bounds of the ratio of what words and what positions change, squared.
-WORDS_TO_POSITIONS = (0.5, 300.0)
+WORD_TO_POSITION_EFFECT_BOUNDS = (0.5, 300.0)
 # Unequal, so that the shape of attention weights tells which attention they are of.
 SRC_LEN, TGT_LEN = 11, 8
 
 
-def if_untrained(check: Callable[[Subject], Finding]) -> Callable[[Subject], Finding]:
+def only_if_untrained(check: Callable[[Subject], Finding]) -> Callable[[Subject], Finding]:
     """Try a check only if the model is untrained: one step makes the scales of norms unequal."""
 
     @wraps(check)
     def checked(subject: Subject) -> Finding:
         module, untrained = subject.adapter.module, subject.adapter.untrained
         if untrained is False:
-            return not_tried("the adapter says that it is trained")
+            return not_tried_finding("the adapter says that it is trained")
         if untrained is None:
-            scales = [] if module is None else _norm_scales(module)
+            scales = [] if module is None else _norm_scale_and_shift_vectors(module)
             if not scales:
                 reason = "it has no norms that tell whether it is trained"
-                return not_tried(f"{reason}: say untrained=True if not")
+                return not_tried_finding(f"{reason}: say untrained=True if not")
             if not all(bool((scale == scale[0]).all()) for scale in scales):
-                return not_tried(
+                return not_tried_finding(
                     "it is about an untrained model, and this one's norms have learned"
                 )
         return check(subject)
@@ -47,7 +53,7 @@ def if_untrained(check: Callable[[Subject], Finding]) -> Callable[[Subject], Fin
     return checked
 
 
-def _norm_scales(module: nn.Module) -> list[Tensor]:
+def _norm_scale_and_shift_vectors(module: nn.Module) -> list[Tensor]:
     """Return the vectors that norms scale and shift by."""
     norms = [part for part in module.modules() if "norm" in type(part).__name__.lower()]
     weights = [weight for norm in norms for weight in norm.parameters(recurse=False)]
@@ -55,7 +61,7 @@ def _norm_scales(module: nn.Module) -> list[Tensor]:
 
 
 @law()
-@if_untrained
+@only_if_untrained
 def initial_loss_is_near_log_vocab_size(subject: Subject) -> Finding:
     """A fresh model's loss is near ln V: it prefers no token.
 
@@ -78,11 +84,15 @@ def initial_loss_is_near_log_vocab_size(subject: Subject) -> Finding:
     loss, uniform_loss = float(losses.mean()), float(count.log().mean())
     seen = f"over {int(count.min())} tokens the loss is {loss:.2f}, "
     seen += f"ln of their number {uniform_loss:.2f}"
-    return warned(seen) if loss > uniform_loss + MAX_EXCESS_LOSS else kept(seen)
+    return (
+        warned_finding(seen)
+        if loss > uniform_loss + MAX_INITIAL_LOSS_ABOVE_LOG_VOCAB_SIZE
+        else kept_finding(seen)
+    )
 
 
 @law()
-@if_untrained
+@only_if_untrained
 def initial_scores_have_unit_scale(subject: Subject) -> Finding:
     """An untrained model's attention scores have a standard deviation of about 1.
 
@@ -95,22 +105,22 @@ def initial_scores_have_unit_scale(subject: Subject) -> Finding:
         if subject.adapter.attention is not None:
             weights_by_name = dict(subject.adapter.attention(src, tgt_in))
         else:
-            attentions = seen_attentions(subject, src, tgt_in)
+            attentions = record_attention_calls(subject, src, tgt_in)
             weights_by_name = {
                 f"attention {number}": attention.weights
                 for number, attention in enumerate(attentions, start=1)
             }
     if not weights_by_name:
-        return not_tried("the adapter has no attention, and no softmax over keys was seen")
-    deviations = {name: _score_deviation(weights) for name, weights in weights_by_name.items()}
+        return not_tried_finding("the adapter has no attention, and no softmax over keys was seen")
+    deviations = {name: _median_score_std(weights) for name, weights in weights_by_name.items()}
     name = max(deviations, key=deviations.__getitem__)
     scores = "scores of one query have a standard deviation of"
-    if deviations[name] > MAX_SCORE_DEVIATION:
-        return warned(f"{name}: {scores} {deviations[name]:.1f}")
-    return kept(f"{scores} {min(deviations.values()):.2f} to {deviations[name]:.2f}")
+    if deviations[name] > MAX_INITIAL_SCORE_STD:
+        return warned_finding(f"{name}: {scores} {deviations[name]:.1f}")
+    return kept_finding(f"{scores} {min(deviations.values()):.2f} to {deviations[name]:.2f}")
 
 
-def _score_deviation(weights: Tensor) -> float:
+def _median_score_std(weights: Tensor) -> float:
     """Return the typical standard deviation of the scores behind weights (..., q_len, k_len)."""
     scores = weights.float().clamp(min=1e-30).log().flatten(end_dim=-3)
     q_len, k_len = scores.shape[-2:]
@@ -123,7 +133,7 @@ def _score_deviation(weights: Tensor) -> float:
 
 
 @law("module")
-@if_untrained
+@only_if_untrained
 def embedding_and_position_scales_match(subject: Subject) -> Finding:
     """In an untrained model word embeddings and positions are of similar size.
 
@@ -134,13 +144,15 @@ def embedding_and_position_scales_match(subject: Subject) -> Finding:
     # Four sentences, each of which repeats one word.
     src = subject.draw_src(1, 5)[0, :4, None].expand(4, SRC_LEN)
     tgt_in = subject.draw_tgt_in(len(src), TGT_LEN)
-    by_word, by_position = _squared_moves(subject, src, tgt_in, src)
+    by_word, by_position = _squared_word_and_position_effects(subject, src, tgt_in, src)
     if by_position == 0 or by_word == 0:
-        return not_tried("the first layer reads words alone: no positions are added to them")
+        return not_tried_finding(
+            "the first layer reads words alone: no positions are added to them"
+        )
     seen = f"what the first layer reads moves by {math.sqrt(by_word):.2g} a component with another "
     seen += f"word, by {math.sqrt(by_position):.2g} in another position"
-    few, many = WORDS_TO_POSITIONS
-    return kept(seen) if few <= by_word / by_position <= many else warned(seen)
+    few, many = WORD_TO_POSITION_EFFECT_BOUNDS
+    return kept_finding(seen) if few <= by_word / by_position <= many else warned_finding(seen)
 
 
 @law("module")
@@ -154,26 +166,26 @@ def positions_are_added_to_both_sides_or_neither(subject: Subject) -> Finding:
     vocab_size = min(subject.adapter.src_vocab_size, subject.adapter.tgt_vocab_size)
     words = subject.draw_ids(vocab_size, 1, 4)
     src, tgt_in = (words[0, :, None].expand(4, length) for length in (SRC_LEN, TGT_LEN))
-    moves = [_squared_moves(subject, src, tgt_in, ids) for ids in (src, tgt_in)]
+    moves = [_squared_word_and_position_effects(subject, src, tgt_in, ids) for ids in (src, tgt_in)]
     if not all(by_word for by_word, _ in moves):
-        return not_tried("words make no difference to what the first layer reads")
+        return not_tried_finding("words make no difference to what the first layer reads")
     source, target = (by_position > 1e-9 * by_word for by_word, by_position in moves)
     if source != target:
         side = "source" if source else "target"
-        return broken(f"only the {side} has positions in what the first layer reads")
+        return broken_finding(f"only the {side} has positions in what the first layer reads")
     sides = "both sides have" if source else "neither side has"
-    return kept(f"{sides} positions in what the first layer reads")
+    return kept_finding(f"{sides} positions in what the first layer reads")
 
 
-def _squared_moves(
+def _squared_word_and_position_effects(
     subject: Subject, src: Tensor, tgt_in: Tensor, ids: Tensor
 ) -> tuple[float, float]:
     """Return how far another word, and another position, move a first layer's input, squared."""
-    hidden = _first_layer_input(subject, src, tgt_in, ids)
+    hidden = _record_first_layer_input(subject, src, tgt_in, ids)
     return 2 * float(hidden.var(dim=0).mean()), 2 * float(hidden.var(dim=1).mean())
 
 
-def _first_layer_input(subject: Subject, src: Tensor, tgt_in: Tensor, ids: Tensor) -> Tensor:
+def _record_first_layer_input(subject: Subject, src: Tensor, tgt_in: Tensor, ids: Tensor) -> Tensor:
     """Return the input of the first layer after the embeddings of `ids`, (batch, length, width)."""
     inputs_seen: list[Tensor] = []
 
@@ -190,7 +202,7 @@ def _first_layer_input(subject: Subject, src: Tensor, tgt_in: Tensor, ids: Tenso
         for part in subject.module.modules()
         if isinstance(part, kinds) or "norm" in type(part).__name__.lower()
     ]
-    with hooks(layer.register_forward_pre_hook(record) for layer in layers):
+    with hooks_removed_afterwards(layer.register_forward_pre_hook(record) for layer in layers):
         # With gradients, since without them torch's own layers run without calling their parts.
         subject.adapter.forward(src, tgt_in)
     if not inputs_seen:
@@ -199,7 +211,7 @@ def _first_layer_input(subject: Subject, src: Tensor, tgt_in: Tensor, ids: Tenso
 
 
 @law("module", compares=False)
-@if_untrained
+@only_if_untrained
 def layers_are_initialized_independently(subject: Subject) -> Finding:
     """Layers of one kind begin with weights of their own.
 
@@ -210,20 +222,26 @@ def layers_are_initialized_independently(subject: Subject) -> Finding:
     for prefix, stack in subject.module.named_modules():
         if not isinstance(stack, nn.ModuleList | nn.Sequential):
             continue
-        comparable = _comparable_weights(stack)
+        comparable = _matrices_by_name_and_layer(stack)
         if any(len(by_layer) > 1 for by_layer in comparable.values()):
             stacks += 1
         for (name, _), by_layer in comparable.items():
             for (one, first), (other, second) in itertools.combinations(by_layer.items(), 2):
                 if first is not second and torch.equal(first, second):
                     layers = f"layers {one} and {other}"
-                    return broken(f"{prefix}: {name} is number for number the same in {layers}")
+                    return broken_finding(
+                        f"{prefix}: {name} is number for number the same in {layers}"
+                    )
     if not stacks:
-        return not_tried("no nn.ModuleList or nn.Sequential holds two layers with equal shapes")
-    return kept(f"in {stacks} stacks no two layers begin with the same matrix")
+        return not_tried_finding(
+            "no nn.ModuleList or nn.Sequential holds two layers with equal shapes"
+        )
+    return kept_finding(f"in {stacks} stacks no two layers begin with the same matrix")
 
 
-def _comparable_weights(stack: nn.Module) -> dict[tuple[str, torch.Size], dict[str, Tensor]]:
+def _matrices_by_name_and_layer(
+    stack: nn.Module,
+) -> dict[tuple[str, torch.Size], dict[str, Tensor]]:
     """Return the matrices of a stack by name and shape, then by layer; constant ones left out."""
     comparable: dict[tuple[str, torch.Size], dict[str, Tensor]] = defaultdict(dict)
     for index, layer in stack.named_children():

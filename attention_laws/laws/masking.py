@@ -6,18 +6,18 @@ import torch
 
 from attention_laws.law import law
 from attention_laws.model_state import set_eval_mode
-from attention_laws.report import Finding, Verdict, broken, kept
-from attention_laws.subject import ANY_ERROR, Subject, retried_in_float64
+from attention_laws.report import Finding, Verdict, broken_finding, kept_finding
+from attention_laws.subject import MODEL_ERROR_TYPES, Subject, retry_check_in_float64
 
-ORDER = 40
-LENGTHS = (2, 3, 7)
+LAW_MODULE_SORT_KEY = 40
+TARGET_LENGTHS = (2, 3, 7)
 PADDING_LENGTHS = (1, 3)
-BATCHES = (1, 2, 7)
-PASSES = 8
+BATCH_SIZES = (1, 2, 7)
+NUM_REPEATABILITY_PASSES = 8
 
 
 @law()
-@retried_in_float64
+@retry_check_in_float64
 def decoder_is_causal(subject: Subject) -> Finding:
     """A later target token changes nothing at an earlier position.
 
@@ -25,29 +25,29 @@ def decoder_is_causal(subject: Subject) -> Finding:
     a position, or broadcast over the wrong axis; in training alone: dropout before the softmax
     Look: where the decoder's self-attention gets its mask; is True may attend, or hidden?
     """
-    finding = _change_each_token(subject, LENGTHS)
+    finding = _check_causality_by_token_changes(subject, TARGET_LENGTHS)
     if finding.verdict == Verdict.KEPT and subject.adapter.module is not None:
-        with contextlib.suppress(*ANY_ERROR):
-            finding = _causal_in_training(subject, finding)
+        with contextlib.suppress(*MODEL_ERROR_TYPES):
+            finding = _check_causality_in_training_mode(subject, finding)
         set_eval_mode(subject.module)
     return finding
 
 
-def _causal_in_training(subject: Subject, finding: Finding) -> Finding:
+def _check_causality_in_training_mode(subject: Subject, finding: Finding) -> Finding:
     """Return the finding in training mode if it is broken there, else the one given."""
     for part in subject.module.modules():
         part.training = True
-    ids = subject.draw_src(1, 5), subject.draw_tgt_in(1, LENGTHS[-1])
-    in_training = _change_each_token(subject, LENGTHS[-1:])
-    repeated = [subject.logits(*ids).nan_to_num() for _ in range(PASSES)]
+    ids = subject.draw_src(1, 5), subject.draw_tgt_in(1, TARGET_LENGTHS[-1])
+    in_training = _check_causality_by_token_changes(subject, TARGET_LENGTHS[-1:])
+    repeated = [subject.logits(*ids).nan_to_num() for _ in range(NUM_REPEATABILITY_PASSES)]
     # Only with equal random numbers equal logits: otherwise sound dropout moves them.
     is_repeatable = all(torch.equal(repeated[0], logits) for logits in repeated)
     if in_training.verdict == Verdict.BROKEN and is_repeatable:
-        return broken(f"in training mode, {in_training.seen}")
+        return broken_finding(f"in training mode, {in_training.seen}")
     return finding
 
 
-def _change_each_token(subject: Subject, lengths: tuple[int, ...]) -> Finding:
+def _check_causality_by_token_changes(subject: Subject, lengths: tuple[int, ...]) -> Finding:
     """Return whether logits before a token stay the same if it changes."""
     for length in lengths:
         src, tgt_in = subject.draw_src(1, 5), subject.draw_tgt_in(1, length)
@@ -61,12 +61,12 @@ def _change_each_token(subject: Subject, lengths: tuple[int, ...]) -> Finding:
                 token = int(changed[0, position])
                 largest = float(moves[:position].max())
                 seen = f"with {token} at position {position} the logits at {moved} move"
-                return broken(f"{seen} by up to {largest:.2g}", tgt_in=tgt_in[0])
-    return kept(f"each token of {max(lengths)} changed in turn: no logits before it move")
+                return broken_finding(f"{seen} by up to {largest:.2g}", tgt_in=tgt_in[0])
+    return kept_finding(f"each token of {max(lengths)} changed in turn: no logits before it move")
 
 
 @law("pad_id")
-@retried_in_float64
+@retry_check_in_float64
 def source_padding_is_ignored(subject: Subject) -> Finding:
     """Padding after a source changes nothing.
 
@@ -74,38 +74,40 @@ def source_padding_is_ignored(subject: Subject) -> Finding:
     something else than the ids, or broadcast over the wrong axis
     Look: at the masks of the encoder's self-attention and of cross-attention: both need one
     """
-    return _append_padding(subject, "src")
+    return _check_appended_padding_is_ignored(subject, "src")
 
 
 @law("pad_id")
-@retried_in_float64
+@retry_check_in_float64
 def target_padding_is_ignored(subject: Subject) -> Finding:
     """Padding after a target changes nothing before it.
 
     Means: the decoder has no causal mask, or something is computed over all positions
     Look: at the decoder's mask
     """
-    return _append_padding(subject, "tgt_in")
+    return _check_appended_padding_is_ignored(subject, "tgt_in")
 
 
-def _append_padding(subject: Subject, side: str) -> Finding:
-    for batch in BATCHES:
+def _check_appended_padding_is_ignored(subject: Subject, side: str) -> Finding:
+    for batch in BATCH_SIZES:
         src, tgt_in = subject.draw_src(batch, 4), subject.draw_tgt_in(batch, 3)
         logits = subject.logits(src, tgt_in)
         for number in PADDING_LENGTHS:
             inputs = {"src": src, "tgt_in": tgt_in}
-            inputs[side] = subject.padded(inputs[side], number)
+            inputs[side] = subject.with_padding_appended(inputs[side], number)
             padded_logits = subject.logits(inputs["src"], inputs["tgt_in"])
-            moved = subject.difference(padded_logits[:, : tgt_in.shape[1]], logits)
+            moved = subject.difference_beyond_tolerance(padded_logits[:, : tgt_in.shape[1]], logits)
             if moved:
                 seen = f"{number} of padding moves the logits of a batch of {batch} by {moved:.2g}"
-                return broken(seen, **{side: inputs[side][0]})
+                return broken_finding(seen, **{side: inputs[side][0]})
     longest = max(PADDING_LENGTHS)
-    return kept(f"up to {longest} positions of padding move nothing in batches of {BATCHES}")
+    return kept_finding(
+        f"up to {longest} positions of padding move nothing in batches of {BATCH_SIZES}"
+    )
 
 
 @law("pad_id")
-@retried_in_float64
+@retry_check_in_float64
 def batch_rows_are_independent(subject: Subject) -> Finding:
     """A sentence has the same logits alone and in a batch.
 
@@ -113,18 +115,24 @@ def batch_rows_are_independent(subject: Subject) -> Finding:
     mixed with another: positions over the batch, a view in place of a transpose
     Look: at each view, reshape and sum over axis 0
     """
-    for batch in BATCHES[1:]:
+    for batch in BATCH_SIZES[1:]:
         sources = [subject.draw_src(1, 3 + i) for i in range(batch)]
         targets = [subject.draw_tgt_in(1, 2 + (5 * i) % 7) for i in range(batch)]
         src_len = max(source.shape[1] for source in sources)
         tgt_len = max(target.shape[1] for target in targets)
-        src = torch.cat([subject.padded(x, src_len - x.shape[1]) for x in sources])
-        tgt_in = torch.cat([subject.padded(x, tgt_len - x.shape[1]) for x in targets])
+        src = torch.cat([subject.with_padding_appended(x, src_len - x.shape[1]) for x in sources])
+        tgt_in = torch.cat(
+            [subject.with_padding_appended(x, tgt_len - x.shape[1]) for x in targets]
+        )
         together = subject.logits(src, tgt_in)
         for row, (source, target) in enumerate(zip(sources, targets, strict=True)):
             alone = subject.logits(source, target)
-            moved = subject.difference(together[row : row + 1, : target.shape[1]], alone)
+            moved = subject.difference_beyond_tolerance(
+                together[row : row + 1, : target.shape[1]], alone
+            )
             if moved:
                 seen = f"{moved:.2g} apart alone and as sentence {row + 1} of {batch}"
-                return broken(seen, src=source[0], tgt_in=target[0])
-    return kept(f"sentences of batches of {BATCHES[1:]} have the logits they have alone")
+                return broken_finding(seen, src=source[0], tgt_in=target[0])
+    return kept_finding(
+        f"sentences of batches of {BATCH_SIZES[1:]} have the logits they have alone"
+    )

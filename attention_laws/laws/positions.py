@@ -6,10 +6,10 @@ import torch
 from torch import Tensor, nn
 
 from attention_laws.law import law
-from attention_laws.report import Finding, broken, kept, not_tried
+from attention_laws.report import Finding, broken_finding, kept_finding, not_tried_finding
 from attention_laws.subject import Subject
 
-ORDER = 55
+LAW_MODULE_SORT_KEY = 55
 # The allowed difference, and how much it grows with each position, as an angle's rounding does.
 TOLERANCE, TOLERANCE_PER_POSITION = 2e-5, 1e-6
 
@@ -22,24 +22,30 @@ def sinusoids_match_paper(subject: Subject) -> Finding:
     Look: at the line that computes the angles: write the first two rows by hand
     """
     seen = []
-    for name, table in _sinusoid_like_tables(subject.module):
+    for name, table in _find_sinusoid_like_tables(subject.module):
         width = table.shape[1]
         allowed = TOLERANCE + TOLERANCE_PER_POSITION * torch.arange(len(table))[:, None]
         # A row of zeros is that of padding, as fairseq has it.
         allowed[table.abs().sum(dim=1) == 0] = torch.inf
-        gaps = {order: (table - right).abs() for order, right in _right_tables(table)}
+        gaps = {
+            order: (table - right).abs() for order, right in _yield_correct_sinusoid_tables(table)
+        }
         nearest = min(gaps, key=lambda order: float(gaps[order].max()))
         excess = gaps[nearest] / allowed
         if float(excess.max()) > 1:
             gap, component = float(gaps[nearest].max()), int(excess.amax(dim=0).argmax())
             begins = f"{name} begins like sinusoids of {width} components"
             where = f"most in component {component}"
-            return broken(f"{begins}, and is {gap:.2g} away from §3.5's, {where}")
+            return broken_finding(f"{begins}, and is {gap:.2g} away from §3.5's, {where}")
         seen.append(f"{name} is §3.5's, {nearest}")
-    return kept("; ".join(seen)) if seen else not_tried("no table looks like sinusoids")
+    return (
+        kept_finding("; ".join(seen))
+        if seen
+        else not_tried_finding("no table looks like sinusoids")
+    )
 
 
-def _sinusoid_like_tables(module: nn.Module) -> Iterator[tuple[str, Tensor]]:
+def _find_sinusoid_like_tables(module: nn.Module) -> Iterator[tuple[str, Tensor]]:
     """Yield tables (positions, width) that begin like sinusoids, with their names."""
     known: set[int] = set()
     for prefix, part in module.named_modules():
@@ -70,7 +76,7 @@ def _begins_like_sinusoids(table: Tensor) -> bool:
     return float(gaps.min()) < 1e-3
 
 
-def _right_tables(table: Tensor) -> Iterator[tuple[str, Tensor]]:
+def _yield_correct_sinusoid_tables(table: Tensor) -> Iterator[tuple[str, Tensor]]:
     """Yield the right tables of this size: §3.5's, and in tensor2tensor's order of components."""
     positions, width = torch.arange(len(table), dtype=torch.float64)[:, None], table.shape[1]
     for divisor in (width, width - 2):

@@ -3,16 +3,22 @@
 import contextlib
 import math
 
-from attention_laws.law import law, required
-from attention_laws.model_state import hooks
-from attention_laws.report import Finding, broken, kept, not_tried, warned
+from attention_laws.law import assert_not_none, law
+from attention_laws.model_state import hooks_removed_afterwards
+from attention_laws.report import (
+    Finding,
+    broken_finding,
+    kept_finding,
+    not_tried_finding,
+    warned_finding,
+)
 from attention_laws.subject import Subject
 
 # The first laws that train: they count the steps from the first.
-ORDER = 100
-STEPS = 5
+LAW_MODULE_SORT_KEY = 100
+NUM_TRAINING_STEPS = 5
 # A step by which every training has begun.
-MAX_FIRST_STEP = 10_000
+MAX_EARLIER_STEPS = 10_000
 
 
 def paper_learning_rate(step: int, d_model: int, warmup_steps: int) -> float:
@@ -27,14 +33,16 @@ def learning_rate_is_positive(subject: Subject) -> Finding:
     Means: steps are counted from 0, and the rate rises from nothing
     Look: at which number the first step has
     """
-    schedule = required(subject.adapter.schedule)
+    schedule = assert_not_none(subject.adapter.schedule)
     rates = {step: float(schedule(step)) for step in (1, 2, 3, 10, 100)}
     for step, rate in rates.items():
         if not math.isfinite(rate) or rate < 0 or (rate == 0 and step > 1):
-            return broken(f"the rate of step {step} is {rate}")
+            return broken_finding(f"the rate of step {step} is {rate}")
     if rates[1] == 0:
-        return warned(f"the rate of step 1 is 0, of step 2 {rates[2]:.2g}: the first is lost")
-    return kept(f"from {rates[1]:.2g} at step 1 to {rates[100]:.2g} at step 100")
+        return warned_finding(
+            f"the rate of step 1 is 0, of step 2 {rates[2]:.2g}: the first is lost"
+        )
+    return kept_finding(f"from {rates[1]:.2g} at step 1 to {rates[100]:.2g} at step 100")
 
 
 @law("schedule", "d_model", "warmup_steps", compares=False)
@@ -44,8 +52,11 @@ def schedule_matches_paper(subject: Subject) -> Finding:
     Means: a power is wrong, steps are counted from 0, or min has become max
     Look: at the formula: d_model^-0.5 * min(step^-0.5, step * warmup_steps^-1.5)
     """
-    schedule, d_model = required(subject.adapter.schedule), required(subject.adapter.d_model)
-    warmup = required(subject.adapter.warmup_steps)
+    schedule, d_model = (
+        assert_not_none(subject.adapter.schedule),
+        assert_not_none(subject.adapter.d_model),
+    )
+    warmup = assert_not_none(subject.adapter.warmup_steps)
     steps = {1, 2, 3, warmup // 2, warmup - 1, warmup, warmup + 1, 4 * warmup} - {0}
     ratios = {
         step: schedule(step) / paper_learning_rate(step, d_model, warmup) for step in sorted(steps)
@@ -55,11 +66,13 @@ def schedule_matches_paper(subject: Subject) -> Finding:
         if not math.isclose(ratios[step], ratio, rel_tol=1e-6):
             expected = ratio * paper_learning_rate(step, d_model, warmup)
             seen = f"the rate of step {step} is {schedule(step):.4g}, by Eq. 3 {expected:.4g}"
-            return broken(f"{seen} with d_model {d_model} and {warmup} steps of warm-up")
+            return broken_finding(f"{seen} with d_model {d_model} and {warmup} steps of warm-up")
     if any(math.isclose(ratio, d_model**power, rel_tol=1e-6) for power in (0.5, -0.5)):
-        return broken(f"the rates are Eq. 3's times {ratio:.4g}: the power of d_model is wrong")
+        return broken_finding(
+            f"the rates are Eq. 3's times {ratio:.4g}: the power of d_model is wrong"
+        )
     times = "" if math.isclose(ratio, 1, rel_tol=1e-6) else f", times {ratio:.4g}"
-    return kept(f"Eq. 3 with d_model {d_model} and {warmup} steps of warm-up{times}")
+    return kept_finding(f"Eq. 3 with d_model {d_model} and {warmup} steps of warm-up{times}")
 
 
 @law("candidate_score", compares=False)
@@ -69,25 +82,27 @@ def length_penalty_does_not_favor_shorter(subject: Subject) -> Finding:
     Means: the penalty has the wrong sign, or multiplies where it should divide: sums are negative
     Look: at the formula of the score, with -2.0 in it
     """
-    score, alpha = required(subject.adapter.candidate_score), subject.adapter.alpha
+    score, alpha = assert_not_none(subject.adapter.candidate_score), subject.adapter.alpha
     try:
         float(score(-2.0, 4) + score(-2.0, 12))
     except (TypeError, ValueError, ArithmeticError) as error:
-        return broken(f"-2.0 nats over 4 or 12 tokens have no score: {error}")
+        return broken_finding(f"-2.0 nats over 4 or 12 tokens have no score: {error}")
     for log_prob in (-2.0, -12.0):
         shorter, longer = score(log_prob, 4), score(log_prob, 12)
         if longer < shorter - 1e-9:
             seen = f"{log_prob} nats over 12 tokens score {longer:.3f}"
-            return broken(f"{seen}, less than over 4, {shorter:.3f}")
+            return broken_finding(f"{seen}, less than over 4, {shorter:.3f}")
     for length in (4, 12):
         if not score(-2.0, length) > score(-12.0, length):
-            return broken(f"of two candidates of {length} tokens the less probable scores higher")
+            return broken_finding(
+                f"of two candidates of {length} tokens the less probable scores higher"
+            )
     if alpha is not None:
         ratio, expected = score(-2.0, 12) / score(-2.0, 4), ((5 + 4) / (5 + 12)) ** alpha
         if abs(ratio / expected - 1) > 1e-6:
             seen = f"12 tokens have {ratio:.4g} of the score of 4"
-            return broken(f"{seen}; by §6.1 with {alpha} it is {expected:.4g}")
-    return kept("of equally probable candidates the longer is not scored below the shorter")
+            return broken_finding(f"{seen}; by §6.1 with {alpha} it is {expected:.4g}")
+    return kept_finding("of equally probable candidates the longer is not scored below the shorter")
 
 
 @law("schedule", "optimizer", "train_step", compares=False)
@@ -98,7 +113,7 @@ def steps_use_scheduled_learning_rate(subject: Subject) -> Finding:
     Look: at where the rate is set, and how often
     """
     adapter = subject.adapter
-    optimizer, train_step = required(adapter.optimizer), required(adapter.train_step)
+    optimizer, train_step = assert_not_none(adapter.optimizer), assert_not_none(adapter.train_step)
     # Adam remembers how many steps were made.
     step_counts = [state["step"] for state in optimizer.state.values() if "step" in state]
     done = int(max(step_counts, default=0))
@@ -107,49 +122,51 @@ def steps_use_scheduled_learning_rate(subject: Subject) -> Finding:
     def record(*_: object) -> None:
         rates_by_step[-1].append(float(optimizer.param_groups[0]["lr"]))
 
-    with hooks([optimizer.register_step_pre_hook(record)]):
-        for _ in range(STEPS):
+    with hooks_removed_afterwards([optimizer.register_step_pre_hook(record)]):
+        for _ in range(NUM_TRAINING_STEPS):
             rates_by_step.append([])
             train_step(*subject.draw_batch())
     if not all(rates_by_step):
         reason = "a train_step does not step this optimizer"
-        return not_tried(f"{reason}: see `train_step_updates_all_weights`")
+        return not_tried_finding(f"{reason}: see `train_step_updates_all_weights`")
     used = [rates[0] for rates in rates_by_step]
     if _follows_schedule(subject, used, done):
-        return kept(f"{STEPS} steps use the rates of steps {done + 1} to {done + STEPS}")
-    seen = f"steps {done + 1}, {done + 2}, ... use the rates {_formatted(used)}"
-    seen += f"; the schedule has {_formatted(_scheduled(subject, done))}"
-    return _judge_rates(subject, used, done, seen)
+        last_step = done + NUM_TRAINING_STEPS
+        seen = f"{NUM_TRAINING_STEPS} steps use the rates of steps {done + 1} to {last_step}"
+        return kept_finding(seen)
+    seen = f"steps {done + 1}, {done + 2}, ... use the rates {_format_learning_rates(used)}"
+    seen += f"; the schedule has {_format_learning_rates(_scheduled_learning_rates(subject, done))}"
+    return _judge_unscheduled_rates(subject, used, done, seen)
 
 
-def _judge_rates(subject: Subject, used: list[float], done: int, seen: str) -> Finding:
+def _judge_unscheduled_rates(subject: Subject, used: list[float], done: int, seen: str) -> Finding:
     """Return broken, or warned if the rates are right for a training that began before.
 
     A counter of steps that cannot be seen may have begun earlier, but it goes on by ones.
     """
     adapter = subject.adapter
-    later = range(done + 1, done + MAX_FIRST_STEP)
+    later = range(done + 1, done + MAX_EARLIER_STEPS)
     before = next((n for n in later if _follows_schedule(subject, used, n)), None)
     # One step too late from the very first is no training that began before.
     is_off_by_one = adapter.untrained and before == done + 1
     if before is not None and not adapter.stateful and not is_off_by_one:
-        return warned(f"{seen}: right if {before} steps were made before (see `stateful`)")
-    return broken(seen)
+        return warned_finding(f"{seen}: right if {before} steps were made before (see `stateful`)")
+    return broken_finding(seen)
 
 
-def _scheduled(subject: Subject, done: int) -> list[float]:
+def _scheduled_learning_rates(subject: Subject, done: int) -> list[float]:
     """Return the schedule's rates after `done` steps; NaN for a step that it refuses."""
-    rates = [math.nan] * STEPS
-    for i in range(STEPS):
+    rates = [math.nan] * NUM_TRAINING_STEPS
+    for i in range(NUM_TRAINING_STEPS):
         with contextlib.suppress(ValueError, ZeroDivisionError):
-            rates[i] = float(required(subject.adapter.schedule)(done + 1 + i))
+            rates[i] = float(assert_not_none(subject.adapter.schedule)(done + 1 + i))
     return rates
 
 
 def _follows_schedule(subject: Subject, used: list[float], done: int) -> bool:
-    scheduled = _scheduled(subject, done)
+    scheduled = _scheduled_learning_rates(subject, done)
     return all(math.isclose(x, y, rel_tol=1e-5) for x, y in zip(used, scheduled, strict=True))
 
 
-def _formatted(rates: list[float]) -> str:
+def _format_learning_rates(rates: list[float]) -> str:
     return ", ".join(f"{rate:.3g}" for rate in rates)

@@ -7,11 +7,18 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from attention_laws.law import law, required
-from attention_laws.report import Finding, Verdict, broken, kept, not_tried, warned
+from attention_laws.law import assert_not_none, law
+from attention_laws.report import (
+    Finding,
+    Verdict,
+    broken_finding,
+    kept_finding,
+    not_tried_finding,
+    warned_finding,
+)
 from attention_laws.subject import Subject
 
-ORDER = 130
+LAW_MODULE_SORT_KEY = 130
 # The sources have at least as many tokens as a target may have.
 SENTENCES, LENGTH = 5, 8
 BEAM_SIZE = 4
@@ -24,22 +31,24 @@ def draw_sources(subject: Subject) -> list[Tensor]:
     return [subject.draw_src(1, LENGTH + 3 * row % 5) for row in range(SENTENCES)]
 
 
-def search_batch(
+def run_searches_on_drawn_sources(
     subject: Subject, *searches: Callable[[Tensor], Iterable[Any]]
 ) -> list[tuple[Any, ...]]:
     """Search a batch of sources; return each, (1, src_len), with the result of each search."""
     sources = draw_sources(subject)
     longest = max(source.shape[1] for source in sources)
-    batch = torch.cat([subject.padded(source, longest - source.shape[1]) for source in sources])
+    batch = torch.cat(
+        [subject.with_padding_appended(source, longest - source.shape[1]) for source in sources]
+    )
     return list(zip(sources, *(search(batch) for search in searches), strict=True))
 
 
-def next_logits(subject: Subject, src: Tensor, ids: list[int]) -> Tensor:
+def logits_after_each_prefix(subject: Subject, src: Tensor, ids: list[int]) -> Tensor:
     """Return the logits after bos and after each of `ids`, (len(ids) + 1, vocab)."""
     return subject.logits(src, torch.tensor([[subject.adapter.bos_id, *ids]]))[0]
 
 
-def without_padding_and_bos(subject: Subject, logits: Tensor) -> Tensor:
+def mask_padding_and_bos_logits(subject: Subject, logits: Tensor) -> Tensor:
     """Return logits in which padding and bos are impossible, as in a careful search."""
     impossible = [subject.adapter.pad_id, subject.adapter.bos_id]
     logits = logits.clone()
@@ -47,24 +56,26 @@ def without_padding_and_bos(subject: Subject, logits: Tensor) -> Tensor:
     return logits
 
 
-def _shortfall(subject: Subject, logits: Tensor, chosen: int) -> float:
+def _logit_shortfall_of_choice(subject: Subject, logits: Tensor, chosen: int) -> float:
     """Return how far a choice is below the best of (vocab,), with padding and bos or without."""
-    both = (logits, without_padding_and_bos(subject, logits))
+    both = (logits, mask_padding_and_bos_logits(subject, logits))
     shortfall = min(float(scores.max() - logits[chosen]) for scores in both)
     return shortfall if shortfall > 2 * subject.tolerance else 0.0
 
 
-def retried_with_likelier_eos(check: Callable[[Subject], Finding]) -> Callable[[Subject], Finding]:
+def retry_check_with_likelier_eos(
+    check: Callable[[Subject], Finding],
+) -> Callable[[Subject], Finding]:
     """Retry a check if no sentence ends: with larger logits, and more for eos."""
 
     @wraps(check)
     def retried_check(subject: Subject) -> Finding:
         finding = check(subject)
-        if finding.verdict != Verdict.KEPT or _some_sentence_ends(subject):
+        if finding.verdict != Verdict.KEPT or _does_any_search_reach_eos(subject):
             return finding
         random_state = subject.generator.get_state()
-        if not _make_eos_likelier(subject) or not _some_sentence_ends(subject):
-            return kept(f"{finding.seen}; no sentence ends in eos")
+        if not _make_eos_likelier(subject) or not _does_any_search_reach_eos(subject):
+            return kept_finding(f"{finding.seen}; no sentence ends in eos")
         subject.generator.set_state(random_state)
         retried = check(subject)
         if retried.verdict == Verdict.KEPT:
@@ -74,15 +85,15 @@ def retried_with_likelier_eos(check: Callable[[Subject], Finding]) -> Callable[[
     return retried_check
 
 
-def _some_sentence_ends(subject: Subject) -> bool:
+def _does_any_search_reach_eos(subject: Subject) -> bool:
     """Return whether eos ends a translation of greedy search, or a candidate of a beam."""
     greedy, beam = subject.adapter.greedy, subject.adapter.beam
     if greedy is not None:
-        translations = search_batch(subject, lambda src: greedy(src, LENGTH))
+        translations = run_searches_on_drawn_sources(subject, lambda src: greedy(src, LENGTH))
         return any(len(ids) < LENGTH for _, ids in translations)
     if beam is None:
         return False
-    beams = search_batch(subject, lambda src: beam(src, BEAM_SIZE, LENGTH))
+    beams = run_searches_on_drawn_sources(subject, lambda src: beam(src, BEAM_SIZE, LENGTH))
     return any(candidate.finished for _, candidates in beams for candidate in candidates)
 
 
@@ -93,7 +104,7 @@ def _make_eos_likelier(subject: Subject) -> bool:
         return False
     ids = subject.draw_src(1, 5), subject.draw_tgt_in(1, 4)
     width = subject.logits(*ids).shape[-1]
-    linear_calls = [call for call in subject.torch_calls(*ids) if call.name == "linear"]
+    linear_calls = [call for call in subject.record_torch_calls(*ids) if call.name == "linear"]
     outputs = [call for call in linear_calls if call.output.shape[-1] == width]
     if not outputs:
         return False
@@ -109,7 +120,7 @@ def _make_eos_likelier(subject: Subject) -> bool:
 
 
 @law("greedy")
-@retried_with_likelier_eos
+@retry_check_with_likelier_eos
 @torch.no_grad()
 def greedy_search_matches_forward(subject: Subject) -> Finding:
     """Greedy search chooses what forward scores highest after each of its prefixes.
@@ -118,24 +129,26 @@ def greedy_search_matches_forward(subject: Subject) -> Finding:
     is in training mode, bos is another id, or the argmax is taken at the wrong position
     Look: at the first token that differs: what did the model read at that step?
     """
-    greedy, ended = required(subject.adapter.greedy), 0
-    for src, output in search_batch(subject, lambda src: greedy(src, LENGTH)):
-        ids, ends = _until_the_end(subject, output)
+    greedy, ended = assert_not_none(subject.adapter.greedy), 0
+    for src, output in run_searches_on_drawn_sources(subject, lambda src: greedy(src, LENGTH)):
+        ids, ends = _cut_at_eos_or_padding(subject, output)
         chosen = [*ids, subject.adapter.eos_id] if ends else ids
         if ends:
             ended += 1
-        logits = next_logits(subject, src, ids)
+        logits = logits_after_each_prefix(subject, src, ids)
         for position, token in enumerate(chosen):
-            shortfall = _shortfall(subject, logits[position], token)
+            shortfall = _logit_shortfall_of_choice(subject, logits[position], token)
             if shortfall:
                 choice = "it ends" if position == len(ids) else f"it chooses {token}"
                 best = int(logits[position].argmax())
                 seen = f"after {ids[:position]} {choice}, and forward scores {best} higher"
-                return broken(f"{seen} by {shortfall:.2g}", src=src[0])
-    return kept(f"{SENTENCES} translations, {ended} of them ended by eos, are forward's choices")
+                return broken_finding(f"{seen} by {shortfall:.2g}", src=src[0])
+    return kept_finding(
+        f"{SENTENCES} translations, {ended} of them ended by eos, are forward's choices"
+    )
 
 
-def _until_the_end(subject: Subject, output: list[int]) -> tuple[list[int], bool]:
+def _cut_at_eos_or_padding(subject: Subject, output: list[int]) -> tuple[list[int], bool]:
     """Return a translation up to its eos or padding, and whether eos ends it.
 
     What follows is not looked at.
@@ -148,7 +161,7 @@ def _until_the_end(subject: Subject, output: list[int]) -> tuple[list[int], bool
 
 
 @law()
-@retried_with_likelier_eos
+@retry_check_with_likelier_eos
 @torch.no_grad()
 def search_stops_at_eos(subject: Subject) -> Finding:
     """A translation holds no bos and no padding, and nothing after eos.
@@ -169,24 +182,30 @@ def search_stops_at_eos(subject: Subject) -> Finding:
             )
         )
     if not searches:
-        return not_tried("the adapter has no greedy and no beam")
+        return not_tried_finding("the adapter has no greedy and no beam")
     translations = []
-    for src, *results in search_batch(subject, *searches):
+    for src, *results in run_searches_on_drawn_sources(subject, *searches):
         for translations_of_search in results:
             for ids in translations_of_search:
                 translations.append((ids, f"src {src[0].tolist()} gives {ids}"))
     for ids, example in translations:
         if len(ids) > LENGTH:
-            return broken(f"{example}: {len(ids)} tokens, although {LENGTH} were allowed")
+            return broken_finding(f"{example}: {len(ids)} tokens, although {LENGTH} were allowed")
         if adapter.eos_id in ids[:-1]:
-            return broken(f"{example}: it goes on after eos, {adapter.eos_id}")
+            return broken_finding(f"{example}: it goes on after eos, {adapter.eos_id}")
     for ids, example in translations:
         if adapter.eos_id in ids:
-            return not_tried(f"{example}: the adapter is to leave eos, {adapter.eos_id}, out")
+            return not_tried_finding(
+                f"{example}: the adapter is to leave eos, {adapter.eos_id}, out"
+            )
     for ids, example in translations:
         special_ids = [token for token in ids if token in (adapter.pad_id, adapter.bos_id)]
         if special_ids:
             seen = f"{example}: nothing prevents {special_ids[0]}, which is no word"
-            return kept(f"{seen}; the model is untrained") if adapter.untrained else warned(seen)
+            return (
+                kept_finding(f"{seen}; the model is untrained")
+                if adapter.untrained
+                else warned_finding(seen)
+            )
     count = len(translations)
-    return kept(f"{count} translations hold no bos, no padding, and nothing after eos")
+    return kept_finding(f"{count} translations hold no bos, no padding, and nothing after eos")

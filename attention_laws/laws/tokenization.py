@@ -4,23 +4,30 @@ import unicodedata
 from collections import Counter
 
 from attention_laws.adapter import Pipeline
-from attention_laws.law import pipeline_law, required
-from attention_laws.laws.bleu import folded
-from attention_laws.report import Finding, Verdict, broken, kept, not_tried, warned
+from attention_laws.law import assert_not_none, pipeline_law
+from attention_laws.laws.bleu import remove_case_and_accents
+from attention_laws.report import (
+    Finding,
+    Verdict,
+    broken_finding,
+    kept_finding,
+    not_tried_finding,
+    warned_finding,
+)
 
-ORDER = 20
-MAX_SENTENCES = 200
+LAW_MODULE_SORT_KEY = 20
+MAX_SENTENCES_TRIED = 200
 # Shares of the words that must come back: less is broken, or warned of.
 MIN_SHARE, MIN_SOUND_SHARE = 0.5, 0.98
 
 
-def _encode_train(pipeline: Pipeline, side: str) -> list[tuple[str, list[int]]]:
+def _encode_training_texts(pipeline: Pipeline, side: str) -> list[tuple[str, list[int]]]:
     """Return training texts of a side with their ids, without those with an unknown word."""
-    pairs = pipeline.train[:MAX_SENTENCES]
+    pairs = pipeline.train[:MAX_SENTENCES_TRIED]
     if side == "source":
-        texts, encode = [source for source, _ in pairs], required(pipeline.encode_src)
+        texts, encode = [source for source, _ in pairs], assert_not_none(pipeline.encode_src)
     else:
-        texts, encode = [target for _, target in pairs], required(pipeline.encode_tgt)
+        texts, encode = [target for _, target in pairs], assert_not_none(pipeline.encode_tgt)
     encoded = [(text, encode(text)) for text in texts]
     return [(text, ids) for text, ids in encoded if pipeline.unk_id not in ids]
 
@@ -32,43 +39,45 @@ def text_survives_round_trip(pipeline: Pipeline) -> Finding:
     Means: decode has another vocabulary than encode, or most words are unknown
     Look: at which tokenizer was saved, and which is loaded
     """
-    findings = [_round_trip(pipeline, "target")]
+    findings = [_judge_round_trip(pipeline, "target")]
     if pipeline.joint_vocabulary and pipeline.encode_src is not None:
-        findings.append(_round_trip(pipeline, "source"))
+        findings.append(_judge_round_trip(pipeline, "source"))
     verdicts = [finding.verdict for finding in findings]
     worst = next(verdict for verdict in Verdict if verdict in verdicts)
     return Finding(worst, "; ".join(x.seen for x in findings if x.verdict == worst))
 
 
-def _round_trip(pipeline: Pipeline, side: str) -> Finding:
+def _judge_round_trip(pipeline: Pipeline, side: str) -> Finding:
     """Encode the training texts of a side, and decode them."""
     shared_words, all_words = 0, 0
     worst_share, worst_example = 1.0, ""
-    for text, ids in _encode_train(pipeline, side):
+    for text, ids in _encode_training_texts(pipeline, side):
         try:
-            decoded = required(pipeline.decode)(ids)
+            decoded = assert_not_none(pipeline.decode)(ids)
         except (LookupError, ValueError) as error:  # An id may be missing from the vocabulary.
-            return broken(f"decode refuses the ids {ids[:12]} of {side} {text!r}: {error}")
-        words, decoded_words = _words(text), _words(decoded)
+            return broken_finding(f"decode refuses the ids {ids[:12]} of {side} {text!r}: {error}")
+        words, decoded_words = _count_words(text), _count_words(decoded)
         shared = (words & decoded_words).total()
         shared_words += shared
         all_words += words.total()
         example = (shared / max(words.total(), 1), f"{text!r} comes back as {decoded!r}")
         worst_share, worst_example = min((worst_share, worst_example), example)
     if not all_words:
-        return not_tried(f"no training {side} is without an unknown word")
+        return not_tried_finding(f"no training {side} is without an unknown word")
     share = shared_words / all_words
     seen = f"{100 * share:.1f}% of the words of training {side}s come back"
     if share < MIN_SHARE:
-        return broken(f"{seen}: {worst_example}")
+        return broken_finding(f"{seen}: {worst_example}")
     if share < MIN_SOUND_SHARE:
-        return warned(f"{seen}: {worst_example}")
-    return kept(seen)
+        return warned_finding(f"{seen}: {worst_example}")
+    return kept_finding(seen)
 
 
-def _words(text: str) -> Counter[str]:
+def _count_words(text: str) -> Counter[str]:
     """Count words, without what stands between them."""
-    return Counter("".join(c if c.isalnum() else " " for c in folded(text)).split())
+    return Counter(
+        "".join(c if c.isalnum() else " " for c in remove_case_and_accents(text)).split()
+    )
 
 
 @pipeline_law("train", "encode_tgt", "decode")
@@ -78,10 +87,10 @@ def scored_text_has_no_special_tokens(pipeline: Pipeline) -> Finding:
     Means: special ids are turned into words as well: one right token more in each sentence
     Look: at decode, before the tokens are joined
     """
-    decode = required(pipeline.decode)
-    targets = _encode_train(pipeline, "target")
+    decode = assert_not_none(pipeline.decode)
+    targets = _encode_training_texts(pipeline, "target")
     if not targets:
-        return not_tried("no training target is without an unknown word")
+        return not_tried_finding("no training target is without an unknown word")
     text, ids = targets[0]
     plain = pipeline.without_special_ids(ids)
     expected = decode(plain)
@@ -91,8 +100,8 @@ def scored_text_has_no_special_tokens(pipeline: Pipeline) -> Finding:
     for name, with_special_ids in cases.items():
         decoded = decode(with_special_ids)
         if " ".join(decoded.split()) != " ".join(expected.split()):
-            return broken(f"with {name} the ids of {text!r} are decoded to {decoded!r}")
-    return kept(f"{', '.join(cases)} around a sentence leave no trace in its text")
+            return broken_finding(f"with {name} the ids of {text!r} are decoded to {decoded!r}")
+    return kept_finding(f"{', '.join(cases)} around a sentence leave no trace in its text")
 
 
 @pipeline_law("test", "encode_src", "encode_to_translate")
@@ -102,21 +111,21 @@ def training_and_inference_encode_alike(pipeline: Pipeline) -> Finding:
     Means: the corpus is lower-cased, normalized or cleaned as it is read, what users type is not
     Look: at what is done to a text before encode: put it into encode
     """
-    encode = required(pipeline.encode_src)
-    encode_to_translate = required(pipeline.encode_to_translate)
+    encode = assert_not_none(pipeline.encode_src)
+    encode_to_translate = assert_not_none(pipeline.encode_to_translate)
     count = 0
-    for source, _ in [*pipeline.test[:MAX_SENTENCES], *pipeline.train[:20]]:
-        for text in _variants(source):
+    for source, _ in [*pipeline.test[:MAX_SENTENCES_TRIED], *pipeline.train[:20]]:
+        for text in _text_and_typed_variants(source):
             count += 1
             in_training = pipeline.without_special_ids(encode(text))
             in_translation = pipeline.without_special_ids(encode_to_translate(text))
             if in_training != in_translation:
                 seen = f"{text!r} has the ids {in_training[:12]} in training"
-                return broken(f"{seen}, {in_translation[:12]} in translation")
-    return kept(f"{count} texts have the same ids in training and in translation")
+                return broken_finding(f"{seen}, {in_translation[:12]} in translation")
+    return kept_finding(f"{count} texts have the same ids in training and in translation")
 
 
-def _variants(text: str) -> list[str]:
+def _text_and_typed_variants(text: str) -> list[str]:
     """Return a text as the corpus has it, and as people type it."""
     wide_blanks, curly_quotes = f" {text}".replace(" ", "  "), text.replace("'", "\u2019")
     decomposed = unicodedata.normalize("NFD", text)

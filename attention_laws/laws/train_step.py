@@ -3,13 +3,19 @@
 import torch
 from torch import Tensor, nn
 
-from attention_laws.law import law, required
-from attention_laws.laws.gradients import first_names
-from attention_laws.model_state import hooks
-from attention_laws.report import Finding, broken, kept, not_tried, warned
+from attention_laws.law import assert_not_none, law
+from attention_laws.laws.gradients import format_first_parameter_names
+from attention_laws.model_state import hooks_removed_afterwards
+from attention_laws.report import (
+    Finding,
+    broken_finding,
+    kept_finding,
+    not_tried_finding,
+    warned_finding,
+)
 from attention_laws.subject import Subject
 
-ORDER = 115
+LAW_MODULE_SORT_KEY = 115
 
 
 @law("module", "optimizer", compares=False)
@@ -21,20 +27,20 @@ def optimizer_holds_all_parameters(subject: Subject) -> Finding:
     Look: at where the optimizer is made, and of what
     """
     parameters = subject.trainable_parameters()
-    groups = required(subject.adapter.optimizer).param_groups
+    groups = assert_not_none(subject.adapter.optimizer).param_groups
     held = [weight for group in groups for weight in group["params"]]
     held_ids = {id(weight) for weight in held}
     missing = [name for name, weight in parameters.items() if id(weight) not in held_ids]
     own_ids = {id(weight) for weight in subject.module.parameters()}
     foreign = sum(id(weight) not in own_ids for weight in held)
     if missing:
-        seen = f"the optimizer does not hold {first_names(missing)}"
+        seen = f"the optimizer does not hold {format_first_parameter_names(missing)}"
         if foreign:
             seen += f"; {foreign} of its {len(held)} are no parameters of this model"
-        return broken(seen)
+        return broken_finding(seen)
     if foreign:
-        return warned(f"the optimizer holds {foreign} parameters that are not this model's")
-    return kept(f"the optimizer holds all {len(parameters)} parameters and no others")
+        return warned_finding(f"the optimizer holds {foreign} parameters that are not this model's")
+    return kept_finding(f"the optimizer holds all {len(parameters)} parameters and no others")
 
 
 @law("module", "train_step", compares=False)
@@ -47,11 +53,11 @@ def train_step_updates_all_weights(subject: Subject) -> Finding:
     parameters = subject.trainable_parameters()
     before = {name: weight.detach().clone() for name, weight in parameters.items()}
     for _ in range(3):
-        required(subject.adapter.train_step)(*subject.draw_batch())
+        assert_not_none(subject.adapter.train_step)(*subject.draw_batch())
     moves = {n: float((w.detach() - before[n]).abs().max()) for n, w in parameters.items()}
     largest = max(moves.values(), default=0.0)
     if largest == 0:
-        return broken(f"no parameter of {len(parameters)} moved in 3 steps")
+        return broken_finding(f"no parameter of {len(parameters)} moved in 3 steps")
     unmoved = []
     for name, weight in before.items():
         # A move below the last digit of a large weight is lost.
@@ -60,8 +66,9 @@ def train_step_updates_all_weights(subject: Subject) -> Finding:
         if weight.dim() > 1 and not moves[name] and largest > last_digit:
             unmoved.append(name)
     if unmoved:
-        return broken(f"3 steps do not move {first_names(unmoved)}; others by up to {largest:.2g}")
-    return kept(f"3 steps move every matrix, the one that moves most by {largest:.2g}")
+        names = format_first_parameter_names(unmoved)
+        return broken_finding(f"3 steps do not move {names}; others by up to {largest:.2g}")
+    return kept_finding(f"3 steps move every matrix, the one that moves most by {largest:.2g}")
 
 
 @law("module", "train_step")
@@ -84,22 +91,26 @@ def gradients_are_zeroed_between_steps(subject: Subject) -> Finding:
             with torch.no_grad():
                 for name, weight in parameters.items():
                     weight.copy_(values[name])
-            grads = _step_gradients(subject, parameters, batch)
+            grads = _gradients_of_one_step(subject, parameters, batch)
         return grads
 
     alone = last_gradients(own_batch)
     if not alone:
-        return not_tried("after a step no parameter has a gradient, and no optimizer is known")
-    if _relative_distance(alone, last_gradients(own_batch)) > 1e-3:
-        return not_tried("the same step twice has other gradients: it draws random numbers itself")
-    distance = _relative_distance(alone, last_gradients(other_batch, own_batch))
+        return not_tried_finding(
+            "after a step no parameter has a gradient, and no optimizer is known"
+        )
+    if _relative_gradient_distance(alone, last_gradients(own_batch)) > 1e-3:
+        return not_tried_finding(
+            "the same step twice has other gradients: it draws random numbers itself"
+        )
+    distance = _relative_gradient_distance(alone, last_gradients(other_batch, own_batch))
     if distance > 1e-2:
         seen = f"a step's gradient differs by {distance:.0%} if another batch was trained before it"
-        return broken(f"{seen}, from the same weights")
-    return kept("a step has the same gradient alone and after one on another batch")
+        return broken_finding(f"{seen}, from the same weights")
+    return kept_finding("a step has the same gradient alone and after one on another batch")
 
 
-def _step_gradients(
+def _gradients_of_one_step(
     subject: Subject, parameters: dict[str, Tensor], batch: tuple[Tensor, Tensor, Tensor]
 ) -> dict[str, Tensor]:
     """Make one step; return the gradients that the optimizer found, or those that are left."""
@@ -110,14 +121,16 @@ def _step_gradients(
 
     optimizer = subject.adapter.optimizer
     torch.manual_seed(0)
-    with hooks([] if optimizer is None else [optimizer.register_step_pre_hook(record)]):
-        required(subject.adapter.train_step)(*batch)
+    with hooks_removed_afterwards(
+        [] if optimizer is None else [optimizer.register_step_pre_hook(record)]
+    ):
+        assert_not_none(subject.adapter.train_step)(*batch)
     if not grads:
         record()
     return grads
 
 
-def _relative_distance(first: dict[str, Tensor], second: dict[str, Tensor]) -> float:
+def _relative_gradient_distance(first: dict[str, Tensor], second: dict[str, Tensor]) -> float:
     """Return how far gradients are apart, as a share of their size."""
     squared_size = sum(float(grad.float().square().sum()) for grad in first.values())
     squared_gap = 0.0
@@ -134,10 +147,10 @@ def train_step_runs_in_train_mode(subject: Subject) -> Finding:
     Means: eval() was called to translate or to validate, and train() was not called again
     Look: at what is called before each epoch and after each validation
     """
-    module, train_step = subject.module, required(subject.adapter.train_step)
+    module, train_step = subject.module, assert_not_none(subject.adapter.train_step)
     layers = [part for part in module.modules() if isinstance(part, nn.Dropout) and part.p > 0]
     if not layers:
-        return not_tried("it has no nn.Dropout with a probability above 0")
+        return not_tried_finding("it has no nn.Dropout with a probability above 0")
     modes: list[bool] = []
 
     def record(layer: nn.Module, _: object) -> None:
@@ -151,13 +164,17 @@ def train_step_runs_in_train_mode(subject: Subject) -> Finding:
             train_step(*subject.draw_batch())
         return sum(modes) / max(len(modes), 1)
 
-    with hooks(layer.register_forward_pre_hook(record) for layer in layers):
+    with hooks_removed_afterwards(layer.register_forward_pre_hook(record) for layer in layers):
         after_train, after_eval = share_in_training(True), share_in_training(False)
     if not modes:
-        return not_tried("no nn.Dropout is called in a step")
+        return not_tried_finding("no nn.Dropout is called in a step")
     if after_train < 1:
         share = f"{1 - after_train:.0%}"
-        return broken(f"in an update {share} of the calls of dropout are in evaluation mode")
+        return broken_finding(
+            f"in an update {share} of the calls of dropout are in evaluation mode"
+        )
     if after_eval < 1:
-        return warned("a step after eval() has no dropout: who calls train_step must call train()")
-    return kept("dropout is on in every step, after eval() too")
+        return warned_finding(
+            "a step after eval() has no dropout: who calls train_step must call train()"
+        )
+    return kept_finding("dropout is on in every step, after eval() too")

@@ -18,7 +18,7 @@ import torch
 from torch import nn
 
 from attention_laws import Adapter, Verdict
-from attention_laws.bare_module import from_module
+from attention_laws.bare_module import adapter_from_module
 from attention_laws.run import Diagnosis
 from experiments.laws.operators import OPERATORS, nodes_of_classes
 from experiments.mutation import Mutant, mutants
@@ -190,12 +190,18 @@ def try_laws(mutant: Mutant, module: ModuleType) -> dict[str, Any]:
 def _first_broken(subject: Adapter | nn.Module) -> tuple[str, list[str]]:
     """Try law after law until one is broken; return its name, or else the laws that warned."""
     try:
-        diagnosis = Diagnosis(subject if isinstance(subject, Adapter) else from_module(subject))
+        diagnosis = Diagnosis(
+            subject if isinstance(subject, Adapter) else adapter_from_module(subject)
+        )
     except Exception:  # the fault shows
         return "it cannot be run", []
     for law in diagnosis.laws:
         if diagnosis.try_law(law).verdict == Verdict.BROKEN:
             return law.name, []
     report = diagnosis.report()
-    warned = [line.law for line in report.of(Verdict.WARNED) if line.law != SOUND_WARNING]
+    warned = [
+        line.law
+        for line in report.results_with_verdict(Verdict.WARNED)
+        if line.law != SOUND_WARNING
+    ]
     return "could not be judged" if report.exit_status else "", warned

@@ -104,7 +104,7 @@ def alarms(seeds: int) -> dict[str, list[str]]:
             module = run(text)
             for kind, subject in (("whole", module.whole()), ("alone", module.bare())):
                 report = diagnose(subject)
-                broken = report.broken or (["not judged"] if report.exit_status else [])
+                broken = report.broken_laws or (["not judged"] if report.exit_status else [])
                 alarms_of[f"{name} {seed} {kind}"] = broken
                 print(f"{name} {seed} {kind}: {', '.join(broken) or 'no law broken'}")
     return alarms_of

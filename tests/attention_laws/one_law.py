@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from attention_laws import Adapter, Line, diagnose
-from attention_laws.laws import LAWS
+from attention_laws import Adapter, LawResult, diagnose
+from attention_laws.laws import MODEL_LAWS
 from lessonkit.museum.sound import Setup, sound_model
 
 
-def try_law(adapter: Adapter, law: str, minute: bool = False) -> Line:
+def try_law(adapter: Adapter, law: str, minute: bool = False) -> LawResult:
     """Return what is found about the law of this name."""
-    return diagnose(adapter, laws=[x for x in LAWS if x.name == law], minute=minute)[law]
+    return diagnose(adapter, laws=[x for x in MODEL_LAWS if x.name == law], minute=minute)[law]
 
 
 def expect(adapter: Adapter, law: str, verdict: str, seen: str = "", minute: bool = False) -> None:

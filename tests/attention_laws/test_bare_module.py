@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from attention_laws import diagnose
-from attention_laws.bare_module import from_module
+from attention_laws.bare_module import adapter_from_module
 from attention_laws.errors import UserError
 from attention_laws.mask_style import MaskStyle
 from experiments.laws.sound_model import Model
@@ -61,12 +61,12 @@ def test_masks_of_every_style_are_found(name: str) -> None:
             read = STYLES[name]
             return self.run(src, trg, read(src_mask), read(trg_mask))
 
-    adapter = from_module(Theirs())
+    adapter = adapter_from_module(Theirs())
     assert any(f"--masks {name}" in text for text in adapter.assumptions), adapter.assumptions
-    assert not diagnose(adapter).broken
+    assert not diagnose(adapter).broken_laws
     if name == "may-bool-4":
         with pytest.raises(UserError, match="may-bool-3"):
-            from_module(Theirs(), masks="may-bool-3")
+            adapter_from_module(Theirs(), masks="may-bool-3")
 
 
 class AsTorch(Masked):
@@ -215,7 +215,7 @@ CONVENTIONS: dict[str, tuple[Callable[[], nn.Module], dict[str, Any]]] = {
 def test_a_module_is_taken_as_it_is(name: str) -> None:
     make, expected = CONVENTIONS[name]
     torch.manual_seed(0)
-    adapter = from_module(make())
+    adapter = adapter_from_module(make())
     convention: Any = adapter.forward
     assert {field: getattr(convention, field) for field in expected} == expected
     report = diagnose(adapter)
@@ -224,7 +224,7 @@ def test_a_module_is_taken_as_it_is(name: str) -> None:
 
 @pytest.mark.slow
 def test_a_target_may_have_padding_of_its_own() -> None:
-    adapter = from_module(OtherPadding(True))
+    adapter = adapter_from_module(OtherPadding(True))
     assert adapter.pad_id == 1
     assert any("1, of targets 2" in assumption for assumption in adapter.assumptions)
     report = diagnose(adapter)
@@ -237,9 +237,9 @@ def test_a_fault_is_found_however_the_model_is_called() -> None:
             four(src_mask)
             return self.run(src, tgt, src_mask, tgt_mask.transpose(-1, -2) & True)
 
-    assert "decoder_is_causal" in diagnose(Leaks()).broken
+    assert "decoder_is_causal" in diagnose(Leaks()).broken_laws
     blind = behind(lambda self, src, tgt: forward(self, torch.full_like(src, 5), tgt))
-    assert "logits_depend_on_all_source_tokens" in diagnose(blind()).broken
+    assert "logits_depend_on_all_source_tokens" in diagnose(blind()).broken_laws
 
 
 def test_a_module_that_cannot_be_called_is_refused_with_the_shapes_it_returns() -> None:

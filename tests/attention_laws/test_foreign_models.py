@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from attention_laws import Adapter, Report, Verdict, diagnose
-from attention_laws.bare_module import from_module
+from attention_laws.bare_module import adapter_from_module
 from tests.attention_laws.foreign_adapters import from_hugging_face, from_x_transformers
 from tests.helpers import ROOT
 
@@ -21,9 +21,9 @@ PAGE = (ROOT / "docs" / "foreign_models.md").read_text(encoding="utf-8")
 
 def held_by_the_page(name: str, report: Report) -> None:
     """Nothing is broken, and the page's row names what is warned of."""
-    assert not report.broken, str(report)
-    assert len(report.of(Verdict.KEPT)) >= 15
-    warned = [f"`{line.law}`" for line in report.of(Verdict.WARNED)]
+    assert not report.broken_laws, str(report)
+    assert len(report.results_with_verdict(Verdict.KEPT)) >= 15
+    warned = [f"`{line.law}`" for line in report.results_with_verdict(Verdict.WARNED)]
     row = f"| {name} | 0 | {', '.join(warned) or 'none'} |"
     assert row in PAGE, f"{row}\n{report}"
 
@@ -44,7 +44,7 @@ def marian(**changes: Any) -> Adapter:
 def test_marian_of_hugging_face_is_sound() -> None:
     held_by_the_page("`MarianMTModel`, `from_hugging_face`", diagnose(marian()))
     report = diagnose(marian(attn_implementation="sdpa"))
-    assert not report.broken, str(report)
+    assert not report.broken_laws, str(report)
     assert report["attention_weights_sum_to_one"].verdict == Verdict.KEPT
 
 
@@ -94,7 +94,7 @@ class Embedded(nn.Module):
 
 def test_torchs_own_transformer_is_sound() -> None:
     torch.manual_seed(0)
-    report = diagnose(from_module(AroundTorch()).replace(untrained=True))
+    report = diagnose(adapter_from_module(AroundTorch()).replace(untrained=True))
     held_by_the_page("a module around `torch.nn.Transformer`, bare", report)
 
 
@@ -134,7 +134,7 @@ def attend(maps: nn.ModuleDict, part: str, query: Tensor, memory: Tensor, hide: 
 
 def test_a_notebooks_functions_are_sound_but_for_float16() -> None:
     torch.manual_seed(0)
-    report = diagnose(from_module(Notebook()).replace(untrained=True))
+    report = diagnose(adapter_from_module(Notebook()).replace(untrained=True))
     held_by_the_page("a notebook's functions, bare", report)
     assert "ids are length first" in report.assumptions[0]
     assert "-1e9" in report["logits_are_finite_in_float16"].seen

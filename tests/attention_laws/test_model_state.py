@@ -6,7 +6,10 @@ from torch import nn
 from torch.optim import Adam
 from torch.optim.lr_scheduler import LambdaLR
 
-from attention_laws.model_state import float64_weights, state_restored
+from attention_laws.model_state import (
+    model_state_restored_afterwards,
+    weights_temporarily_in_float64,
+)
 
 
 class Model(nn.Module):
@@ -44,7 +47,7 @@ def test_a_step_of_training_leaves_no_trace() -> None:
         return copy.deepcopy([*states, model.table, foreign.detach(), grads, torch.get_rng_state()])
 
     before = state()
-    with state_restored(model, optimizer, (scheduler,)):
+    with model_state_restored_afterwards(model, optimizer, (scheduler,)):
         foreign.sum().backward()
         train_once(model, optimizer)
         scheduler.step()
@@ -63,11 +66,11 @@ def test_a_step_of_training_leaves_no_trace() -> None:
 def test_state_is_restored_after_an_error_and_for_an_optimizer_without_a_module() -> None:
     model, weight = Model(), torch.ones(3, requires_grad=True)
     before, optimizer = model.linear.weight.detach().clone(), Adam([weight], lr=0.1)
-    with contextlib.suppress(KeyError), state_restored(model), torch.no_grad():
+    with contextlib.suppress(KeyError), model_state_restored_afterwards(model), torch.no_grad():
         model.linear.weight.zero_()
         raise KeyError
     assert torch.equal(model.linear.weight, before)
-    with state_restored(None, optimizer):
+    with model_state_restored_afterwards(None, optimizer):
         weight.sum().backward()
         optimizer.step()
     assert torch.equal(weight, torch.ones(3))
@@ -78,7 +81,7 @@ def test_state_is_restored_after_an_error_and_for_an_optimizer_without_a_module(
 def test_weights_are_float64_in_the_block() -> None:
     model = Model()
     weight, values = model.linear.weight, model.linear.weight.detach().clone()
-    with float64_weights(model):
+    with weights_temporarily_in_float64(model):
         assert model(torch.randn(5, 3, dtype=torch.float64)).dtype == torch.float64
         assert model.table.dtype == torch.float64
     assert model.linear.weight is weight

@@ -9,13 +9,13 @@ from tests.helpers import ROOT, python
 
 pytestmark = pytest.mark.slow
 BARE = """
-import attention_laws
+from attention_laws import make_law_tests
 from sound import bare
 names = ["logits_have_expected_shape", "decoder_is_causal", "all_padding_source_is_harmless"]
-test_laws = attention_laws.cases(bare, only=[*names, "cached_decoding_matches_forward"])
+test_laws = make_law_tests(bare, only=[*names, "cached_decoding_matches_forward"])
 """
 NAMED = """
-import attention_laws
+from attention_laws import make_law_tests
 from attention_laws import Adapter
 from sound import bare, whole
 
@@ -23,9 +23,9 @@ def leaks():
     sound = whole()
     return sound.replace(forward=lambda src, tgt: sound.forward(src, tgt.flip(1)).flip(1))
 
-test_leaks = attention_laws.cases(leaks, only=["logits_have_expected_shape", "decoder_is_causal"])
-test_strict = attention_laws.cases(bare, only=["all_padding_source_is_harmless"], strict=True)
-test_accepted = attention_laws.cases(leaks, only=["decoder_is_causal"], baseline="accepted.txt")
+test_leaks = make_law_tests(leaks, only=["logits_have_expected_shape", "decoder_is_causal"])
+test_strict = make_law_tests(bare, only=["all_padding_source_is_harmless"], strict=True)
+test_accepted = make_law_tests(leaks, only=["decoder_is_causal"], baseline="accepted.txt")
 """
 
 

@@ -8,34 +8,38 @@ import pytest
 import torch
 from torch import Tensor
 
-from attention_laws import Adapter, Finding, Line, Report, Verdict, diagnose
+from attention_laws import Adapter, Finding, LawResult, Report, Verdict, diagnose
 from attention_laws.errors import UserError
 from attention_laws.law import Law
-from attention_laws.laws import LAWS
-from attention_laws.report import CORE, NO_PADDING, kept
+from attention_laws.laws import MODEL_LAWS
+from attention_laws.report import CORE_LAW_NAMES, NO_PADDING_REASON, kept_finding
 from attention_laws.subject import Subject
 from lessonkit.adapters import adapt_transformer
 from tests.attention_laws.one_law import small_adapter
 from transformer.config import BOS_ID, EOS_ID, PAD_ID
 from transformer.models.translator import Translator
 
-NAMES = [law.name for law in LAWS]
+NAMES = [law.name for law in MODEL_LAWS]
 
 
 def law(**changes: Any) -> Law:
     """Return a law that is kept, or another."""
-    fields = {"name": "a_law", "check": lambda subject: kept("looked at"), "compares": False}
+    fields = {
+        "name": "a_law",
+        "check": lambda subject: kept_finding("looked at"),
+        "compares": False,
+    }
     return Law(**{"says": "It holds.", "means": "a slip", "look": "there"} | fields | changes)
 
 
 def test_laws_have_distinct_names_and_words_without_a_full_stop() -> None:
     assert len(set(NAMES)) == len(NAMES)
-    for each in LAWS:
+    for each in MODEL_LAWS:
         assert each.says.endswith("."), each.name
         assert not each.means.endswith("."), each.name
         assert not each.look.endswith("."), each.name
         assert each.name.isidentifier()
-    assert set(NAMES) >= set(CORE)
+    assert set(NAMES) >= set(CORE_LAW_NAMES)
 
 
 def test_an_error_in_a_check_is_reported_with_its_place() -> None:
@@ -52,17 +56,17 @@ def test_outputs_that_are_not_deterministic_are_not_compared() -> None:
     adapter = small_adapter()
     forward = adapter.forward
     noisy = adapter.replace(forward=lambda *ids: forward(*ids) + torch.rand(()))
-    is_deterministic = next(x for x in LAWS if x.name == "evaluation_is_deterministic")
+    is_deterministic = next(x for x in MODEL_LAWS if x.name == "evaluation_is_deterministic")
     laws = [is_deterministic, law(compares=True), law(name="another")]
     report = diagnose(noisy, laws=laws)
-    assert report.broken == ["evaluation_is_deterministic"]
+    assert report.broken_laws == ["evaluation_is_deterministic"]
     assert "see `evaluation_is_deterministic`" in report["a_law"].seen
     assert report["another"].verdict == Verdict.KEPT
 
 
 def test_each_law_gets_the_model_in_evaluation_mode_and_the_same_random_state() -> None:
     adapter = small_adapter()
-    draws = law(check=lambda s: kept(f"training {s.module.training}, {torch.rand(()):.3f}"))
+    draws = law(check=lambda s: kept_finding(f"training {s.module.training}, {torch.rand(()):.3f}"))
     one, other = diagnose(adapter, laws=[draws, draws]).lines
     assert one.seen == other.seen
     assert one.seen.startswith("training False")
@@ -73,7 +77,7 @@ def test_the_shipped_model_is_sound_and_it_does_not_take_long() -> None:
     model = Translator.load("demo-en-fr").model
     began = time.thread_time()
     report = diagnose(adapt_transformer(model))
-    assert report.broken == []
+    assert report.broken_laws == []
     assert time.thread_time() - began < 20
 
 
@@ -96,7 +100,7 @@ def test_special_ids_may_be_any_and_sentences_are_reproducible() -> None:
         pad_id, bos_id, eos_id = special
         subject = Subject(small_adapter().replace(pad_id=pad_id, bos_id=bos_id, eos_id=eos_id))
         assert not set(subject.draw_ids(23, 20).tolist()) & set(special)
-        assert subject.other_id(3) not in (3, *special)
+        assert subject.ordinary_id_other_than(3) not in (3, *special)
     one, same = (Subject(small_adapter()).draw_src(3, 9) for _ in range(2))
     assert torch.equal(one, same)
 
@@ -112,9 +116,9 @@ def test_what_counts_as_a_difference_grows_with_the_logits() -> None:
         assert 1e-6 * largest < Subject(adapter).tolerance < 1e-3 * largest
     subject = Subject(small_adapter())
     zero, nan = torch.zeros(3), torch.tensor([0.0, torch.nan, 0.0])
-    assert subject.difference(zero, zero + subject.tolerance / 2) == 0
-    assert subject.difference(zero, zero + 2 * subject.tolerance) > 0
-    assert subject.difference(zero, nan) != 0
+    assert subject.difference_beyond_tolerance(zero, zero + subject.tolerance / 2) == 0
+    assert subject.difference_beyond_tolerance(zero, zero + 2 * subject.tolerance) > 0
+    assert subject.difference_beyond_tolerance(zero, nan) != 0
 
 
 def test_a_model_that_cannot_run_in_float64_is_measured_in_float32() -> None:
@@ -138,8 +142,8 @@ def test_a_vocabulary_that_is_too_small_is_refused() -> None:
 ORDER = ("kept", "warned", "not tried", "broken")
 
 
-def line(verdict: Verdict, law: str = "a_law") -> Line:
-    return Line(law, "It holds.", verdict, f"seen {law}", "a slip", "there", 0.25)
+def line(verdict: Verdict, law: str = "a_law") -> LawResult:
+    return LawResult(law, "It holds.", verdict, f"seen {law}", "a slip", "there", 0.25)
 
 
 def test_the_exit_status_depends_on_broken_laws_and_untried_ones_of_the_core() -> None:
@@ -160,7 +164,7 @@ def test_the_exit_status_depends_on_broken_laws_and_untried_ones_of_the_core() -
         assert report.exit_status == status
         assert ("could not be judged" in str(report)) == bool(status)
     without_padding = dataclasses.replace(
-        line(not_tried, "source_padding_is_ignored"), seen=NO_PADDING
+        line(not_tried, "source_padding_is_ignored"), seen=NO_PADDING_REASON
     )
     assert Report((line(kept), without_padding)).exit_status == 0
     report = Report((line(kept, "two"),)).with_baseline({"two": "no"})

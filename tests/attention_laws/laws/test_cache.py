@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from attention_laws import Adapter, Candidate, Report, Verdict, diagnose
-from attention_laws.law import Law, laws_of
-from attention_laws.laws import LAWS, half_precision
+from attention_laws.law import Law, laws_in_modules
+from attention_laws.laws import MODEL_LAWS, half_precision
 from lessonkit.museum.sound import sound_adapter
 from tests.attention_laws.one_law import expect
 from transformer.config import EOS_ID, PAD_ID
@@ -78,11 +78,11 @@ def masked_with(value: float) -> Adapter:
 
 
 def test_a_mask_of_minus_a_billion_fits_into_bfloat16_and_not_into_float16() -> None:
-    report = try_laws(masked_with(-1e9), laws_of(half_precision))
+    report = try_laws(masked_with(-1e9), laws_in_modules(half_precision))
     assert report["logits_are_finite_in_bfloat16"].verdict == Verdict.KEPT
     assert report["logits_are_finite_in_float16"].verdict == Verdict.WARNED
     assert "65504" in report["logits_are_finite_in_float16"].seen
-    assert not report.broken
+    assert not report.broken_laws
 
 
 def test_what_overflows_in_bfloat16_alone_is_broken() -> None:
@@ -98,18 +98,18 @@ def test_what_overflows_in_bfloat16_alone_is_broken() -> None:
 
 
 def test_a_source_of_padding_is_warned_of_and_broken_if_it_spoils_others() -> None:
-    report = try_laws(masked_with(-torch.inf), laws_of(half_precision))
+    report = try_laws(masked_with(-torch.inf), laws_in_modules(half_precision))
     assert report["all_padding_source_is_harmless"].verdict == Verdict.WARNED
     assert "[0, 0, 0, 0]" in report["all_padding_source_is_harmless"].seen
-    assert not report.broken
+    assert not report.broken_laws
     adapter = sound_adapter()
 
     def mixed(src: Tensor, tgt_in: Tensor) -> Tensor:
         return adapter.forward(src, tgt_in) + (src != 0).any(dim=1).float().mean()
 
-    assert try_laws(adapter.replace(forward=mixed), laws_of(half_precision)).broken == [
-        "all_padding_source_is_harmless"
-    ]
+    assert try_laws(
+        adapter.replace(forward=mixed), laws_in_modules(half_precision)
+    ).broken_laws == ["all_padding_source_is_harmless"]
 
 
 # --- searches
@@ -141,8 +141,8 @@ def test_a_search_s_fault_breaks_its_law_and_shows_where() -> None:
     ]
     for search_of, change, law in faults:
         faulty = [search_of(change, sound_adapter(seed, tie_softmax=False)) for seed in range(2)]
-        reports = [try_laws(adapter, LAWS, law) for adapter in faulty]
-        broken = [report[law].seen for report in reports if law in report.broken]
+        reports = [try_laws(adapter, MODEL_LAWS, law) for adapter in faulty]
+        broken = [report[law].seen for report in reports if law in report.broken_laws]
         assert broken, "\n".join(map(str, reports))
         assert all("src [" in seen for seen in broken)
 

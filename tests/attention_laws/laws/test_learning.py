@@ -11,7 +11,7 @@ from torch.optim import SGD, Adam
 from torch.optim.lr_scheduler import LambdaLR
 
 from attention_laws import Adapter
-from attention_laws.law import laws_of
+from attention_laws.law import laws_in_modules
 from attention_laws.laws import learning
 from lessonkit.museum.trainable import add_faults
 from tests.attention_laws.one_law import expect, small_adapter, small_setup
@@ -160,7 +160,7 @@ def test_steps_of_a_trained_model_are_counted_on() -> None:
     expect(own.adapter(), USED, "kept", "steps 4 to 8")
 
 
-NAMES = [law.name for law in laws_of(learning)]
+NAMES = [law.name for law in laws_in_modules(learning)]
 BATCH, COPY = "model_can_overfit_a_batch", "model_can_learn_to_copy"
 BACK = "model_can_learn_to_look_back"
 

@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from attention_laws import Adapter
-from attention_laws.law import laws_of
+from attention_laws.law import laws_in_modules
 from attention_laws.laws import batches
 from attention_laws.laws import loss as laws
 from tests.attention_laws.one_law import expect, small_adapter
@@ -38,7 +38,7 @@ def cut_in_two(sources: Ids, targets: Ids) -> Batch:
 
 
 def test_batches_that_are_cut_in_two_are_sound() -> None:
-    for law in laws_of(batches):
+    for law in laws_in_modules(batches):
         expect(small_adapter().replace(make_batch=cut_in_two), law.name, "kept")
 
 
@@ -75,7 +75,7 @@ def test_sources_without_eos_are_warned_of() -> None:
     expect(bare, SOURCE, "warned")
 
 
-NAMES = [law.name for law in laws_of(laws)]
+NAMES = [law.name for law in laws_in_modules(laws)]
 SOFTMAX, TARGET = "softmax_is_taken_once", "loss_favors_the_target"
 SMOOTHING = "smoothed_targets_sum_to_one"
 Loss = Callable[[Tensor, Tensor], Tensor]

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from attention_laws import Verdict, diagnose
-from attention_laws.laws import LAWS
+from attention_laws.laws import MODEL_LAWS
 from experiments.laws.mutants import FILE, SAME, fingerprint, run
 from lessonkit.museum import FAULTS
 from lessonkit.museum.edited_source import SourceEdit
@@ -131,14 +131,14 @@ def test_a_sound_model_keeps_the_laws_and_is_left_as_it_was(changes: dict[str, A
     adapter = small_adapter(seed=3, **changes)
     before = copy.deepcopy(adapter.module.state_dict())
     others = {line.law for line in diagnose(adapter).lines if line.verdict != "kept"}
-    trained = {law.name for law in LAWS if law.minute}
+    trained = {law.name for law in MODEL_LAWS if law.minute}
     assert others <= {*trained, "layers_are_initialized_independently", "sinusoids_match_paper"}
     torch.testing.assert_close(adapter.module.state_dict(), before, rtol=0, atol=0)
     assert all(weight.grad is None for weight in adapter.module.parameters())
 
 
 def test_a_law_without_what_it_needs_is_not_tried() -> None:
-    for law in LAWS:
+    for law in MODEL_LAWS:
         for need in law.needs:
             line = try_law(small_adapter().replace(**{need: None}), law.name, minute=True)
             assert line.verdict == "not tried"
@@ -150,13 +150,13 @@ def test_without_padding_laws_about_padding_are_not_tried() -> None:
         return F.cross_entropy(logits.flatten(end_dim=1), tgt_out.flatten())
 
     report = diagnose(small_adapter().replace(pad_id=None, loss=over_all))
-    about = {law.name for law in LAWS if "pad_id" in law.needs}
-    assert not report.broken
-    assert about <= {line.law for line in report.of(Verdict.NOT_TRIED)}
+    about = {law.name for law in MODEL_LAWS if "pad_id" in law.needs}
+    assert not report.broken_laws
+    assert about <= {line.law for line in report.results_with_verdict(Verdict.NOT_TRIED)}
 
 
 def test_laws_that_train_are_tried_only_if_asked_for() -> None:
-    for law in LAWS:
+    for law in MODEL_LAWS:
         if law.minute:
             assert "--minute" in try_law(small_adapter(), law.name).seen
 

@@ -36,15 +36,15 @@ def sound(kind: str = "bpe") -> Pipeline:
 
 def test_on_sound_code_every_law_is_kept_and_marks_that_training_adds_are_no_difference() -> None:
     report = diagnose_pipeline(sound())
-    assert [line.law for line in report.of(Verdict.KEPT)] == NAMES, str(report)
+    assert [line.law for line in report.results_with_verdict(Verdict.KEPT)] == NAMES, str(report)
     assert report.exit_status == 0
     encode: Any = sound().encode_src
     marked = sound().replace(encode_src=lambda text: [BOS_ID, *encode(text), EOS_ID])
-    assert not diagnose_pipeline(marked).broken
+    assert not diagnose_pipeline(marked).broken_laws
     decode: Any = sound().decode  # what a lower-cased vocabulary costs is warned of
     report = diagnose_pipeline(sound().replace(decode=lambda ids: decode(ids).lower()))
     assert report["scored_text_is_detokenized"].verdict == Verdict.WARNED
-    assert not report.broken
+    assert not report.broken_laws
 
 
 def test_targets_that_are_learned_from_are_warned_of() -> None:
@@ -58,12 +58,12 @@ def test_targets_that_are_learned_from_are_warned_of() -> None:
 def test_words_in_place_of_pieces_are_sound() -> None:
     """A word model's French comes back with blanks at its apostrophes, which cost it points."""
     report = diagnose_pipeline(sound("words"))
-    assert set(report.broken) <= {"scored_text_is_detokenized"}, str(report)
+    assert set(report.broken_laws) <= {"scored_text_is_detokenized"}, str(report)
 
 
 def test_what_is_missing_is_said() -> None:
     report = diagnose_pipeline(Pipeline())
-    assert [line.law for line in report.of(Verdict.NOT_TRIED)] == NAMES
+    assert [line.law for line in report.results_with_verdict(Verdict.NOT_TRIED)] == NAMES
     reason = report["training_and_inference_encode_alike"].seen
     assert all(name in reason for name in ("test", "encode_src", "encode_to_translate"))
     few = diagnose_pipeline(sound().replace(train=(), test=sound().test[:3]))

@@ -3,7 +3,7 @@
 import pytest
 
 from attention_laws.errors import UserError
-from attention_laws.laws.leakage import Leak, measure_leak
+from attention_laws.laws.leakage import LeakShares, measure_leak_shares
 from lessonkit.analysis.translation_memory import translate_from_memory
 from transformer.data.grouping import Pair
 
@@ -23,10 +23,10 @@ def test_leak_by_hand() -> None:
         ("I sleep!", "je dors"),  # both
         ("He sleeps.", "Il dort."),  # neither
     ]
-    assert measure_leak(TRAIN, test) == Leak(first=0.5, second=0.5, either=0.75)
-    assert measure_leak([("Paris", "Rome")], [("Rome", "Paris")]) == Leak(0, 0, 0)
+    assert measure_leak_shares(TRAIN, test) == LeakShares(first=0.5, second=0.5, either=0.75)
+    assert measure_leak_shares([("Paris", "Rome")], [("Rome", "Paris")]) == LeakShares(0, 0, 0)
     with pytest.raises(UserError, match="nothing that could leak"):
-        measure_leak(TRAIN, [])
+        measure_leak_shares(TRAIN, [])
 
 
 def test_memory_knows_what_it_has_read_and_else_the_likest() -> None:

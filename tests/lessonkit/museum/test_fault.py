@@ -45,7 +45,7 @@ def test_every_recorded_law_is_broken_by_a_fault() -> None:
 def test_a_fault_breaks_the_laws_that_are_recorded(group: str) -> None:
     for each in FAULTS:
         if each.group == group:
-            broken = [law for law in each.diagnose().broken if law in TRIED]
+            broken = [law for law in each.diagnose().broken_laws if law in TRIED]
             assert broken == recorded_laws()[each.name]["broken"], each
 
 
@@ -54,8 +54,8 @@ def test_what_is_sound_breaks_no_law() -> None:
     for seed in range(5):
         report = diagnose(sound_adapter(seed, **drawn_config(seed)))
         assert not report.stopped
-        assert report.broken == [], drawn_config(seed)
-    assert diagnose_pipeline(sound_pipeline()).broken == []
+        assert report.broken_laws == [], drawn_config(seed)
+    assert diagnose_pipeline(sound_pipeline()).broken_laws == []
     adapter = sound_adapter()  # it holds all that an adapter can
     assert [n for n in Adapter.__dataclass_fields__ if getattr(adapter, n) is None] == []
 
@@ -69,7 +69,7 @@ def test_a_fault_leaves_the_packages_own_code_and_the_weights_alone() -> None:
         type(faulty.encoder.layers[0].self_attention)
         is code["transformer.attention"].MultiHeadAttention
     )
-    assert diagnose(Setup(model).adapter()).broken == []
+    assert diagnose(Setup(model).adapter()).broken_laws == []
 
 
 def test_a_model_that_is_there_is_altered_as_one_that_is_made() -> None:
