@@ -100,7 +100,7 @@ def diagnose_with_options(options: argparse.Namespace) -> Report:
 
 
 def calling_options_to_arguments(options: argparse.Namespace) -> dict[str, Any]:
-    """Return how a bare module is called, as arguments of `adapter_from_module`, if the user says so."""
+    """Return arguments of `adapter_from_module`: how a bare module is called, if the user says."""
     arguments: dict[str, Any] = {}
     if options.batch_first or options.length_first:
         arguments["batch_first"] = options.batch_first

@@ -79,7 +79,7 @@ def make_law_tests(
     minute: bool = False,
     baseline: str | Path | None = None,
 ) -> Callable[..., None]:
-    """Return a test of each law; a test file says `test_laws = make_law_tests(make)`.
+    """Return a test that pytest collects once for each law, for a test file to name test_....
 
     Args:
         make: Returns a module, an Adapter or a Pipeline (then `laws` are `PIPELINE_LAWS`).

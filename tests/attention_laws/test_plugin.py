@@ -15,8 +15,7 @@ names = ["logits_have_expected_shape", "decoder_is_causal", "all_padding_source_
 test_laws = make_law_tests(bare, only=[*names, "cached_decoding_matches_forward"])
 """
 NAMED = """
-from attention_laws import make_law_tests
-from attention_laws import Adapter
+from attention_laws import Adapter, make_law_tests
 from sound import bare, whole
 
 def leaks():
