@@ -10,50 +10,50 @@ import warnings
 from collections.abc import Sequence
 from typing import NoReturn
 
-from attention_course.commands import COMMANDS, PROGRAM
-from attention_course.options import option
-from attention_course.status import exit_status
+from attention_course.commands import COMMANDS, PROGRAM_NAME
+from attention_course.options import option_adder
+from attention_course.status import run_to_exit_status
 from transformer.recipes import RECIPES
 from transformer.support.errors import EXIT_USER_ERROR, TERMINATION_SIGNALS, UserError
 
 # In characters. A message repeats what was typed, which may be of any length.
-MAX_MESSAGE_LENGTH = 1200
+MAX_MESSAGE_CHARACTERS = 1200
 
 
-class Parser(argparse.ArgumentParser):
+class OneLineErrorParser(argparse.ArgumentParser):
     """An argument parser that prints a mistake as one line."""
 
     def error(self, message: str) -> NoReturn:
         """Print the mistake, and end the program with `EXIT_USER_ERROR`."""
-        self.exit(EXIT_USER_ERROR, f"error: {shortened(message)} (see {self.prog} --help)\n")
+        self.exit(EXIT_USER_ERROR, f"error: {shorten_message(message)} (see {self.prog} --help)\n")
 
 
-def shortened(message: str) -> str:
-    """Return a message without its middle, if it is longer than `MAX_MESSAGE_LENGTH`."""
-    if len(message) <= MAX_MESSAGE_LENGTH:
+def shorten_message(message: str) -> str:
+    """Return a message without its middle, if it is longer than `MAX_MESSAGE_CHARACTERS`."""
+    if len(message) <= MAX_MESSAGE_CHARACTERS:
         return message
-    half = MAX_MESSAGE_LENGTH // 2
+    half = MAX_MESSAGE_CHARACTERS // 2
     return f"{message[:half]} ... {message[-half:]}"
 
 
-def make_parser() -> Parser:
+def make_parser() -> OneLineErrorParser:
     """Return the parser of all commands and their options."""
-    parser = Parser(
-        prog=PROGRAM,
+    parser = OneLineErrorParser(
+        prog=PROGRAM_NAME,
         description="Train, use and measure the course's models.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=f"""Examples:
-  {PROGRAM} train demo --out runs/demo
-  echo "Ein Hund schläft." | {PROGRAM} translate de-en
-  {PROGRAM} evaluate runs/demo
-  {PROGRAM} train --help""",
+  {PROGRAM_NAME} train demo --out runs/demo
+  echo "Ein Hund schläft." | {PROGRAM_NAME} translate de-en
+  {PROGRAM_NAME} evaluate runs/demo
+  {PROGRAM_NAME} train --help""",
     )
-    option("--traceback", None, "show where in the code a command failed")(parser)
+    option_adder("--traceback", None, "show where in the code a command failed")(parser)
     program = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     corpora = program.add_parser(
         "corpora",
         help="list and fetch the corpora",
-        epilog=f"Example: {PROGRAM} corpora fetch multi30k",
+        epilog=f"Example: {PROGRAM_NAME} corpora fetch multi30k",
     )
     actions = corpora.add_subparsers(title="actions", required=True, metavar="ACTION")
     for name, (run, options) in COMMANDS.items():
@@ -108,17 +108,17 @@ def main(
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
         warnings.showwarning = show_once_in_one_line
-        return exit_status(lambda: _run(options), options.traceback)
+        return run_to_exit_status(lambda: _run_typed_command(options), options.traceback)
 
 
-def _run(options: argparse.Namespace) -> int:
+def _run_typed_command(options: argparse.Namespace) -> int:
     """Run the command that was typed; a message that is too long is shortened."""
     try:
         return options.run(options) or 0
     except (UserError, OSError) as error:
-        if len(str(error)) <= MAX_MESSAGE_LENGTH:
+        if len(str(error)) <= MAX_MESSAGE_CHARACTERS:
             raise
-        raise UserError(shortened(str(error))) from error
+        raise UserError(shorten_message(str(error))) from error
 
 
 if __name__ == "__main__":

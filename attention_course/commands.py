@@ -9,46 +9,52 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from attention_course.input_lines import input_blocks
+from attention_course.input_lines import read_standard_input_blocks
 from attention_course.options import (
-    MODELS,
-    TRAIN_OPTIONS,
-    AddOption,
-    add_alpha,
-    add_beam,
-    add_corpus,
-    add_model,
-    option,
+    MODEL_HELP,
+    TRAIN_OPTION_ADDERS,
+    OptionAdder,
+    add_alpha_option,
+    add_beam_option,
+    add_corpus_argument,
+    add_model_argument,
+    option_adder,
     parse_settings,
 )
 from attention_course.training import train_with_options
 from transformer.recipes import find_recipe
 from transformer.support.files import check_file, to_json, write_json
 
-PROGRAM = "python -m transformer"
-ENGINES = ("ctranslate2", "onnx", "transformers")
-ATTENTION = "write the attention weights too: all (.json), or one sentence's as a picture (.png)"
-WEIGHTS = "of an earlier step, instead of the final ones: in checkpoints/ of the model folder"
+PROGRAM_NAME = "python -m transformer"
+ENGINE_NAMES = ("ctranslate2", "onnx", "transformers")
+ATTENTION_HELP = (
+    "write the attention weights too: all (.json), or one sentence's as a picture (.png)"
+)
+WEIGHTS_HELP = "of an earlier step, instead of the final ones: in checkpoints/ of the model folder"
 
-Command = Callable[[argparse.Namespace], int | None]  # returns the exit status, or None for 0
-COMMANDS: dict[str, tuple[Command, Sequence[AddOption]]] = {}
+CommandFunction = Callable[
+    [argparse.Namespace], int | None
+]  # returns the exit status, or None for 0
+COMMANDS: dict[str, tuple[CommandFunction, Sequence[OptionAdder]]] = {}
 
 
-def command(name: str, *options: AddOption) -> Callable[[Command], Command]:
+def register_command(
+    name: str, *options: OptionAdder
+) -> Callable[[CommandFunction], CommandFunction]:
     """Return a decorator that enters a function in the table of commands.
 
     The function's docstring is the command's help.
     """
 
-    def enter(function: Command) -> Command:
+    def enter(function: CommandFunction) -> CommandFunction:
         COMMANDS[name] = function, options
         return function
 
     return enter
 
 
-@command("corpora list")
-def list_corpora(options: argparse.Namespace) -> None:
+@register_command("corpora list")
+def print_corpora(options: argparse.Namespace) -> None:
     """Print each corpus with its languages, splits and licence.
 
     Example:
@@ -64,7 +70,7 @@ def list_corpora(options: argparse.Namespace) -> None:
         print(f"  cite:       {corpus.citation}")
 
 
-@command("corpora fetch", add_corpus)
+@register_command("corpora fetch", add_corpus_argument)
 def fetch_corpus(options: argparse.Namespace) -> None:
     """Check the sums of a corpus's files, and download what is missing.
 
@@ -79,7 +85,7 @@ def fetch_corpus(options: argparse.Namespace) -> None:
     print("\n".join(paths) or f"{options.name} has no files to download")
 
 
-@command("train", *TRAIN_OPTIONS)
+@register_command("train", *TRAIN_OPTION_ADDERS)
 def train_model(options: argparse.Namespace) -> int:
     """Train a recipe and leave a model folder.
 
@@ -94,14 +100,14 @@ def train_model(options: argparse.Namespace) -> int:
     return train_with_options(recipe, options)
 
 
-@command(
+@register_command(
     "translate",
-    add_model,
-    add_beam,
-    option("--weights", "FILE", WEIGHTS, type=Path),
-    option("--attention", "FILE", ATTENTION, type=Path),
+    add_model_argument,
+    add_beam_option,
+    option_adder("--weights", "FILE", WEIGHTS_HELP, type=Path),
+    option_adder("--attention", "FILE", ATTENTION_HELP, type=Path),
 )
-def translate_lines(options: argparse.Namespace) -> None:
+def translate_standard_input(options: argparse.Namespace) -> None:
     """Translate standard input, one sentence a line.
 
     UTF-8; an empty line stays empty.
@@ -119,7 +125,7 @@ def translate_lines(options: argparse.Namespace) -> None:
         check_attention_file(options.attention)
     translator = Translator.load(options.model, pick_device(), options.weights)
     lines: list[str] = []  # all of them, if their attention is asked for
-    for block in input_blocks():
+    for block in read_standard_input_blocks():
         for line in translator.translate(block, options.beam):
             # A model may generate a line feed, but one line in is one line out.
             print(normalize_whitespace(line))
@@ -130,13 +136,13 @@ def translate_lines(options: argparse.Namespace) -> None:
         write_attention(options.attention, translator, lines, options.beam)
 
 
-@command(
+@register_command(
     "evaluate",
-    add_model,
-    add_beam,
-    option("--split", "NAME", "instead of the corpus's first test set"),
-    add_alpha,
-    option("--record", "FILE", "write the figures with the run's origin too", type=Path),
+    add_model_argument,
+    add_beam_option,
+    option_adder("--split", "NAME", "instead of the corpus's first test set"),
+    add_alpha_option,
+    option_adder("--record", "FILE", "write the figures with the run's origin too", type=Path),
 )
 def evaluate_model(options: argparse.Namespace) -> None:
     """Measure a model: BLEU, chrF, perplexity, as JSON.
@@ -148,26 +154,26 @@ def evaluate_model(options: argparse.Namespace) -> None:
       python -m transformer evaluate runs/demo --split validation --alpha 1
       python -m transformer evaluate runs/demo --record figures.json
     """
-    from attention_course.origin import origin_of
+    from attention_course.origin import load_model_origin
     from transformer.evaluation.evaluate import evaluate_folder
 
     # A record that cannot be written is refused before the work.
     if options.record is not None:
         check_file(options.record)
-        origin = origin_of(options.model)
+        origin = load_model_origin(options.model)
     figures = evaluate_folder(options.model, options.split, options.beam, options.alpha)
     print(to_json(figures).decode(), end="")
     if options.record is not None:
         write_json(options.record, origin | {"figures": figures})
 
 
-@command(
+@register_command(
     "export",
-    add_model,
-    option("--to", "ENGINE", " or ".join(ENGINES), required=True, choices=ENGINES),
-    option("--out", "DIR", "folder to make (runs/MODEL-ENGINE)", type=Path),
+    add_model_argument,
+    option_adder("--to", "ENGINE", " or ".join(ENGINE_NAMES), required=True, choices=ENGINE_NAMES),
+    option_adder("--out", "DIR", "folder to make (runs/MODEL-ENGINE)", type=Path),
 )
-def export_folder(options: argparse.Namespace) -> None:
+def export_model_folder(options: argparse.Namespace) -> None:
     """Write a model for another engine: CTranslate2, ONNX or Hugging Face transformers.
 
     The folder is served without the course: its weights, tokenizers that normalize the text, a
@@ -186,19 +192,19 @@ def export_folder(options: argparse.Namespace) -> None:
     print(f'try: echo "..." | python {shlex.quote(str(out / "translate.py"))}')
 
 
-@command(
+@register_command(
     "diagnose",
-    option(
+    option_adder(
         "target",
         "MODULE:FACTORY",
-        f"code; or {MODELS}",
+        f"code; or {MODEL_HELP}",
     ),
-    option("--minute", None, "try the laws that train too; they take a minute"),
-    option("--json", None, "print the report for a program"),
-    option("--length-first", None, "ids are (length, batch), not (batch, length)"),
-    option("--pad", "N", "id of padding", type=int),
-    option("--bos", "N", "id of what begins a target", type=int),
-    option("--eos", "N", "id of the end", type=int),
+    option_adder("--minute", None, "try the laws that train too; they take a minute"),
+    option_adder("--json", None, "print the report for a program"),
+    option_adder("--length-first", None, "ids are (length, batch), not (batch, length)"),
+    option_adder("--pad", "N", "id of padding", type=int),
+    option_adder("--bos", "N", "id of what begins a target", type=int),
+    option_adder("--eos", "N", "id of the end", type=int),
 )
 def diagnose_target(options: argparse.Namespace) -> int:
     """Try the laws of an encoder-decoder on anybody's code.

@@ -7,13 +7,13 @@ from typing import cast
 
 from transformer.support.errors import UserError
 
-LINES_PER_BLOCK = 512  # at most, translated together
-BYTES_PER_READ = 1 << 16
+MAX_LINES_PER_BLOCK = 512  # at most, translated together
+MAX_BYTES_PER_READ = 1 << 16
 MAX_LINE_BYTES = 1_000_000
 
 
-def input_blocks() -> Iterator[list[str]]:
-    """Yield the lines of standard input as they come, at most `LINES_PER_BLOCK` together.
+def read_standard_input_blocks() -> Iterator[list[str]]:
+    """Yield the lines of standard input as they come, at most `MAX_LINES_PER_BLOCK` together.
 
     Raises:
         UserError: a line is too long, or not UTF-8.
@@ -23,21 +23,21 @@ def input_blocks() -> Iterator[list[str]]:
     stdin = cast(io.BufferedReader, sys.stdin.buffer)
     unfinished = b""  # the beginning of a line whose end is still to come
     number = 1  # of that line
-    while chunk := stdin.read1(BYTES_PER_READ):
+    while chunk := stdin.read1(MAX_BYTES_PER_READ):
         *lines, unfinished = (unfinished + chunk).split(b"\n")
-        for start in range(0, len(lines), LINES_PER_BLOCK):
-            block = lines[start : start + LINES_PER_BLOCK]
-            yield [_decode(line, number + start + i) for i, line in enumerate(block)]
+        for start in range(0, len(lines), MAX_LINES_PER_BLOCK):
+            block = lines[start : start + MAX_LINES_PER_BLOCK]
+            yield [_decode_line(line, number + start + i) for i, line in enumerate(block)]
         number += len(lines)
         if len(unfinished) > MAX_LINE_BYTES:
             raise UserError(
                 f"line {number} of the input has over {MAX_LINE_BYTES:,} bytes: split it"
             )
     if unfinished:
-        yield [_decode(unfinished, number)]
+        yield [_decode_line(unfinished, number)]
 
 
-def _decode(line: bytes, number: int) -> str:
+def _decode_line(line: bytes, number: int) -> str:
     """Return a line of UTF-8 as text; the first one may have a byte order mark."""
     try:
         return line.decode("utf-8-sig" if number == 1 else "utf-8").removesuffix("\r")

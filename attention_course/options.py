@@ -10,13 +10,13 @@ from transformer.support.errors import UserError
 from transformer.support.folders import model_names
 
 # The names of `training.devices.Precision`, which would load torch.
-PRECISIONS = ("float32", "tf32", "bf16", "fp16")
-AUTO = 0  # the value of `--micro-tokens auto`
+PRECISION_NAMES = ("float32", "tf32", "bf16", "fp16")
+AUTO_MICRO_TOKENS = 0  # the value of `--micro-tokens auto`
 
-AddOption = Callable[[argparse.ArgumentParser], object]
+OptionAdder = Callable[[argparse.ArgumentParser], object]
 
 
-def option(name: str, metavar: str | None, help_text: str, **settings: Any) -> AddOption:
+def option_adder(name: str, metavar: str | None, help_text: str, **settings: Any) -> OptionAdder:
     """Return what adds an option to a parser; without a metavar it is a flag.
 
     `settings` are those of `argparse.ArgumentParser.add_argument`.
@@ -28,7 +28,7 @@ def option(name: str, metavar: str | None, help_text: str, **settings: Any) -> A
 def parse_micro_tokens(text: str) -> int:
     """Read a number of tokens, or "auto"."""
     if text == "auto":
-        return AUTO
+        return AUTO_MICRO_TOKENS
     if not (text.isdecimal() and int(text) >= 1):
         raise argparse.ArgumentTypeError(f"{text}: give 1 or more, or auto")
     return int(text)
@@ -47,42 +47,44 @@ def parse_settings(pairs: Sequence[str], steps: int | None) -> dict[str, str]:
     return settings
 
 
-add_corpus = option("name", "NAME", "as `corpora list` shows it")
-MODELS = f"a model folder, or a shipped model: {', '.join(model_names())}"
-add_model = option("model", "MODEL", MODELS)
-add_beam = option(
+add_corpus_argument = option_adder("name", "NAME", "as `corpora list` shows it")
+MODEL_HELP = f"a model folder, or a shipped model: {', '.join(model_names())}"
+add_model_argument = option_adder("model", "MODEL", MODEL_HELP)
+add_beam_option = option_adder(
     "--beam", "K", f"prefixes to follow; 1 is greedy ({BEAM_SIZE})", type=int, default=BEAM_SIZE
 )
-add_alpha = option(
+add_alpha_option = option_adder(
     "--alpha",
     "A",
     f"of the length penalty; more makes translations longer ({LENGTH_PENALTY})",
     type=float,
     default=LENGTH_PENALTY,
 )
-TRAIN_OPTIONS = (
-    option("recipe", "RECIPE", "one of the recipes below"),
-    option(
+TRAIN_OPTION_ADDERS = (
+    option_adder("recipe", "RECIPE", "one of the recipes below"),
+    option_adder(
         "--set",
         "KEY=VALUE",
         "change a setting of the recipe, for example d_model=256; may be given again",
         action="append",
         default=[],
     ),
-    option("--steps", "N", "updates, instead of the recipe's", type=int),
-    option("--out", "DIR", "model folder (runs/RECIPE)", type=Path),
-    option("--resume", None, "go on with the run in the folder"),
-    option(
+    option_adder("--steps", "N", "updates, instead of the recipe's", type=int),
+    option_adder("--out", "DIR", "model folder (runs/RECIPE)", type=Path),
+    option_adder("--resume", None, "go on with the run in the folder"),
+    option_adder(
         "--precision",
         "P",
-        f"{', '.join(PRECISIONS)}; instead of the fastest that the hardware has",
-        choices=PRECISIONS,
+        f"{', '.join(PRECISION_NAMES)}; instead of the fastest that the hardware has",
+        choices=PRECISION_NAMES,
     ),
-    option(
+    option_adder(
         "--micro-tokens",
         "N",
         "most tokens to compute at once, or auto: as many as fit; a step's number is the recipe's",
         type=parse_micro_tokens,
     ),
-    option("--compile", None, "run the model through torch.compile: its first steps are slow"),
+    option_adder(
+        "--compile", None, "run the model through torch.compile: its first steps are slow"
+    ),
 )

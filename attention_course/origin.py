@@ -11,7 +11,7 @@ from transformer.training.devices import pick_device
 from transformer.training.report import read_log
 
 
-def origin_of(model: str | Path) -> dict[str, Any]:
+def load_model_origin(model: str | Path) -> dict[str, Any]:
     """Return a model's recipe, training and log, and the machine and code that measure it."""
     folder = find_model(model)
     return {

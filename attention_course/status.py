@@ -16,7 +16,7 @@ from transformer.support.errors import (
 EXIT_BUG = 70  # after a mistake of the course's own; sysexits.h calls it EX_SOFTWARE
 
 
-def exit_status(command: Callable[[], int], show_traceback: bool = False) -> int:
+def run_to_exit_status(command: Callable[[], int], show_traceback: bool = False) -> int:
     """Run a command, and print in one line what stopped it, after Python's traceback if asked.
 
     Returns:
@@ -35,13 +35,13 @@ def exit_status(command: Callable[[], int], show_traceback: bool = False) -> int
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if show_traceback:
             traceback.print_exc()
-        status, line = _explain(error)
+        status, line = _exit_status_and_message(error)
         if line:
             print(" ".join(line.split()), file=sys.stderr, flush=True)
         return status
 
 
-def _explain(error: BaseException) -> tuple[int, str]:
+def _exit_status_and_message(error: BaseException) -> tuple[int, str]:
     """Return the exit status and the line for what stopped a command; "" for no line."""
     if isinstance(error, KeyboardInterrupt):
         return EXIT_INTERRUPTED, "stopped"

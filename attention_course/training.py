@@ -29,11 +29,11 @@ def train_with_options(
     keep_freed_memory()
     precision = Precision(options.precision) if options.precision else None
     out: Path = options.out or Path("runs") / recipe.name
-    resume_command = _resume_command(options, "experiments" if more_options else "transformer")
+    resume_command = _resume_command_line(options, "experiments" if more_options else "transformer")
     try:
         with processes.process_group() as device:
             # The other processes would print the same.
-            show: Callable[..., None] = print if processes.rank() == 0 else _show_nothing
+            show: Callable[..., None] = print if processes.rank() == 0 else _ignore_report
             result = train_recipe(
                 recipe,
                 out,
@@ -59,11 +59,11 @@ def train_with_options(
     return 0
 
 
-def _show_nothing(*_: object) -> None:
+def _ignore_report(*_: object) -> None:
     pass
 
 
-def _resume_command(options: argparse.Namespace, package: str) -> str:
+def _resume_command_line(options: argparse.Namespace, package: str) -> str:
     """Return the command that goes on with the run that `options` began."""
     from transformer.support.provenance import launcher
 

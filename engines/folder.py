@@ -17,7 +17,11 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
-from engines.tokenizer_json import check_exportable, vocabulary, write_tokenizer
+from engines.tokenizer_json import (
+    check_tokenizer_exportable,
+    token_names_by_id,
+    write_tokenizer_json,
+)
 from transformer.config import Recipe
 from transformer.data.corpora import CORPORA
 from transformer.data.tokenizers import BPETokenizer
@@ -28,7 +32,7 @@ from transformer.support.files import check_folder, read_json, write_atomically
 from transformer.support.folders import CARD, find_model
 
 
-class Engine(NamedTuple):
+class ExportEngine(NamedTuple):
     """What a model can be exported to."""
 
     title: str  # its name, for people
@@ -38,7 +42,7 @@ class Engine(NamedTuple):
 
 
 ENGINES = {
-    "ctranslate2": Engine(
+    "ctranslate2": ExportEngine(
         "CTranslate2",
         "ctranslate2",
         "ctranslate2 tokenizers",
@@ -46,14 +50,15 @@ ENGINES = {
         "`translate(sentences, beam_size=1)` is greedy. A translation that does not end is cut\n"
         "off at the model's limit, not 50 tokens past its source's length.",
     ),
-    "onnx": Engine(
+    "onnx": ExportEngine(
         "ONNX Runtime",
         "onnx",
         "onnxruntime tokenizers",
-        "It searches greedily, with keys and values cached: `search` is the loop around the two\n"
+        "It searches greedily, with keys and values cached: `greedy_search` is the loop around\n"
+        "the two\n"
         "graphs, whose caches can be reordered along their second axis for a search with beams.",
     ),
-    "transformers": Engine(
+    "transformers": ExportEngine(
         "transformers",
         "safetensors",
         "transformers torch",
@@ -63,7 +68,7 @@ ENGINES = {
     ),
 }
 
-README = """# {name} for {title}: {src_lang} to {tgt_lang}
+README_TEMPLATE = """# {name} for {title}: {src_lang} to {tgt_lang}
 
     pip install {packages}
     python translate.py < sentences.txt > translations.txt
@@ -100,53 +105,55 @@ def export_model(model: str | Path, engine: str, out: Path) -> Path:
     description, network = read_model(find_model(model))
     if not isinstance(network, Transformer):
         raise UserError(f"{model} is an LSTM, and only Transformers are exported: name another")
-    source = check_exportable(description.src_tokenizer)
-    target = check_exportable(description.tgt_tokenizer)
+    source = check_tokenizer_exportable(description.src_tokenizer)
+    target = check_tokenizer_exportable(description.tgt_tokenizer)
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=".") as temporary:
         folder = Path(temporary) / "model"
         folder.mkdir()
-        _write(folder, engine, network, source, target)
-        readme = _readme(model, engine, description.recipe)
+        _write_engine_files(folder, engine, network, source, target)
+        readme = _readme_text(model, engine, description.recipe)
         write_atomically(folder / "README.md", readme.encode())
         # The folder gets its name once it is whole.
         folder.rename(out)
     return out
 
 
-def _write(
+def _write_engine_files(
     folder: Path, engine: str, network: Transformer, source: BPETokenizer, target: BPETokenizer
 ) -> None:
     """Write weights, tokenizers and translate.py."""
     if engine == "ctranslate2":
         from engines import to_ctranslate2
 
-        to_ctranslate2.write_ctranslate2(network, vocabulary(source), vocabulary(target), folder)
+        to_ctranslate2.write_ctranslate2_model(
+            network, token_names_by_id(source), token_names_by_id(target), folder
+        )
     elif engine == "onnx":
         from engines import to_onnx
 
-        to_onnx.write_onnx(network, folder)
+        to_onnx.write_onnx_graphs(network, folder)
     else:
         from engines import to_transformers
 
-        to_transformers.write_transformers(network, source, target, folder)
+        to_transformers.write_transformers_model(network, source, target, folder)
     if engine != "transformers":  # It has one tokenizer for both sides.
-        write_tokenizer(source, network.config.max_len, folder / SRC_TOKENIZER)
-        write_tokenizer(target, network.config.max_len, folder / TGT_TOKENIZER)
+        write_tokenizer_json(source, network.config.max_len, folder / SRC_TOKENIZER)
+        write_tokenizer_json(target, network.config.max_len, folder / TGT_TOKENIZER)
     script = Path(__file__).with_name(f"serve_{engine}.py")
     write_atomically(folder / "translate.py", script.read_bytes())
 
 
-def _readme(model: str | Path, engine: str, recipe: Recipe) -> str:
+def _readme_text(model: str | Path, engine: str, recipe: Recipe) -> str:
     """Return what a person needs to serve the model; for the Hub it has a head of its own."""
     head = ""
     if engine == "transformers":
-        from engines.to_transformers import card_head
+        from engines.to_transformers import hub_card_front_matter
 
         card = find_model(model) / CARD
         figures = read_json(card)["figures"] if card.exists() else None
-        head = card_head(Path(model).name, recipe.data, figures)
-    return head + README.format(
+        head = hub_card_front_matter(Path(model).name, recipe.data, figures)
+    return head + README_TEMPLATE.format(
         name=Path(model).name,
         model=model,
         engine=engine,

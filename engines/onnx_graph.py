@@ -15,7 +15,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 from torch import Tensor, nn
 
-from engines.tables import embedding_tables, to_float32
+from engines.tables import to_float32_array, word_and_position_tables
 from transformer import __version__
 from transformer.attention import MultiHeadAttention
 from transformer.embeddings import Embedding
@@ -25,16 +25,16 @@ from transformer.model import Transformer
 from transformer.support.files import write_atomically
 
 INT64, FLOAT, BOOL = TensorProto.INT64, TensorProto.FLOAT, TensorProto.BOOL
-OPSET = 17  # the first version of the operators that has LayerNormalization (2022)
+OPSET_VERSION = 17  # the first version of the operators that has LayerNormalization (2022)
 
 # An element type of `onnx.TensorProto`, and a shape, with a name where a size is free.
-ValueType = tuple[int, Sequence[str | int]]
+ElementTypeAndShape = tuple[int, Sequence[str | int]]
 
 
-class Graph:
+class OnnxGraphBuilder:
     """The nodes and weights added so far; a value is called by its name, a weight as in the model.
 
-    A method that is named for a module adds its forward pass.
+    A method `add_MODULE` adds that module's forward pass.
     """
 
     def __init__(self, model: Transformer) -> None:
@@ -42,64 +42,66 @@ class Graph:
         self.weights: dict[str, onnx.TensorProto] = {}
         self._names = {id(tensor): name for name, tensor in model.named_parameters()}
 
-    def add(self, operator: str, *inputs: str, output: str = "", **attributes: Any) -> str:
+    def add_node(self, operator: str, *inputs: str, output: str = "", **attributes: Any) -> str:
         """Add a node of one operator, "MatMul"; return the name of its result."""
         output = output or f"{operator}_{len(self.nodes)}"
         self.nodes.append(helper.make_node(operator, inputs, [output], name=output, **attributes))
         return output
 
-    def constant(self, name: str, values: Any) -> str:
+    def add_constant(self, name: str, values: Any) -> str:
         """Add an array that does not change, once; return this name."""
         if name not in self.weights:
             self.weights[name] = numpy_helper.from_array(np.asarray(values), name)
         return name
 
-    def ints(self, *values: int) -> str:
+    def add_int_vector(self, *values: int) -> str:
         """Add whole numbers, as a vector."""
-        return self.constant(f"ints{list(values)}", np.array(values, np.int64))
+        return self.add_constant(f"ints{list(values)}", np.array(values, np.int64))
 
-    def parameter(self, tensor: Tensor) -> str:
+    def add_parameter(self, tensor: Tensor) -> str:
         """Add a parameter of the model, once, under its name there."""
-        return self.constant(self._names[id(tensor)], to_float32(tensor))
+        return self.add_constant(self._names[id(tensor)], to_float32_array(tensor))
 
-    def linear(self, layer: nn.Linear, hidden: str) -> str:
+    def add_linear(self, layer: nn.Linear, hidden: str) -> str:
         """(batch, length, in_features) -> (batch, length, out_features)."""
-        transposed = self.add("Transpose", self.parameter(layer.weight), perm=[1, 0])
-        product = self.add("MatMul", hidden, transposed)
+        transposed = self.add_node("Transpose", self.add_parameter(layer.weight), perm=[1, 0])
+        product = self.add_node("MatMul", hidden, transposed)
         if layer.bias is None:
             return product
-        return self.add("Add", product, self.parameter(layer.bias))
+        return self.add_node("Add", product, self.add_parameter(layer.bias))
 
-    def norm(self, layer: nn.Module, hidden: str) -> str:
+    def add_norm(self, layer: nn.Module, hidden: str) -> str:
         """Normalise; the end of a post-norm stack has no norm, and changes nothing."""
         if not isinstance(layer, nn.LayerNorm):
             return hidden
-        scale, bias = self.parameter(layer.weight), self.parameter(layer.bias)
-        return self.add("LayerNormalization", hidden, scale, bias, epsilon=layer.eps)
+        scale, bias = self.add_parameter(layer.weight), self.add_parameter(layer.bias)
+        return self.add_node("LayerNormalization", hidden, scale, bias, epsilon=layer.eps)
 
-    def residual(self, residual: Residual, hidden: str, sublayer: Callable[[str], str]) -> str:
+    def add_residual(self, residual: Residual, hidden: str, sublayer: Callable[[str], str]) -> str:
         """Add a sub-layer's output to what went in, with the norm before it or after (§3.1)."""
         if residual.pre_norm:
-            return self.add("Add", hidden, sublayer(self.norm(residual.norm, hidden)))
-        return self.norm(residual.norm, self.add("Add", hidden, sublayer(hidden)))
+            return self.add_node("Add", hidden, sublayer(self.add_norm(residual.norm, hidden)))
+        return self.add_norm(residual.norm, self.add_node("Add", hidden, sublayer(hidden)))
 
-    def embedding(self, embedding: Embedding, ids: str, start: str, end: str) -> str:
+    def add_embedding(self, embedding: Embedding, ids: str, start: str, end: str) -> str:
         """Embed ids (batch, length) at positions start to end - 1, both vectors of one number."""
-        words, positions = embedding_tables(embedding)
-        word_table = self.constant(self._names[id(embedding.token.weight)], to_float32(words))
-        position_table = self.constant("positions", to_float32(positions))
-        scale = self.constant("scale", np.float32(embedding.scale))
-        scaled = self.add("Mul", self.add("Gather", word_table, ids), scale)
-        rows = self.add("Slice", position_table, start, end, self.ints(0))
-        return self.add("Add", scaled, rows)
+        words, positions = word_and_position_tables(embedding)
+        word_table = self.add_constant(
+            self._names[id(embedding.token.weight)], to_float32_array(words)
+        )
+        position_table = self.add_constant("positions", to_float32_array(positions))
+        scale = self.add_constant("scale", np.float32(embedding.scale))
+        scaled = self.add_node("Mul", self.add_node("Gather", word_table, ids), scale)
+        rows = self.add_node("Slice", position_table, start, end, self.add_int_vector(0))
+        return self.add_node("Add", scaled, rows)
 
-    def keys_and_values(self, attention: MultiHeadAttention, memory: str) -> tuple[str, str]:
+    def add_keys_and_values(self, attention: MultiHeadAttention, memory: str) -> tuple[str, str]:
         """Project to (batch, num_heads, k_len, d_k) and (batch, num_heads, k_len, d_v)."""
-        keys = self.linear(attention.key_projection, memory)
-        values = self.linear(attention.value_projection, memory)
-        return self._split_heads(attention, keys), self._split_heads(attention, values)
+        keys = self.add_linear(attention.key_projection, memory)
+        values = self.add_linear(attention.value_projection, memory)
+        return self._add_head_split(attention, keys), self._add_head_split(attention, values)
 
-    def attend(
+    def add_attention(
         self, attention: MultiHeadAttention, query: str, keys: str, values: str, mask: str = ""
     ) -> str:
         """Attend from each position of `query` to the keys (§3.2.1, Eq. 1).
@@ -107,52 +109,65 @@ class Graph:
         Args:
             attention: Its projections of queries and output are used.
             query: (batch, q_len, d_model)
-            keys, values: From `keys_and_values`.
+            keys, values: From `add_keys_and_values`.
             mask: True = may attend; "" if every key may be attended to.
         """
-        queries = self._split_heads(attention, self.linear(attention.query_projection, query))
-        products = self.add("MatMul", queries, self.add("Transpose", keys, perm=[0, 1, 3, 2]))
+        queries = self._add_head_split(
+            attention, self.add_linear(attention.query_projection, query)
+        )
+        products = self.add_node(
+            "MatMul", queries, self.add_node("Transpose", keys, perm=[0, 1, 3, 2])
+        )
         d_k = attention.query_projection.out_features // attention.num_heads
-        root = self.constant("sqrt(d_k)", np.float32(math.sqrt(d_k)))
-        scores = self.add("Div", products, root)
+        root = self.add_constant("sqrt(d_k)", np.float32(math.sqrt(d_k)))
+        scores = self.add_node("Div", products, root)
         if mask:
-            minus_infinity = self.constant("minus_infinity", np.float32(-np.inf))
-            scores = self.add("Where", mask, scores, minus_infinity)
-        heads = self.add("MatMul", self.add("Softmax", scores, axis=-1), values)
-        by_position = self.add("Transpose", heads, perm=[0, 2, 1, 3])
-        joined = self.add("Reshape", by_position, self.ints(0, 0, -1))  # 0 keeps a size
-        return self.linear(attention.output_projection, joined)
+            minus_infinity = self.add_constant("minus_infinity", np.float32(-np.inf))
+            scores = self.add_node("Where", mask, scores, minus_infinity)
+        heads = self.add_node("MatMul", self.add_node("Softmax", scores, axis=-1), values)
+        by_position = self.add_node("Transpose", heads, perm=[0, 2, 1, 3])
+        joined = self.add_node(
+            "Reshape", by_position, self.add_int_vector(0, 0, -1)
+        )  # 0 keeps a size
+        return self.add_linear(attention.output_projection, joined)
 
-    def _split_heads(self, attention: MultiHeadAttention, joined: str) -> str:
+    def _add_head_split(self, attention: MultiHeadAttention, joined: str) -> str:
         """(batch, length, num_heads * d) -> (batch, num_heads, length, d)."""
-        by_position = self.add("Reshape", joined, self.ints(0, 0, attention.num_heads, -1))
-        return self.add("Transpose", by_position, perm=[0, 2, 1, 3])
+        by_position = self.add_node(
+            "Reshape", joined, self.add_int_vector(0, 0, attention.num_heads, -1)
+        )
+        return self.add_node("Transpose", by_position, perm=[0, 2, 1, 3])
 
-    def feed_forward(self, layer: FeedForward, hidden: str) -> str:
+    def add_feed_forward(self, layer: FeedForward, hidden: str) -> str:
         """Map each position for itself (§3.3, Eq. 2)."""
-        return self.linear(layer.outer, self.add("Relu", self.linear(layer.inner, hidden)))
+        return self.add_linear(
+            layer.outer, self.add_node("Relu", self.add_linear(layer.inner, hidden))
+        )
 
-    def stack(self, layers: Sequence[str], output: str) -> None:
+    def add_layer_stack(self, layers: Sequence[str], output: str) -> None:
         """Stack one array per layer along a new first axis."""
-        rows = [self.add("Unsqueeze", layer, self.ints(0)) for layer in layers]
-        self.add("Concat", *rows, axis=0, output=output)
+        rows = [self.add_node("Unsqueeze", layer, self.add_int_vector(0)) for layer in layers]
+        self.add_node("Concat", *rows, axis=0, output=output)
 
-    def select_layer(self, stacked: str, index: int) -> str:
+    def add_layer_selection(self, stacked: str, index: int) -> str:
         """Take one layer's array out of a stack."""
-        number = self.constant(f"layer {index}", np.int64(index))
-        return self.add("Gather", stacked, number, axis=0)
+        number = self.add_constant(f"layer {index}", np.int64(index))
+        return self.add_node("Gather", stacked, number, axis=0)
 
-    def write(
-        self, path: Path, inputs: Mapping[str, ValueType], outputs: Mapping[str, ValueType]
+    def check_and_write(
+        self,
+        path: Path,
+        inputs: Mapping[str, ElementTypeAndShape],
+        outputs: Mapping[str, ElementTypeAndShape],
     ) -> None:
         """Check the graph and write it, with the inputs and outputs of every run."""
-        opset = helper.make_opsetid("", OPSET)
+        opset = helper.make_opsetid("", OPSET_VERSION)
         model = helper.make_model(
             helper.make_graph(
                 self.nodes,
                 path.stem,
-                inputs=[_value_info(name, kind) for name, kind in inputs.items()],
-                outputs=[_value_info(name, kind) for name, kind in outputs.items()],
+                inputs=[_to_value_info(name, kind) for name, kind in inputs.items()],
+                outputs=[_to_value_info(name, kind) for name, kind in outputs.items()],
                 initializer=list(self.weights.values()),
             ),
             opset_imports=[opset],
@@ -164,6 +179,6 @@ class Graph:
         write_atomically(path, model.SerializeToString())
 
 
-def _value_info(name: str, kind: ValueType) -> onnx.ValueInfoProto:
+def _to_value_info(name: str, kind: ElementTypeAndShape) -> onnx.ValueInfoProto:
     element_type, shape = kind
     return helper.make_tensor_value_info(name, element_type, shape)

@@ -12,8 +12,8 @@ import onnxruntime
 from tokenizers import Tokenizer
 
 PAD_ID, UNK_ID, BOS_ID, EOS_ID = range(4)
-EXTRA_LENGTH = 50  # a translation may have so many tokens more than its source
-BATCH_SIZE = 32  # sentences
+MAX_EXTRA_TOKENS = 50  # a translation may have so many tokens more than its source
+SENTENCES_PER_BATCH = 32  # sentences
 
 
 class Translator:
@@ -41,16 +41,16 @@ class Translator:
         # Sentences of like length share a batch.
         rows.sort(key=lambda row: len(sources[row]))
         translations = [""] * len(sentences)
-        for start in range(0, len(rows), BATCH_SIZE):
-            batch = rows[start : start + BATCH_SIZE]
-            outputs = self.search([sources[row] for row in batch])
+        for start in range(0, len(rows), SENTENCES_PER_BATCH):
+            batch = rows[start : start + SENTENCES_PER_BATCH]
+            outputs = self.greedy_search([sources[row] for row in batch])
             for row, ids in zip(batch, outputs, strict=True):
                 translations[row] = self.target.decode(
                     [number for number in ids if number > EOS_ID]
                 )
         return translations
 
-    def search(self, sources: list[list[int]]) -> list[list[int]]:
+    def greedy_search(self, sources: list[list[int]]) -> list[list[int]]:
         """Take the most probable token at every step.
 
         The sources' ids end in <eos>; those that are returned do not.
@@ -58,7 +58,7 @@ class Translator:
         src = np.full((len(sources), max(len(ids) for ids in sources)), PAD_ID)
         for row, ids in enumerate(sources):
             src[row, : len(ids)] = ids
-        limits = np.minimum([len(ids) + EXTRA_LENGTH for ids in sources], self.max_length)
+        limits = np.minimum([len(ids) + MAX_EXTRA_TOKENS for ids in sources], self.max_length)
         mask, memory_keys, memory_values = self.encoder.run(None, {"src": src})
         inputs: dict[str, Any] = {
             "src_mask": mask,

@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
-BATCH_SIZE = 32  # sentences
+SENTENCES_PER_BATCH = 32  # sentences
 
 
 class Translator:
@@ -24,8 +24,8 @@ class Translator:
     def translate(self, sentences: list[str], beam_size: int = 4) -> list[str]:
         """Translate sentences, in order; an empty one gives an empty translation."""
         translations = []
-        for start in range(0, len(sentences), BATCH_SIZE):
-            batch = sentences[start : start + BATCH_SIZE]
+        for start in range(0, len(sentences), SENTENCES_PER_BATCH):
+            batch = sentences[start : start + SENTENCES_PER_BATCH]
             encoded = self.tokenizer(batch, return_tensors="pt", padding=True, truncation=True)
             ids = self.model.generate(
                 input_ids=encoded["input_ids"],

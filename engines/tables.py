@@ -17,13 +17,13 @@ from transformer.positions import ConcatenatedPositions
 from transformer.support.errors import UserError
 
 
-def to_float32(tensor: Tensor) -> NDArray[np.float32]:
+def to_float32_array(tensor: Tensor) -> NDArray[np.float32]:
     """Return a tensor's values as an array in 32 bits."""
     array: Any = tensor.detach().float().numpy()
     return array
 
 
-def embedding_tables(embedding: Embedding) -> tuple[Tensor, Tensor]:
+def word_and_position_tables(embedding: Embedding) -> tuple[Tensor, Tensor]:
     """Return the words, unscaled, (vocab_size, d_model), and positions, (max_len, d_model).
 
     Their rows need only be added: concatenated positions are a sum as well, of the word's vector

@@ -15,7 +15,7 @@ from ctranslate2.specs.transformer_spec import (
 )
 from torch import nn
 
-from engines.tables import check_paper_parts, embedding_tables, to_float32
+from engines.tables import check_paper_parts, to_float32_array, word_and_position_tables
 from transformer.attention import MultiHeadAttention
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, SPECIAL_TOKENS, UNK_ID
 from transformer.embeddings import Embedding
@@ -24,10 +24,12 @@ from transformer.model import Decoder, Encoder, Transformer
 from transformer.positions import ConcatenatedPositions
 from transformer.support.errors import UserError
 
-LOWEST = np.finfo(np.float32).min  # the bias of padding and bos, which no sentence holds
+FORBIDDEN_TOKEN_BIAS = np.finfo(
+    np.float32
+).min  # the bias of padding and bos, which no sentence holds
 
 
-def write_ctranslate2(
+def write_ctranslate2_model(
     model: Transformer, src_vocabulary: list[str], tgt_vocabulary: list[str], folder: Path
 ) -> None:
     """Write model.bin, config.json and the two vocabularies, the name of each id.
@@ -50,9 +52,9 @@ def write_ctranslate2(
     _set_stack(decoder, model.decoder)
     bias = np.zeros(model.output.out_features, np.float32)
     if model.output.bias is not None:
-        bias += to_float32(model.output.bias)
-    bias[[PAD_ID, BOS_ID]] = LOWEST
-    decoder.projection.weight = to_float32(model.output.weight)
+        bias += to_float32_array(model.output.bias)
+    bias[[PAD_ID, BOS_ID]] = FORBIDDEN_TOKEN_BIAS
+    decoder.projection.weight = to_float32_array(model.output.weight)
     decoder.projection.bias = bias
     spec = TransformerSpec(encoder, decoder)
     spec.register_source_vocabulary(src_vocabulary)
@@ -90,9 +92,9 @@ def _set_embedding(
     embedding: Embedding,
 ) -> None:
     """Set the words and positions of a side; the engine scales by sqrt(d_model) or not at all."""
-    words, positions = embedding_tables(embedding)
-    embedding_spec.weight = to_float32(words)
-    spec.position_encodings.encodings = to_float32(positions)
+    words, positions = word_and_position_tables(embedding)
+    embedding_spec.weight = to_float32_array(words)
+    spec.position_encodings.encodings = to_float32_array(positions)
     concatenated = isinstance(embedding.positions, ConcatenatedPositions)
     spec.scale_embeddings = not concatenated
     if concatenated:
@@ -119,11 +121,11 @@ def _set_cross_attention(spec: MultiHeadAttentionSpec, attention: MultiHeadAtten
 
 def _set_linear(spec: LinearSpec, *layers: nn.Linear) -> None:
     """Set the weights of linear layers of one input, one below the other."""
-    spec.weight = np.concatenate([to_float32(layer.weight) for layer in layers])
+    spec.weight = np.concatenate([to_float32_array(layer.weight) for layer in layers])
     if layers[0].bias is not None:
-        spec.bias = np.concatenate([to_float32(layer.bias) for layer in layers])
+        spec.bias = np.concatenate([to_float32_array(layer.bias) for layer in layers])
 
 
 def _set_norm(spec: LayerNormSpec, norm: nn.LayerNorm) -> None:
-    spec.gamma = to_float32(norm.weight)
-    spec.beta = to_float32(norm.bias)
+    spec.gamma = to_float32_array(norm.weight)
+    spec.beta = to_float32_array(norm.bias)

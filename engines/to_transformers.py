@@ -18,7 +18,7 @@ from safetensors.torch import save
 from torch import Tensor, nn
 
 from engines.tables import check_paper_parts
-from engines.tokenizer_json import write_tokenizer
+from engines.tokenizer_json import write_tokenizer_json
 from transformer.attention import MultiHeadAttention
 from transformer.config import (
     BEAM_SIZE,
@@ -39,20 +39,22 @@ from transformer.model import Decoder, Encoder, Transformer
 from transformer.support.errors import UserError
 from transformer.support.files import write_atomically
 
-LOWEST = torch.finfo(torch.float32).min  # the bias of padding and bos, which no sentence holds
-SPECIAL_IDS = {
+FORBIDDEN_TOKEN_BIAS = torch.finfo(
+    torch.float32
+).min  # the bias of padding and bos, which no sentence holds
+SPECIAL_TOKEN_IDS = {
     "pad_token_id": PAD_ID,
     "bos_token_id": BOS_ID,
     "eos_token_id": EOS_ID,
     "decoder_start_token_id": BOS_ID,
 }
-SEARCH = {"num_beams": BEAM_SIZE, "length_penalty": LENGTH_PENALTY}
-NamedTensors = Iterator[tuple[str, Tensor]]
+SEARCH_SETTINGS = {"num_beams": BEAM_SIZE, "length_penalty": LENGTH_PENALTY}
+NamedTensorIterator = Iterator[tuple[str, Tensor]]
 # By corpus, as the Hub calls them; any other corpus's is "other".
-LICENCES = {"embedded": "cc-by-4.0", "tatoeba": "cc-by-2.0"}
+HUB_LICENCE_BY_CORPUS = {"embedded": "cc-by-4.0", "tatoeba": "cc-by-2.0"}
 
 
-def write_transformers(
+def write_transformers_model(
     model: Transformer, source: BPETokenizer, target: BPETokenizer, folder: Path
 ) -> None:
     """Write configuration, weights and tokenizer, for `AutoModelForSeq2SeqLM` to load.
@@ -62,22 +64,22 @@ def write_transformers(
     """
     check_paper_parts(model)
     config = model.config
-    check_config(config, joint=source.vocabulary == target.vocabulary)
-    weights = {name: tensor.detach().float().clone() for name, tensor in _weights(model)}
+    check_config_exportable(config, joint=source.vocabulary == target.vocabulary)
+    weights = {name: tensor.detach().float().clone() for name, tensor in _named_weights(model)}
     write_atomically(folder / "model.safetensors", save(weights, {"format": "pt"}))
-    write_tokenizer(source, config.max_len, folder / "tokenizer.json")
-    _write_json(folder / "config.json", _model_config(config, model.output.out_features))
+    write_tokenizer_json(source, config.max_len, folder / "tokenizer.json")
+    _write_json(folder / "config.json", _config_json_fields(config, model.output.out_features))
     # The library's length penalty is length ** alpha, not the paper's.
-    generation = SPECIAL_IDS | SEARCH | {"max_length": config.max_len}
+    generation = SPECIAL_TOKEN_IDS | SEARCH_SETTINGS | {"max_length": config.max_len}
     _write_json(folder / "generation_config.json", generation)
-    _write_json(folder / "tokenizer_config.json", _tokenizer_config(config.max_len))
+    _write_json(folder / "tokenizer_config.json", _tokenizer_config_json_fields(config.max_len))
 
 
 def _write_json(path: Path, values: dict[str, Any]) -> None:
     write_atomically(path, (json.dumps(values, indent=2) + "\n").encode())
 
 
-def check_config(config: ModelConfig, joint: bool) -> None:
+def check_config_exportable(config: ModelConfig, joint: bool) -> None:
     """Raise if the library has no such network; `joint`: both sides have one vocabulary."""
     if config.positions == Positions.CONCATENATED:
         limit = "adds its positions, and does not concatenate them"
@@ -92,7 +94,7 @@ def check_config(config: ModelConfig, joint: bool) -> None:
     raise UserError(f"transformers {limit}, unlike this model: export it --to onnx")
 
 
-def _weights(model: Transformer) -> NamedTensors:
+def _named_weights(model: Transformer) -> NamedTensorIterator:
     """Yield every weight under the library's name."""
     yield "model.shared.weight", model.src_embedding.token.weight
     if not model.config.tie_softmax:  # The library then ties nothing at all.
@@ -102,49 +104,51 @@ def _weights(model: Transformer) -> NamedTensors:
     bias = torch.zeros(1, model.output.out_features)
     if model.output.bias is not None:
         bias += model.output.bias
-    bias[:, [PAD_ID, BOS_ID]] = LOWEST
+    bias[:, [PAD_ID, BOS_ID]] = FORBIDDEN_TOKEN_BIAS
     yield "final_logits_bias", bias
     for side, embedding, stack in (
         ("encoder", model.src_embedding, model.encoder),
         ("decoder", model.tgt_embedding, model.decoder),
     ):
         yield f"model.{side}.embed_positions.weight", embedding.positions.table
-        yield from _stack(f"model.{side}", stack)
+        yield from _named_stack_weights(f"model.{side}", stack)
 
 
-def _stack(name: str, stack: Encoder | Decoder) -> NamedTensors:
+def _named_stack_weights(name: str, stack: Encoder | Decoder) -> NamedTensorIterator:
     for number, layer in enumerate(stack.layers):
         assert isinstance(layer, EncoderLayer | DecoderLayer)
         prefix = f"{name}.layers.{number}"
         self_norm = layer.self_attention_residual.norm
-        yield from _attention(f"{prefix}.self_attn", layer.self_attention)
-        yield from _weight_and_bias(f"{prefix}.self_attn_layer_norm", self_norm)
+        yield from _named_attention_weights(f"{prefix}.self_attn", layer.self_attention)
+        yield from _named_weight_and_bias(f"{prefix}.self_attn_layer_norm", self_norm)
         if isinstance(layer, DecoderLayer):
             cross_norm = layer.cross_attention_residual.norm
-            yield from _attention(f"{prefix}.encoder_attn", layer.cross_attention)
-            yield from _weight_and_bias(f"{prefix}.encoder_attn_layer_norm", cross_norm)
-        yield from _weight_and_bias(f"{prefix}.fc1", layer.feed_forward.inner)
-        yield from _weight_and_bias(f"{prefix}.fc2", layer.feed_forward.outer)
-        yield from _weight_and_bias(f"{prefix}.final_layer_norm", layer.feed_forward_residual.norm)
+            yield from _named_attention_weights(f"{prefix}.encoder_attn", layer.cross_attention)
+            yield from _named_weight_and_bias(f"{prefix}.encoder_attn_layer_norm", cross_norm)
+        yield from _named_weight_and_bias(f"{prefix}.fc1", layer.feed_forward.inner)
+        yield from _named_weight_and_bias(f"{prefix}.fc2", layer.feed_forward.outer)
+        yield from _named_weight_and_bias(
+            f"{prefix}.final_layer_norm", layer.feed_forward_residual.norm
+        )
     if isinstance(stack.norm, nn.LayerNorm):  # A post-norm stack has none at its end.
-        yield from _weight_and_bias(f"{name}.layer_norm", stack.norm)
+        yield from _named_weight_and_bias(f"{name}.layer_norm", stack.norm)
 
 
-def _attention(name: str, attention: MultiHeadAttention) -> NamedTensors:
-    yield from _weight_and_bias(f"{name}.q_proj", attention.query_projection)
-    yield from _weight_and_bias(f"{name}.k_proj", attention.key_projection)
-    yield from _weight_and_bias(f"{name}.v_proj", attention.value_projection)
-    yield from _weight_and_bias(f"{name}.out_proj", attention.output_projection)
+def _named_attention_weights(name: str, attention: MultiHeadAttention) -> NamedTensorIterator:
+    yield from _named_weight_and_bias(f"{name}.q_proj", attention.query_projection)
+    yield from _named_weight_and_bias(f"{name}.k_proj", attention.key_projection)
+    yield from _named_weight_and_bias(f"{name}.v_proj", attention.value_projection)
+    yield from _named_weight_and_bias(f"{name}.out_proj", attention.output_projection)
 
 
-def _weight_and_bias(name: str, module: nn.Linear | nn.LayerNorm) -> NamedTensors:
+def _named_weight_and_bias(name: str, module: nn.Linear | nn.LayerNorm) -> NamedTensorIterator:
     """Yield a weight and its bias: zeros for one of ours that has none, as the library has each."""
     yield f"{name}.weight", module.weight
     bias = module.bias
     yield f"{name}.bias", torch.zeros(len(module.weight)) if bias is None else bias
 
 
-def _model_config(config: ModelConfig, vocab_size: int) -> dict[str, Any]:
+def _config_json_fields(config: ModelConfig, vocab_size: int) -> dict[str, Any]:
     network = "PegasusForConditionalGeneration" if config.pre_norm else "MarianMTModel"
     return {
         "model_type": "pegasus" if config.pre_norm else "marian",
@@ -167,11 +171,11 @@ def _model_config(config: ModelConfig, vocab_size: int) -> dict[str, Any]:
         "scale_embedding": True,
         "tie_word_embeddings": config.tie_softmax,
         "forced_eos_token_id": None,
-        **SPECIAL_IDS,
+        **SPECIAL_TOKEN_IDS,
     }
 
 
-def _tokenizer_config(max_len: int) -> dict[str, Any]:
+def _tokenizer_config_json_fields(max_len: int) -> dict[str, Any]:
     return {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "model_max_length": max_len,
@@ -183,14 +187,14 @@ def _tokenizer_config(max_len: int) -> dict[str, Any]:
     }
 
 
-def card_head(name: str, data: DataConfig, figures: dict[str, Any] | None) -> str:
+def hub_card_front_matter(name: str, data: DataConfig, figures: dict[str, Any] | None) -> str:
     """Return what the Hub reads at the head of a model's card: languages, licence, scores.
 
     `figures` are those of a shipped model's card.json, measured on its test set.
     """
     head: dict[str, Any] = {
         "language": [data.src_lang, data.tgt_lang],
-        "license": LICENCES.get(data.corpus, "other"),
+        "license": HUB_LICENCE_BY_CORPUS.get(data.corpus, "other"),
         "library_name": "transformers",
         "pipeline_tag": "translation",
         "tags": ["translation", "attention-is-all-you-need"],

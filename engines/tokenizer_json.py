@@ -20,25 +20,29 @@ from transformer.support.errors import UserError
 from transformer.support.files import write_atomically
 
 # The normalizers of `transformer.data.normalizers`. Of the blanks of `str.split`, `\s` lacks four.
-_WHITESPACE = [Replace(Regex(r"[\s\x1c-\x1f]+"), " "), Strip()]
-_GERMAN = [NFC(), *_WHITESPACE, Replace(Regex("[\u2019\u02bc\u2032\u00b4]"), "'")]
-_ENGLISH = [*_GERMAN, Replace(Regex("[\u201c\u201d\u201e]"), '"')]
-_FRENCH = [
-    *_ENGLISH,
+_WHITESPACE_NORMALIZERS = [Replace(Regex(r"[\s\x1c-\x1f]+"), " "), Strip()]
+_GERMAN_NORMALIZERS = [
+    NFC(),
+    *_WHITESPACE_NORMALIZERS,
+    Replace(Regex("[\u2019\u02bc\u2032\u00b4]"), "'"),
+]
+_ENGLISH_NORMALIZERS = [*_GERMAN_NORMALIZERS, Replace(Regex("[\u201c\u201d\u201e]"), '"')]
+_FRENCH_NORMALIZERS = [
+    *_ENGLISH_NORMALIZERS,
     Replace(Regex(r"(?<=[^\s!?:;])\!"), " !"),
     Replace(Regex(r"(?<=[^\s!?:;])\?"), " ?"),
     Replace(Regex(r"(?<=[^\s!?:;]);"), " ;"),
     Replace(Regex(r"(?<=[^\s!?:;]):(?!\d)"), " :"),
 ]
-_NORMALIZERS: dict[str, list[Normalizer]] = {
-    DEFAULT_NORMALIZER: _WHITESPACE,
-    "german": _GERMAN,
-    "english": _ENGLISH,
-    "french": _FRENCH,
+_NORMALIZERS_BY_NAME: dict[str, list[Normalizer]] = {
+    DEFAULT_NORMALIZER: _WHITESPACE_NORMALIZERS,
+    "german": _GERMAN_NORMALIZERS,
+    "english": _ENGLISH_NORMALIZERS,
+    "french": _FRENCH_NORMALIZERS,
 }
 
 
-def check_exportable(tokenizer: Tokenizer) -> BPETokenizer:
+def check_tokenizer_exportable(tokenizer: Tokenizer) -> BPETokenizer:
     """Return the tokenizer if it can be written as a `tokenizer.json`; raise if not."""
     if not isinstance(tokenizer, BPETokenizer):
         raise UserError(
@@ -53,21 +57,21 @@ def check_exportable(tokenizer: Tokenizer) -> BPETokenizer:
     return tokenizer
 
 
-def vocabulary(tokenizer: BPETokenizer) -> list[str]:
+def token_names_by_id(tokenizer: BPETokenizer) -> list[str]:
     """Return the name of each id: the special tokens', and pieces in GPT-2's letters of bytes."""
     return [*SPECIAL_TOKENS, *tokenizer.vocabulary]
 
 
-def write_tokenizer(tokenizer: BPETokenizer, max_len: int, path: Path) -> None:
+def write_tokenizer_json(tokenizer: BPETokenizer, max_len: int, path: Path) -> None:
     """Write a tokenizer that encodes a sentence with eos, and decodes ids.
 
     A sentence with more than `max_len` tokens, eos included, is cut off there. The ids are the
     tokenizer's own, with two exceptions: the library's tables of Unicode may be of another year
     than Python's, and it lower-cases letter by letter, a capital sigma at a word's end too.
     """
-    ids = {piece: number for number, piece in enumerate(vocabulary(tokenizer))}
+    ids = {piece: number for number, piece in enumerate(token_names_by_id(tokenizer))}
     library = Library(BPE(ids, tokenizer.merges))
-    steps = list(_NORMALIZERS[tokenizer.normalizer])
+    steps = list(_NORMALIZERS_BY_NAME[tokenizer.normalizer])
     if tokenizer.lowercase:
         steps.append(Lowercase())
     library.normalizer = normalizers.Sequence(steps)

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 
-from attention_course.__main__ import Parser
+from attention_course.__main__ import OneLineErrorParser
 from attention_course.__main__ import main as run_typed
 from experiments.commands import COMMANDS, OPTIONS, Command
 from transformer.support.errors import EXIT_INTERRUPTED
@@ -21,7 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def make_parser() -> argparse.ArgumentParser:
     """Describe what can be measured, drawn or made again."""
-    parser = Parser(
+    parser = OneLineErrorParser(
         prog=PROGRAM,
         description="Measure or draw again what the repository keeps: its corpus, its figures,\n"
         "its shipped models, and the records in data/results.",

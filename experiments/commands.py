@@ -14,7 +14,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from attention_course.options import TRAIN_OPTIONS, AddOption, add_beam, add_model, option
+from attention_course.options import (
+    TRAIN_OPTION_ADDERS,
+    OptionAdder,
+    add_beam_option,
+    add_model_argument,
+    option_adder,
+)
 from experiments.plans import EXPERIMENTS
 from transformer.support.files import check_file
 from transformer.support.folders import require_checkout
@@ -68,30 +74,34 @@ class Command(NamedTuple):
 
 
 MANY: dict[str, Any] = {"type": int, "nargs": "+"}
-OPTIONS: Mapping[str, AddOption] = {
-    "model": add_model,
-    "beam": add_beam,
-    "training": lambda parser: [add_option(parser) for add_option in TRAIN_OPTIONS],
-    "name": option("name", "NAME", "of the record, NAME.json"),
-    "record": option("--record", "FILE", "JSON to write", dest="file", type=Path, required=True),
-    "other-record": option("--record", "FILE", "its own otherwise", dest="file", type=Path),
-    "out": option("--out", "FOLDER", "of the runs (runs/NAME)", type=Path),
-    "experiment": option("name", "NAME", ", ".join(EXPERIMENTS)),
-    "seeds": option("--seeds", "N", "of the runs (1)", default=[1], **MANY),
-    "three-seeds": option("--seeds", "N", "three (1 2 3)", default=[1, 2, 3], **MANY),
-    "only": option("--only", "VARIANT", "of these variants alone", nargs="+", default=[]),
-    "section": option("section", "SECTION", "training, export or gpu", choices=BENCH_SECTIONS),
-    "each": option("--each", "N", "mutants of each file (10)", type=int, default=10),
-    "seed": option("--seed", "N", "of the sample (33)", type=int, default=33),
-    "change": option("--change", "TEXT", "what is new since the record before"),
-    "set": option(
+OPTIONS: Mapping[str, OptionAdder] = {
+    "model": add_model_argument,
+    "beam": add_beam_option,
+    "training": lambda parser: [add_option(parser) for add_option in TRAIN_OPTION_ADDERS],
+    "name": option_adder("name", "NAME", "of the record, NAME.json"),
+    "record": option_adder(
+        "--record", "FILE", "JSON to write", dest="file", type=Path, required=True
+    ),
+    "other-record": option_adder("--record", "FILE", "its own otherwise", dest="file", type=Path),
+    "out": option_adder("--out", "FOLDER", "of the runs (runs/NAME)", type=Path),
+    "experiment": option_adder("name", "NAME", ", ".join(EXPERIMENTS)),
+    "seeds": option_adder("--seeds", "N", "of the runs (1)", default=[1], **MANY),
+    "three-seeds": option_adder("--seeds", "N", "three (1 2 3)", default=[1, 2, 3], **MANY),
+    "only": option_adder("--only", "VARIANT", "of these variants alone", nargs="+", default=[]),
+    "section": option_adder(
+        "section", "SECTION", "training, export or gpu", choices=BENCH_SECTIONS
+    ),
+    "each": option_adder("--each", "N", "mutants of each file (10)", type=int, default=10),
+    "seed": option_adder("--seed", "N", "of the sample (33)", type=int, default=33),
+    "change": option_adder("--change", "TEXT", "what is new since the record before"),
+    "set": option_adder(
         "--set", "KEY=VALUE", "of the recipe", dest="settings", action="append", default=[]
     ),
-    "processes": option("--processes", "N", "that share each step (1)", type=int, default=1),
-    "check": option("check", "CHECK", ", ".join(CHECKS), choices=CHECKS),
-    "arguments": option("arguments", "...", "for its script", nargs=argparse.REMAINDER),
-    "folder": option("folder", "RUN", "a model folder", type=Path),
-    "shipped": option("name", "NAME", "of the shipped model, as de-en"),
+    "processes": option_adder("--processes", "N", "that share each step (1)", type=int, default=1),
+    "check": option_adder("check", "CHECK", ", ".join(CHECKS), choices=CHECKS),
+    "arguments": option_adder("arguments", "...", "for its script", nargs=argparse.REMAINDER),
+    "folder": option_adder("folder", "RUN", "a model folder", type=Path),
+    "shipped": option_adder("name", "NAME", "of the shipped model, as de-en"),
 }
 _TABLE = tomllib.loads(Path(__file__).with_name("commands.toml").read_text(encoding="utf-8"))
 COMMANDS = {name: Command(**row) for name, row in _TABLE.items()}

@@ -192,18 +192,18 @@ def export(model: Transformer, engine: str, folder: Path) -> None:
     vocabulary = [str(number) for number in range(VOCAB)]
     if engine == "onnx":
         pytest.importorskip("onnx")
-        from engines.to_onnx import write_onnx
+        from engines.to_onnx import write_onnx_graphs
 
-        write_onnx(model, folder)
+        write_onnx_graphs(model, folder)
     elif engine == "ctranslate2":
         pytest.importorskip("ctranslate2")
-        from engines.to_ctranslate2 import write_ctranslate2
+        from engines.to_ctranslate2 import write_ctranslate2_model
 
-        write_ctranslate2(model, vocabulary, vocabulary, folder)
+        write_ctranslate2_model(model, vocabulary, vocabulary, folder)
     else:
-        from engines.to_transformers import write_transformers
+        from engines.to_transformers import write_transformers_model
 
-        write_transformers(model, BPETokenizer([]), BPETokenizer([]), folder)
+        write_transformers_model(model, BPETokenizer([]), BPETokenizer([]), folder)
 
 
 def test_trained_with_other_parts_it_is_loaded_with_the_same_alone(

@@ -139,11 +139,11 @@ def test_translate_with_earlier_weights(run: Run, tiny_folder: Path, tmp_path: P
 def test_lines_are_cut_at_line_feeds_alone(monkeypatch: Patch) -> None:
     def blocks(content: bytes) -> list[list[str]]:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
-        return list(input_lines.input_blocks())
+        return list(input_lines.read_standard_input_blocks())
 
     assert blocks(b"") == []
-    monkeypatch.setattr(input_lines, "BYTES_PER_READ", 5)
-    monkeypatch.setattr(input_lines, "LINES_PER_BLOCK", 2)
+    monkeypatch.setattr(input_lines, "MAX_BYTES_PER_READ", 5)
+    monkeypatch.setattr(input_lines, "MAX_LINES_PER_BLOCK", 2)
     odd = "\ufeffa\x0bb\u2028c\u0085d\r\n\r\ne\n\n\n".encode()
     said = [line for block in blocks(odd) for line in block]
     assert said == ["a\x0bb\u2028c\u0085d", "", "e", "", ""]

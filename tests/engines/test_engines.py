@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from engines.tokenizer_json import vocabulary, write_tokenizer
+from engines.tokenizer_json import token_names_by_id, write_tokenizer_json
 from tests.engines.conftest import require, served
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, SPECIAL_TOKENS, ModelConfig
 from transformer.data import corpora
@@ -66,9 +66,9 @@ def expected_log_probs(model: Transformer, source: list[int]) -> Tensor:
 
 def test_onnx_gives_our_probabilities(model: Transformer, tmp_path: Path) -> None:
     require("onnx")
-    from engines.to_onnx import write_onnx
+    from engines.to_onnx import write_onnx_graphs
 
-    write_onnx(model, tmp_path)
+    write_onnx_graphs(model, tmp_path)
     _write_tokenizers(model, tmp_path)
     session = served(tmp_path, "onnx")
     src = collate_sources(SOURCES)
@@ -85,7 +85,7 @@ def test_onnx_gives_our_probabilities(model: Transformer, tmp_path: Path) -> Non
     expected[:, :, [PAD_ID, BOS_ID]] = -torch.inf
     torch.testing.assert_close(torch.stack(all_log_probs, dim=1), expected, atol=1e-5, rtol=1e-4)
     wanted = greedy_search(model, src, max_len=36)
-    assert session.search([[*ids, EOS_ID] for ids in SOURCES]) == [
+    assert session.greedy_search([[*ids, EOS_ID] for ids in SOURCES]) == [
         hypothesis.ids for hypothesis in wanted
     ]
 
@@ -94,19 +94,19 @@ def test_parts_that_no_engine_knows_are_refused_by_each(tmp_path: Path) -> None:
     """An export with the norm left out would be a wrong model, without a word."""
     for engine in ("onnx", "ctranslate2"):
         require(engine)
-    from engines.to_ctranslate2 import write_ctranslate2
-    from engines.to_onnx import write_onnx
-    from engines.to_transformers import write_transformers
+    from engines.to_ctranslate2 import write_ctranslate2_model
+    from engines.to_onnx import write_onnx_graphs
+    from engines.to_transformers import write_transformers_model
 
     config = ModelConfig(d_model=22, d_ff=31, num_heads=2, num_layers=1)
     parts = Parts(norm=lambda config: nn.RMSNorm(config.d_model))
     model = Transformer(config, src_vocab_size=260, tgt_vocab_size=260, parts=parts).eval()
     tokenizer = BPETokenizer([])
-    names = vocabulary(tokenizer)
+    names = token_names_by_id(tokenizer)
     writers: list[Callable[[], None]] = [
-        lambda: write_onnx(model, tmp_path),
-        lambda: write_ctranslate2(model, names, names, tmp_path),
-        lambda: write_transformers(model, tokenizer, tokenizer, tmp_path),
+        lambda: write_onnx_graphs(model, tmp_path),
+        lambda: write_ctranslate2_model(model, names, names, tmp_path),
+        lambda: write_transformers_model(model, tokenizer, tokenizer, tmp_path),
     ]
     for write in writers:
         with pytest.raises(UserError, match=r"parts of its own \(norm\)"):
@@ -118,7 +118,7 @@ def test_ctranslate2_gives_our_probabilities(model: Transformer, tmp_path: Path)
     require("ctranslate2")
     import ctranslate2
 
-    from engines.to_ctranslate2 import write_ctranslate2
+    from engines.to_ctranslate2 import write_ctranslate2_model
 
     sides = [
         [*SPECIAL_TOKENS, *(f"{side}{number}" for number in range(4, types))]
@@ -126,10 +126,10 @@ def test_ctranslate2_gives_our_probabilities(model: Transformer, tmp_path: Path)
     ]
     if model.config.key_size != model.config.value_size:
         with pytest.raises(UserError, match=r"d_k is 5 and d_v 7.*export it --to onnx"):
-            write_ctranslate2(model, *sides, tmp_path)
+            write_ctranslate2_model(model, *sides, tmp_path)
         assert not list(tmp_path.iterdir())
         return
-    write_ctranslate2(model, *sides, tmp_path)
+    write_ctranslate2_model(model, *sides, tmp_path)
     engine = ctranslate2.Translator(str(tmp_path), intra_threads=1)
     sources = [[sides[0][number] for number in [*ids, EOS_ID]] for ids in SOURCES]
     target = [sides[1][number] for number in TARGET]
@@ -146,7 +146,7 @@ def _write_tokenizers(model: Transformer, folder: Path) -> None:
     """Write byte tokenizers of the model's sizes."""
     for side in ("src", "tgt"):
         path = folder / f"{side}_tokenizer.json"
-        write_tokenizer(BPETokenizer([]), model.config.max_len, path)
+        write_tokenizer_json(BPETokenizer([]), model.config.max_len, path)
 
 
 @pytest.mark.slow

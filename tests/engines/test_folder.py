@@ -85,7 +85,7 @@ def test_an_export_that_is_cut_short_leaves_nothing(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(folder, "write_tokenizer", full)  # after the weights
+    monkeypatch.setattr(folder, "write_tokenizer_json", full)  # after the weights
     with pytest.raises(OSError, match="No space"):
         export_model("demo-en-fr", engine, tmp_path / "out")
     assert not list(tmp_path.iterdir())

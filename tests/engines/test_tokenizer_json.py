@@ -7,14 +7,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer as Library
 
-from engines.tokenizer_json import check_exportable, vocabulary, write_tokenizer
+from engines.tokenizer_json import (
+    check_tokenizer_exportable,
+    token_names_by_id,
+    write_tokenizer_json,
+)
 from transformer.config import EOS_ID, NUM_SPECIAL_TOKENS
 from transformer.data.normalizers import DEFAULT_NORMALIZER, NORMALIZERS
 from transformer.data.tokenizers import BPETokenizer, WordTokenizer, load
 from transformer.support.errors import UserError
 from transformer.support.folders import models_folder
 
-MERGES = check_exportable(load(models_folder() / "demo-en-fr" / "src_tokenizer.json")).merges
+MERGES = check_tokenizer_exportable(
+    load(models_folder() / "demo-en-fr" / "src_tokenizer.json")
+).merges
 # Letters of the corpora, every blank, and whatever a normalizer rewrites; no letter whose
 # properties came with a version of Unicode that only one of the libraries knows.
 BLANKS = "".join(letter for letter in map(chr, range(0x10000)) if letter.isspace())
@@ -23,7 +29,7 @@ LETTERS = st.sampled_from(f"aàeéoœßE\u0301\u0308çÉ8:;!?.,-’ʼ′´'‘�
 
 def written(tokenizer: BPETokenizer, folder: Path, max_len: int = 256) -> Library:
     path = folder / "tokenizer.json"
-    write_tokenizer(tokenizer, max_len, path)
+    write_tokenizer_json(tokenizer, max_len, path)
     return Library.from_file(str(path))
 
 
@@ -52,7 +58,7 @@ def test_any_ids_have_the_same_text(pair: tuple[BPETokenizer, Library], ids: lis
 
 def test_its_tokens_are_the_vocabulary(pair: tuple[BPETokenizer, Library]) -> None:
     ours, library = pair
-    tokens = vocabulary(ours)
+    tokens = token_names_by_id(ours)
     assert tokens[: NUM_SPECIAL_TOKENS + 1] == ["<pad>", "<unk>", "<bos>", "<eos>", "Ā"]
     assert len(tokens) == ours.vocab_size
     assert library.get_vocab() == {token: number for number, token in enumerate(tokens)}
@@ -72,8 +78,8 @@ def test_a_special_token_spelt_is_letters_and_what_is_too_long_is_cut_and_ends(
 
 def test_words_and_a_piece_with_a_special_tokens_name_are_refused() -> None:
     with pytest.raises(UserError, match=r"spaCy's rules cut.*--set tokenizer=bpe"):
-        check_exportable(WordTokenizer("en", ["dog"], normalizer=DEFAULT_NORMALIZER))
+        check_tokenizer_exportable(WordTokenizer("en", ["dog"], normalizer=DEFAULT_NORMALIZER))
     merges = [("<", "e"), ("<e", "o"), ("<eo", "s"), ("<eos", ">")]
-    check_exportable(BPETokenizer(merges[:3]))
+    check_tokenizer_exportable(BPETokenizer(merges[:3]))
     with pytest.raises(UserError, match="learned the piece '<eos>'"):
-        check_exportable(BPETokenizer(merges))
+        check_tokenizer_exportable(BPETokenizer(merges))

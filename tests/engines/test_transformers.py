@@ -9,7 +9,12 @@ import pytest
 import torch
 
 from engines.folder import export_model
-from engines.to_transformers import LOWEST, card_head, check_config, write_transformers
+from engines.to_transformers import (
+    FORBIDDEN_TOKEN_BIAS,
+    check_config_exportable,
+    hub_card_front_matter,
+    write_transformers_model,
+)
 from transformer.config import BOS_ID, PAD_ID, ModelConfig
 from transformer.data import tokenizers
 from transformer.data.batches import collate_sources
@@ -42,7 +47,7 @@ def written(settings: dict[str, Any], folder: Path) -> Transformer:
     for parameter in model.parameters():
         if parameter.dim() == 1:
             torch.nn.init.normal_(parameter, mean=0.5, std=0.5)
-    write_transformers(model.eval(), source, target, folder)  # type: ignore[arg-type]
+    write_transformers_model(model.eval(), source, target, folder)  # type: ignore[arg-type]
     return model
 
 
@@ -58,7 +63,7 @@ def test_the_library_gives_our_logits(kind: str, tmp_path: Path) -> None:
         logits = theirs(**inputs, decoder_input_ids=tgt_in).logits
         expected = model(src, tgt_in)
     expected[..., [PAD_ID, BOS_ID]] = logits[..., [PAD_ID, BOS_ID]]
-    assert bool((logits[..., [PAD_ID, BOS_ID]] < LOWEST / 2).all())
+    assert bool((logits[..., [PAD_ID, BOS_ID]] < FORBIDDEN_TOKEN_BIAS / 2).all())
     torch.testing.assert_close(logits, expected, atol=1e-4, rtol=1e-4)
 
 
@@ -75,7 +80,7 @@ def test_greedy_translations_are_equal(tmp_path: Path) -> None:
 
 def test_what_the_library_has_no_form_for_is_refused_in_a_line() -> None:
     sound = ModelConfig(d_model=22, d_ff=31, num_heads=2, num_layers=1, tie_source_target=True)
-    check_config(sound, joint=True)
+    check_config_exportable(sound, joint=True)
     for change, joint, says in (
         (
             {"positions": "concatenated", "position_dim": 4, "tie_softmax": False},
@@ -87,16 +92,16 @@ def test_what_the_library_has_no_form_for_is_refused_in_a_line() -> None:
         ({}, False, "has one vocabulary and one table"),
     ):
         with pytest.raises(UserError, match=says):
-            check_config(replace(sound, **change), joint)  # type: ignore[arg-type]
+            check_config_exportable(replace(sound, **change), joint)  # type: ignore[arg-type]
 
 
 def test_the_card_has_what_the_hub_reads() -> None:
     figures = json.loads(Path("data/models/de-en/card.json").read_text())["figures"]
     data = find_recipe("multi30k-de-en").data
-    head = json.loads(card_head("de-en", data, figures).strip("-\n"))
+    head = json.loads(hub_card_front_matter("de-en", data, figures).strip("-\n"))
     assert (head["language"], head["license"]) == (["de", "en"], "other")
     assert "non-commercial" in head["license_name"]
     (result,) = head["model-index"][0]["results"]
     assert result["metrics"][0]["value"] == figures["bleu"]["score"]
-    bare = json.loads(card_head("demo", find_recipe("demo").data, None).strip("-\n"))
+    bare = json.loads(hub_card_front_matter("demo", find_recipe("demo").data, None).strip("-\n"))
     assert (bare["license"], "model-index" in bare) == ("cc-by-4.0", False)

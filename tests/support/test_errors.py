@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from attention_course.status import exit_status
+from attention_course.status import run_to_exit_status
 from transformer.support.errors import is_out_of_memory
 
 Capture = pytest.CaptureFixture[str]
@@ -31,7 +31,7 @@ def test_too_little_memory_is_a_line(capsys: Capture) -> None:
         lambda: len(torch.empty(2**58, dtype=torch.uint8)),
         raising(torch.OutOfMemoryError("CUDA out of memory. Tried to allocate")),
     ):
-        assert exit_status(command) == 2
+        assert run_to_exit_status(command) == 2
         err = capsys.readouterr().err
         assert err.startswith("error: out of memory; what was saved before is kept: give a smaller")
         assert err.count("\n") == 1
@@ -42,8 +42,8 @@ def test_too_little_memory_is_a_line(capsys: Capture) -> None:
 def test_output_that_cannot_be_written() -> None:
     # In a process of its own, for Python flushes standard output once more at its end.
     code = (
-        "import sys; from attention_course.status import exit_status\n"
-        "sys.exit(exit_status(lambda: print('a line') or 0))"
+        "import sys; from attention_course.status import run_to_exit_status\n"
+        "sys.exit(run_to_exit_status(lambda: print('a line') or 0))"
     )
     command = [sys.executable, "-c", code]
     env = {key: value for key, value in os.environ.items() if key != "PYTHONUNBUFFERED"}
