@@ -20,7 +20,7 @@ from attention_laws.laws import MODEL_LAWS, PIPELINE_LAWS
 from attention_laws.report import LawResult, Report, Verdict
 
 MAX_LOADING_SECONDS = 120.0  # until their code is imported and has been run once
-MAX_TRAINING_SECONDS = 120.0  # for a law that trains
+MAX_TRAINING_LAW_SECONDS = 120.0  # for a law that trains
 MAX_CHILD_PROCESS_STARTS = 3  # how many are started if theirs die
 MAX_PRINTED_CHARACTERS = 20_000  # characters of their output that are passed on
 LAWS_BY_NAME = {law.name: law for law in (*MODEL_LAWS, *PIPELINE_LAWS)}
@@ -177,7 +177,7 @@ class _ChildProcess:
         """Return the seconds until the next event must come."""
         if "laws" in event:
             return MAX_LOADING_SECONDS
-        return MAX_TRAINING_SECONDS if event.get("minute") else self.seconds
+        return MAX_TRAINING_LAW_SECONDS if event.get("minute") else self.seconds
 
     def _describe_end(self) -> str:
         status = self._child.wait()
