@@ -19,6 +19,7 @@ from transformer.data import corpora
 from transformer.data.parallel import ParallelText
 from transformer.data.tokenizers import BPETokenizer
 from transformer.decoding import beam_search
+from transformer.evaluation.evaluate import evaluate_folder
 from transformer.feed_forward import FeedForward
 from transformer.layers import DecoderLayer
 from transformer.masks import padding_mask
@@ -100,6 +101,15 @@ class GatedFeedForward(nn.Module):
 def make_rotary_attention(config: ModelConfig) -> RotaryAttention:
     sizes = config.d_model, config.num_heads, config.key_size, config.value_size
     return RotaryAttention(*sizes, config.attention_dropout, config.attention_bias)
+
+
+class OtherAttention(MultiHeadAttention):
+    """The paper's attention under another name."""
+
+
+def make_other_attention(config: ModelConfig) -> OtherAttention:
+    sizes = config.d_model, config.num_heads, config.key_size, config.value_size
+    return OtherAttention(*sizes, config.attention_dropout, config.attention_bias)
 
 
 ROTARY = Parts(self_attention=make_rotary_attention, positions=lambda config: NoPositions())
@@ -221,9 +231,21 @@ def test_trained_with_other_parts_it_is_loaded_with_the_same_alone(
     train_recipe(recipe, folder, build=build, on_report=lambda report: None)
     model = Translator.load(folder, build=build).model
     assert any(isinstance(module, RotaryAttention) for module in model.modules())
-    for call in (Translator.load, partial(export_model, engine="onnx", out=tmp_path / "onnx")):
-        with pytest.raises(UserError, match=r"\(self_attention, positions unlike .* `build`"):
+    # Weights of the same names and shapes, and other parts in the same places.
+    other = Parts(self_attention=make_other_attention, positions=lambda config: NoPositions())
+    other_build = partial(Description.build, parts=other)
+    for call in (
+        Translator.load,
+        partial(Translator.load, build=other_build),
+        partial(export_model, engine="onnx", out=tmp_path / "onnx"),
+    ):
+        with pytest.raises(UserError, match=r"self_attention=RotaryAttention, .* `build`"):
             call(folder)
+    longer = recipe.override({"steps": "3"})
+    with pytest.raises(UserError, match="begun with self_attention=RotaryAttention"):
+        train_recipe(longer, folder, resume=True)
+    train_recipe(longer, folder, resume=True, build=build, on_report=lambda report: None)
+    assert evaluate_folder(folder, "validation", beam_size=1, build=build)["sentences"] == 500
 
 
 @pytest.mark.parametrize("engine", ["onnx", "ctranslate2", "transformers"])

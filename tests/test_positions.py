@@ -1,4 +1,4 @@
-"""Rotary positions: vectors turned by hand, and products that know only a distance."""
+"""Positions: where they begin; vectors turned by hand, and products that know a distance alone."""
 
 import math
 
@@ -6,7 +6,8 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from transformer.positions import rotate
+from transformer.config import ModelConfig, Positions
+from transformer.positions import make_positions, rotate
 from transformer.support.errors import UserError
 
 
@@ -23,3 +24,17 @@ def test_turned_by_hand_and_products_depend_on_the_distance_alone() -> None:
     here = rotate(queries) @ rotate(keys).T
     assert_close(here, rotate(queries, 13) @ rotate(keys, 13).T, rtol=0, atol=1e-5)
     assert not torch.allclose(here, rotate(queries, 13) @ rotate(keys).T, atol=0.1)
+
+
+@pytest.mark.parametrize("kind", list(Positions))
+def test_positions_begin_at_0_or_where_they_are_told(kind: Positions) -> None:
+    torch.manual_seed(3)
+    config = ModelConfig(d_model=14, num_heads=1, max_len=11, positions=kind, position_dim=3,
+                         tie_softmax=False)  # fmt: skip
+    positions = make_positions(config)
+    words = torch.randn(2, 7, config.word_dim)
+    whole = positions(words)
+    assert whole.shape == (2, 7, 14)
+    assert_close(whole, positions(words, 0), rtol=0, atol=0)
+    assert_close(positions(words[:, 5:], 5), whole[:, 5:], rtol=0, atol=0)
+    assert not torch.equal(positions(words[:, 5:]), whole[:, 5:])

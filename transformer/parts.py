@@ -10,12 +10,15 @@ To train with it, and to load what was trained:
     build = partial(Description.build, parts=parts)
     train_recipe(recipe, folder, build=build)
     Translator.load(folder, build=build)
+
+A folder remembers which parts its model has: resuming and loading need the same.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any
 
+import torch
 from torch import nn
 
 from transformer.attention import make_attention
@@ -35,21 +38,31 @@ def make_norm(config: ModelConfig) -> nn.LayerNorm:
 class Parts:
     """What makes each part of a network from its configuration.
 
-    A part is a module called as the paper's is.
+    A part is a module, called with the arguments of the paper's own. The network draws the weights
+    of each `nn.Linear` and `nn.Embedding` in it, as it does those of the paper's parts.
     """
 
-    self_attention: MakePart = make_attention  # called as `MultiHeadAttention` is
-    cross_attention: MakePart = make_attention  # the same
-    feed_forward: MakePart = make_feed_forward  # called as `FeedForward` is
-    norm: MakePart = make_norm  # (batch, length, d_model) to the same shape
-    positions: MakePart = make_positions  # words and the first one's position to hidden states
+    # Called as `MultiHeadAttention`: self-attention has no memory, and adds its keys and values to
+    # the cache if there is one.
+    self_attention: MakePart = make_attention
+    cross_attention: MakePart = make_attention
+    feed_forward: MakePart = make_feed_forward  # called as `FeedForward`
+    norm: MakePart = make_norm  # called with (batch, length, d_model); returns the same shape
+    # Called with the scaled words, (batch, length, word_dim), and the position of the first one;
+    # returns (batch, length, d_model).
+    positions: MakePart = make_positions
 
 
 PAPER = Parts()
 
 
-def other_parts(model: nn.Module) -> list[str]:
-    """Return the names of a model's parts that are not the paper's: ["norm"]."""
+def other_parts(model: nn.Module) -> dict[str, str]:
+    """Return the class of each part of a model that is not the paper's: {"norm": "RMSNorm"}."""
     parts = getattr(model, "parts", PAPER)
-    names = [field.name for field in fields(Parts)]
-    return [name for name in names if getattr(parts, name) != getattr(PAPER, name)]
+    classes = {}
+    for field in fields(Parts):
+        make_part = getattr(parts, field.name)
+        if make_part != getattr(PAPER, field.name):
+            with torch.device("meta"):
+                classes[field.name] = type(make_part(model.config)).__qualname__
+    return classes

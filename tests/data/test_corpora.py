@@ -41,7 +41,7 @@ def test_every_entry_is_complete() -> None:
         assert corpora.default_test_split(name).startswith("test")
         assert all(pair.count("-") == 1 for pair in corpus.directions)
         assert corpus.format in READERS
-        assert bool(corpus.files) == bool(re.fullmatch(r"https://.*/", corpus.url))
+        assert not corpus.url or (corpus.files and re.fullmatch(r"https://.*/", corpus.url))
         assert all(re.fullmatch(r"[0-9a-f]{64}", sha256) for sha256 in corpus.files.values())
         if corpus.format == "lines":  # a file for each language of each split, and no other
             langs = {lang for pair in corpus.directions for lang in pair.split("-")}

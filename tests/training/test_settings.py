@@ -85,7 +85,7 @@ def test_a_longer_run_keeps_the_rates_of_the_steps_that_it_had(tmp_path: Path) -
 
 
 def settings(config: TrainingConfig = CONFIG, rate: float = 0.1) -> dict[str, Any]:
-    return run_settings(config, 16, "float32", descent(Tiny()), lambda step: rate, {})
+    return run_settings(Tiny(), config, 16, "float32", descent(Tiny()), lambda step: rate, {})
 
 
 def hold(saved: dict[str, Any], given: dict[str, Any], rate: float = 0.1) -> None:

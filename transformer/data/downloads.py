@@ -41,6 +41,7 @@ def obtain(path: Path, url: str, sha256: str) -> Path:
         return path
     is_users_own = path.exists() and os.environ.get("TRANSFORMER_DATA")
     require(not is_users_own, f"{path} is not the publisher's, or damaged: remove it, or {remedy}")
+    require(url != "", f"{path} is not there, and nobody offers it for download: {remedy}")
     try:
         content = _download(url)
         if hashlib.sha256(content).hexdigest() != sha256:

@@ -31,8 +31,9 @@ class Corpus:
     citation: str
     format: str  # the name of its reader
     options: Mapping[str, str] = field(default_factory=dict)  # what this reader wants to know
-    url: str = ""  # the publisher's folder, with a slash at its end
-    files: Mapping[str, str] = field(default_factory=dict)  # what is downloaded, with sha256
+    # The publisher's folder, with a slash at its end; without it, files are the user's own.
+    url: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)  # with their sha256
 
     def paths(self) -> dict[str, Path]:
         """Return where each file is, whether it is there or not."""
@@ -40,7 +41,8 @@ class Corpus:
 
     def obtain(self, file: str) -> Path:
         """Return the path of one of the files, downloaded if it is not there."""
-        return obtain(self.paths()[file], self.url + file, self.files[file])
+        url = f"{self.url}{file}" if self.url else ""
+        return obtain(self.paths()[file], url, self.files[file])
 
 
 Reader = Callable[[Corpus, str, str, str], ParallelText]  # (corpus, split, src_lang, tgt_lang)

@@ -2,6 +2,7 @@
 
 import math
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from transformer.data.parallel import ParallelText
 from transformer.data.tokenizers import TREE_LANG, has_word_rules
 from transformer.evaluation import scores
 from transformer.model import count_parameters
-from transformer.models.folder import RUN
+from transformer.models.folder import RUN, Description, Network
 from transformer.models.translator import Translator
 from transformer.support.files import read_json
 from transformer.support.folders import find_model
@@ -80,14 +81,15 @@ def evaluate_folder(
     split: str | None = None,
     beam_size: int = BEAM_SIZE,
     alpha: float = LENGTH_PENALTY,
+    build: Callable[[Description], Network] = Description.build,
 ) -> dict[str, Any]:
     """Measure a model folder, or a shipped model by its name, on a split of its own corpus.
 
     The first test set, unless another split is named; beam and alpha are chosen on yet another
-    (§6.1). Besides what `evaluate_translator` returns, it says what was measured, and the precision
-    that the model was trained in.
+    (§6.1). `build` is that of `Translator.load`. Besides what `evaluate_translator` returns, it
+    says what was measured, and the precision that the model was trained in.
     """
-    translator = Translator.load(folder, pick_device())
+    translator = Translator.load(folder, pick_device(), build=build)
     data = translator.recipe.data
     split = split or corpora.default_test_split(data.corpus)
     trained_in = read_json(find_model(folder) / RUN)["precision"]

@@ -17,7 +17,7 @@ Not in the paper, but for the weights to average (§6.1).
 
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -124,13 +124,20 @@ def read_model(
     require(weights is not None or path.is_file(), f"{message}; {remedy}")
     model = build(description)
     tensors, about = load_tensors(path)
+    saved_parts, built_parts = about.get("parts", {}), other_parts(model)
     require(
-        about.get("parts", []) == other_parts(model),
-        f"{path} was trained with other parts ({', '.join(about.get('parts', [])) or 'none'} "
-        "unlike the paper's): give the `build` that it was trained with",
+        saved_parts == built_parts,
+        f"{path} was trained with {_parts_in_words(saved_parts)}, and the network has "
+        f"{_parts_in_words(built_parts)}: load it from Python with the `build` of its training",
     )
     load_weights(model, tensors, path)
     return description, model.eval()
+
+
+def _parts_in_words(parts: Mapping[str, str]) -> str:
+    """Return "self_attention=RotaryAttention" of other parts, else "the paper's parts"."""
+    named = [f"{part}={class_name}" for part, class_name in parts.items()]
+    return ", ".join(named) or "the paper's parts"
 
 
 def write_manifest(folder: Path) -> None:

@@ -117,7 +117,7 @@ def train(
     if schedule is None:
         schedule = partial(configured_rate, d_model=d_model, config=config)
     settings = run_settings(
-        config, d_model, precision, state.optimizer, schedule, extra_settings or {}
+        model, config, d_model, precision, state.optimizer, schedule, extra_settings or {}
     )
     measure_loss = partial(
         validation_loss,

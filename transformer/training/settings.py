@@ -10,9 +10,11 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict
 from typing import Any
 
+from torch import nn
 from torch.optim import Optimizer
 
 from transformer.config import TrainingConfig
+from transformer.parts import other_parts
 from transformer.support.errors import UserError, require
 
 RATE_FACTOR = "rate_factor"  # a parameter group's factor on each step's learning rate; usually 1
@@ -20,6 +22,7 @@ RATE_TOLERANCE = 1e-9  # relative; processors differ in the last bits of a power
 
 
 def run_settings(
+    model: nn.Module,
     config: TrainingConfig,
     d_model: int,
     precision: str,
@@ -30,7 +33,8 @@ def run_settings(
     """Return all that shapes a run, as JSON has it: numbers, strings, lists and dictionaries.
 
     A schedule is known by its rates at four steps, an optimizer by its class and by the
-    hyperparameters of its parameter groups.
+    hyperparameters of its parameter groups, a part of the model that is not the paper's by its
+    class.
     """
     parameter_groups = []
     for group in optimizer.param_groups:
@@ -40,6 +44,7 @@ def run_settings(
     settings = asdict(config) | {
         "d_model": d_model,
         "precision": precision,
+        "parts": other_parts(model),
         "optimizer": type(optimizer).__name__,
         "parameter_groups": parameter_groups,
         "learning_rates": {step: schedule(step) for step in sorted(sample)},
@@ -63,6 +68,7 @@ def require_same_run(
         require(name in current, f"{removed}: resume it with the version that began it")
     defaults = asdict(TrainingConfig())
     _require_same_values([*defaults, "d_model", "precision"], defaults | dict(saved), current)
+    require_same(saved.get("parts", {}), current["parts"])
     # The names that a user typed come before what they led to.
     if "extra_settings" in saved:
         require_same(saved["extra_settings"], current["extra_settings"])
