@@ -51,10 +51,10 @@ def _grade_file(file: Path, options: argparse.Namespace) -> dict[str, Any]:
     """Grade what one learner has handed in, print a line, and return the table's row."""
     import torch
 
-    from lessonkit.exercises.grading import OPEN, RIGHT, grade
+    from lessonkit.exercises.grading import OPEN, RIGHT, grade_submission
 
     torch.set_num_threads(1)  # so that this process can be forked
-    verdicts = grade(file, options.seconds)
+    verdicts = grade_submission(file, options.seconds)
     all_verdicts = list(verdicts.values())
     num_right, num_open = all_verdicts.count(RIGHT), all_verdicts.count(OPEN)
     parts = [f"{num_right} of {len(verdicts)} right"]

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 # The instructions of a function whose body is nothing but dots.
-EMPTY_BODY = {"RESUME", "NOP", "RETURN_VALUE"}
+OPCODES_OF_EMPTY_FUNCTION = {"RESUME", "NOP", "RETURN_VALUE"}
 
 
 def is_blank(answer: Any) -> bool:
@@ -15,12 +15,13 @@ def is_blank(answer: Any) -> bool:
         return True
     if not inspect.isfunction(answer):
         return False
-    steps = [step for step in dis.get_instructions(answer) if step.opname not in EMPTY_BODY]
+    instructions = dis.get_instructions(answer)
+    steps = [step for step in instructions if step.opname not in OPCODES_OF_EMPTY_FUNCTION]
     constants = {"LOAD_CONST", "RETURN_CONST"}
     return all(step.opname in constants and step.argval in (None, ...) for step in steps)
 
 
-def as_number(answer: Any) -> float | None:
+def parse_number(answer: Any) -> float | None:
     """Read a number: 3, "0.7", "70%", or a tensor that holds one; None if there is none."""
     if isinstance(answer, bool):
         return None
@@ -31,9 +32,9 @@ def as_number(answer: Any) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def as_word(answer: Any) -> str:
+def to_lower_case_word(answer: Any) -> str:
     """Read a word or a whole number as lower-case text; "" if it is neither."""
     if not isinstance(answer, str):
-        number = as_number(answer) if isinstance(answer, int | float) else None
+        number = parse_number(answer) if isinstance(answer, int | float) else None
         return "" if number is None else f"{number:g}"
     return " ".join(answer.casefold().split())

@@ -26,8 +26,8 @@ recall = lesson_words.recall()
 silent_query = lesson_words.prediction("silent_query")
 unscaled_gradient = lesson_words.prediction("unscaled_gradient")
 
-Pairs = Sequence[tuple[Tensor, Tensor]]
-OF_PYTORCH = F.scaled_dot_product_attention, F.multi_head_attention_forward
+KeyValuePairs = Sequence[tuple[Tensor, Tensor]]
+PYTORCH_ATTENTION_FUNCTIONS = F.scaled_dot_product_attention, F.multi_head_attention_forward
 # In `KeyValueBlocks(32, 32)` a block has 128 scores of the 4 queries, and all blocks have 4,096.
 MAX_SCORES_AT_ONCE, MAX_SCORES_IN_ALL = 256, 2048
 
@@ -40,7 +40,9 @@ def my_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> tup
     return weights @ value, weights
 
 
-def _by_pytorch(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+def _attention_by_pytorch(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor
+) -> tuple[Tensor, Tensor]:
     """Let PyTorch attend; for the weights, to values that are one-hot vectors of their keys."""
     one_hot = torch.eye(key.shape[-2]).expand(*key.shape[:-1], -1)
     output = F.scaled_dot_product_attention(query, key, value, mask)
@@ -95,9 +97,9 @@ attention = Exercise(
         ),
     ],
     cases=_attention_cases(),
-    expected=_by_pytorch,
+    expected=_attention_by_pytorch,
     rules=(
-        lambda: ForbidFunctions(*OF_PYTORCH),
+        lambda: ForbidFunctions(*PYTORCH_ATTENTION_FUNCTIONS),
         lambda: forbidding_calls_of_module("transformer.attention"),
     ),
     saved=True,
@@ -157,7 +159,7 @@ window_mask = Exercise(
 )
 
 
-def my_attention_in_blocks(query: Tensor, blocks: Pairs) -> Tensor:
+def my_attention_in_blocks(query: Tensor, blocks: KeyValuePairs) -> Tensor:
     """Attend to keys and values that come block by block."""
     best = torch.full((len(query), 1), -math.inf)
     total = torch.zeros(len(query), 1)
@@ -173,17 +175,17 @@ def my_attention_in_blocks(query: Tensor, blocks: Pairs) -> Tensor:
     return summed / total
 
 
-def _all_at_once(query: Tensor, blocks: Pairs) -> Tensor:
+def _attention_over_joined_blocks(query: Tensor, blocks: KeyValuePairs) -> Tensor:
     key, value = (torch.cat(parts) for parts in zip(*blocks, strict=True))
     return F.scaled_dot_product_attention(query[None], key[None], value[None])[0]
 
 
-def _block_cases() -> list[tuple[Tensor, Pairs]]:
+def _attention_in_blocks_cases() -> list[tuple[Tensor, KeyValuePairs]]:
     """Small scores and large ones, the largest first or last."""
     draw = make_normal_sampler(0)
     small = [[1.0, 2.0], [2.0, 1.0], [1.0, 3.0, 2.0], [-3.0, 0.0, 2.0]]
     large = [[200.0, 201.0], [201.0, 0.0], [-200.0, -201.0]]
-    cases: list[tuple[Tensor, Pairs]] = []
+    cases: list[tuple[Tensor, KeyValuePairs]] = []
     for keys in small + large:
         pairs = zip(keys, [4.0, 8.0, 2.0], strict=False)
         blocks = [(tensor([[key]]), tensor([[value]])) for key, value in pairs]
@@ -210,7 +212,7 @@ attention_in_blocks = Exercise(
             tensor([[5.0]]),
         )
     ],
-    cases=_block_cases(),
-    expected=_all_at_once,
+    cases=_attention_in_blocks_cases(),
+    expected=_attention_over_joined_blocks,
     rules=(lambda: LimitTensorSizes(MAX_SCORES_AT_ONCE, MAX_SCORES_IN_ALL),),
 )

@@ -1,4 +1,4 @@
-"""The gaps and exercises of lesson 12, in its order. `Decoder` is its toy.
+"""The gaps and exercises of lesson 12, in its order. `ToyDecoder` is its toy.
 
 A step of an LSTM, additive attention, how far dilated convolutions reach, and what a decoder sees
 that it must not or does not that it must.
@@ -19,7 +19,7 @@ from lessonkit.exercises.toys import Toy, make_normal_sampler, seeded_generator
 from lessonkit.exercises.words import read_words
 from transformer.config import PAD_ID
 
-BLIND_SPOTS = ("none", "sees the future", "sees padding", "deaf to the source")
+DECODER_FAULT_NAMES = ("none", "sees the future", "sees padding", "deaf to the source")
 
 lesson_words = read_words("12")
 progress = show_progress
@@ -30,7 +30,7 @@ all_four_faults = lesson_words.prediction("all_four_faults")
 
 
 @dataclass(repr=False)
-class Decoder(Toy):
+class ToyDecoder(Toy):
     """A toy decoder that may see too much, or too little.
 
     Each position sums up what has been written, by age, and adds the sum of the source, whose
@@ -67,7 +67,7 @@ def my_lstm_step(gates: Tensor, cell: Tensor) -> list[Tensor]:
     return [leaves.sigmoid() * cell.tanh(), cell]
 
 
-def _by_torch(gates: Tensor, cell: Tensor) -> list[Tensor]:
+def _lstm_step_by_pytorch(gates: Tensor, cell: Tensor) -> list[Tensor]:
     """An LSTM cell of PyTorch that takes the gates' values as its input, unchanged."""
     size = cell.shape[1]
     made = nn.utils.skip_init(nn.LSTMCell, 4 * size, size, bias=False)  # leaves chance alone
@@ -77,7 +77,7 @@ def _by_torch(gates: Tensor, cell: Tensor) -> list[Tensor]:
         return list(made(gates, (torch.zeros_like(cell), cell)))
 
 
-_draw = make_normal_sampler(3)
+_draw_normal = make_normal_sampler(3)
 
 lstm_step = Exercise(
     my_lstm_step,
@@ -90,10 +90,13 @@ lstm_step = Exercise(
         ),
     ],
     cases=[
-        ((2 * _draw(batch, 4 * size)).round(decimals=1), _draw(batch, size).round(decimals=1))
+        (
+            (2 * _draw_normal(batch, 4 * size)).round(decimals=1),
+            _draw_normal(batch, size).round(decimals=1),
+        )
         for batch, size in ((1, 1), (1, 1), (1, 2), (2, 1), (2, 3), (4, 5))
     ],
-    expected=_by_torch,
+    expected=_lstm_step_by_pytorch,
 )
 
 
@@ -106,7 +109,7 @@ def my_additive(
     return scores.softmax(dim=1)
 
 
-def _pair_by_pair(
+def _additive_weights_pair_by_pair(
     state: Tensor, memory: Tensor, w_state: Tensor, w_memory: Tensor, v: Tensor
 ) -> Tensor:
     """Write state and vector side by side, as one input of a layer with one matrix."""
@@ -118,7 +121,7 @@ def _pair_by_pair(
     return torch.stack(rows)
 
 
-def _compared() -> list[tuple[Tensor, ...]]:
+def _additive_cases() -> list[tuple[Tensor, ...]]:
     draw = make_normal_sampler(5)
     shapes = ((1, 2, 1, 1, 1), (1, 3, 2, 1, 1), (2, 1, 1, 2, 2), (2, 2, 1, 1, 2), (2, 3, 3, 2, 4))
     return [
@@ -136,17 +139,23 @@ def _compared() -> list[tuple[Tensor, ...]]:
     ]
 
 
-_ONE = tensor([[1.0]])
+_ONE_1X1 = tensor([[1.0]])
 additive = Exercise(
     my_additive,
     lesson_words,
     worked=[
         # Two places alike; then tanh(1) and tanh(0), whose powers are 2.142 and 1.
-        ((_ONE, tensor([[[3.0], [3.0]]]), _ONE, _ONE, _ONE[0]), tensor([[0.5, 0.5]])),
-        ((_ONE, tensor([[[0.0], [-1.0]]]), _ONE, _ONE, _ONE[0]), tensor([[0.681700, 0.318300]])),
+        (
+            (_ONE_1X1, tensor([[[3.0], [3.0]]]), _ONE_1X1, _ONE_1X1, _ONE_1X1[0]),
+            tensor([[0.5, 0.5]]),
+        ),
+        (
+            (_ONE_1X1, tensor([[[0.0], [-1.0]]]), _ONE_1X1, _ONE_1X1, _ONE_1X1[0]),
+            tensor([[0.681700, 0.318300]]),
+        ),
     ],
-    cases=_compared(),
-    expected=_pair_by_pair,
+    cases=_additive_cases(),
+    expected=_additive_weights_pair_by_pair,
 )
 
 
@@ -190,7 +199,7 @@ def my_sight(decode: Any, src: Tensor, tgt_in: Tensor) -> str:
     return "none"
 
 
-def _pairs() -> list[tuple[Tensor, ...]]:
+def _random_src_and_tgt_in_ids() -> list[tuple[Tensor, ...]]:
     """Sources and targets of one token and more, none of them padding."""
     generator = seeded_generator(0)
     lengths = ((1, 2), (2, 2), (3, 1), (2, 3), (5, 7))
@@ -204,16 +213,16 @@ sight = Exercise(
     my_sight,
     lesson_words,
     worked=[
-        ((Decoder("none", 0), tensor([5]), tensor([2, 4])), "none"),
-        ((Decoder("deaf to the source", 0), tensor([5]), tensor([2])), "deaf to the source"),
+        ((ToyDecoder("none", 0), tensor([5]), tensor([2, 4])), "none"),
+        ((ToyDecoder("deaf to the source", 0), tensor([5]), tensor([2])), "deaf to the source"),
     ],
     cases=[
-        (Decoder(spot, seed), src, tgt_in)
-        for spot in BLIND_SPOTS
+        (ToyDecoder(spot, seed), src, tgt_in)
+        for spot in DECODER_FAULT_NAMES
         for seed in range(2)
-        for src, tgt_in in _pairs()
+        for src, tgt_in in _random_src_and_tgt_in_ids()
         if spot != "sees the future" or len(tgt_in) > 1
     ],
     expected=lambda decode, src, tgt_in: decode.spot,
-    properties={"the answer is one of the four": lambda value, *_: value in BLIND_SPOTS},
+    properties={"the answer is one of the four": lambda value, *_: value in DECODER_FAULT_NAMES},
 )

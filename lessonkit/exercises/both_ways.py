@@ -16,8 +16,8 @@ from lessonkit.exercises.toy_models import TinyNetwork
 from lessonkit.exercises.toys import Toy
 from lessonkit.exercises.words import read_words
 
-FAULTS = ("none", "nothing moves", "some weights stay", "uphill", "gradients add up")
-RATE = 1e-6  # so small that a step must be looked for closely
+TRAINER_FAULT_NAMES = ("none", "nothing moves", "some weights stay", "uphill", "gradients add up")
+LEARNING_RATE_OF_TRAINER = 1e-6  # so small that a step must be looked for closely
 
 Pair = tuple[str, str]
 
@@ -37,7 +37,7 @@ def my_leaked(train: list[Pair], test: list[Pair]) -> float:
     return sum(seen) / len(test)
 
 
-_NEARLY = [  # none of these shares a side as it stands
+_TWO_PAIRS_WITHOUT_A_SHARED_SIDE = [  # none of these shares a side as it stands
     (("a", "x"), ("x", "y")),  # a word on both sides, here and there
     (("a", "x"), ("b", "a")),
     (("Go", "x"), ("go", "y")),
@@ -50,20 +50,24 @@ _NEARLY = [  # none of these shares a side as it stands
 ]
 
 
-def _splits() -> list[tuple[list[Pair], list[Pair]]]:
+def _leaked_cases() -> list[tuple[list[Pair], list[Pair]]]:
     pairs = [("a", "x"), ("a", "y"), ("b", "x"), ("b", "y"), ("c", "z")]
     trains = [list(each) for n in (1, 2, 3) for each in itertools.combinations(pairs, n)]
     tests = [list(each) for n in (1, 2) for each in itertools.combinations(pairs, n)]
     cases = list(itertools.product(trains, tests))
     again = [("a", "x"), ("a", "x"), ("d", "v")]  # each pair counts, also one that stands twice
-    return [*cases, (again[:1], again), *(([known], [asked]) for known, asked in _NEARLY)]
+    return [
+        *cases,
+        (again[:1], again),
+        *(([known], [asked]) for known, asked in _TWO_PAIRS_WITHOUT_A_SHARED_SIDE),
+    ]
 
 
 leaked = Exercise(
     my_leaked,
     lesson_words,
     worked=[(([("go", "va")], [("go", "allez"), ("stop", "arrête")]), 0.5)],
-    cases=_splits(),
+    cases=_leaked_cases(),
     expected=lambda train, test: (
         sum(any(a == x or b == y for x, y in train) for a, b in test) / len(test)
     ),
@@ -86,7 +90,7 @@ def my_groups(pairs: list[Pair]) -> list[list[Pair]]:
     return sorted(sorted(group) for group in found)
 
 
-def _by_spreading(pairs: list[Pair]) -> list[list[Pair]]:
+def _groups_by_label_propagation(pairs: list[Pair]) -> list[list[Pair]]:
     """Number the pairs, and let the smallest number spread until nothing changes."""
     number = list(range(len(pairs)))
     for _ in pairs:
@@ -98,13 +102,13 @@ def _by_spreading(pairs: list[Pair]) -> list[list[Pair]]:
     )
 
 
-def _lists() -> list[tuple[list[Pair]]]:
+def _groups_cases() -> list[tuple[list[Pair]]]:
     every = [("a", "x"), ("a", "y"), ("b", "x"), ("b", "y"), ("c", "z"), ("c", "y")]
     cases = [each for n in (1, 2, 3) for each in itertools.permutations(every, n)]
     chain = [("a", "x"), ("b", "x"), ("b", "y"), ("c", "y"), ("c", "z")]  # each hangs on the next
     cases += itertools.permutations(chain[:4])
     cases += list(itertools.permutations(chain))[::7]
-    return [(list(each),) for each in [*cases, *_NEARLY]]
+    return [(list(each),) for each in [*cases, *_TWO_PAIRS_WITHOUT_A_SHARED_SIDE]]
 
 
 groups = Exercise(
@@ -115,13 +119,13 @@ groups = Exercise(
         (([("b", "y"), ("a", "x")],), [[("a", "x")], [("b", "y")]]),
         (([("Non", "Stop"), ("Stop", "Arrête")],), [[("Non", "Stop")], [("Stop", "Arrête")]]),
     ],
-    cases=_lists(),
-    expected=_by_spreading,
+    cases=_groups_cases(),
+    expected=_groups_by_label_propagation,
 )
 
 
 class Trainer(Toy):
-    """A training whose step may have one of `FAULTS`; it has one batch, and a tiny rate."""
+    """A training with one batch and a tiny rate; its step may have one of `TRAINER_FAULT_NAMES`."""
 
     def __init__(self, fault: str, seed: int) -> None:
         self.fault, self.seed = fault, seed
@@ -135,7 +139,9 @@ class Trainer(Toy):
             moved = list(TinyNetwork(7, 4, seed).double().parameters())
         if fault == "some weights stay":
             moved = [moved[seed // 2 % 2]]
-        self._optimizer = torch.optim.SGD(moved, lr=RATE, maximize=fault == "uphill")
+        self._optimizer = torch.optim.SGD(
+            moved, lr=LEARNING_RATE_OF_TRAINER, maximize=fault == "uphill"
+        )
 
     def state_dict(self) -> dict[str, Tensor]:
         """Return the weights by name: the tensors themselves, as a network does."""
@@ -177,7 +183,7 @@ fault = Exercise(
     my_fault,
     lesson_words,
     worked=[((Trainer("none", 0),), "none"), ((Trainer("uphill", 0),), "uphill")],
-    cases=[(Trainer(each, seed),) for each in FAULTS for seed in range(7)],
+    cases=[(Trainer(each, seed),) for each in TRAINER_FAULT_NAMES for seed in range(7)],
     expected=lambda trainer: trainer.fault,
-    properties={"the answer is one of the five": lambda value, _: value in FAULTS},
+    properties={"the answer is one of the five": lambda value, _: value in TRAINER_FAULT_NAMES},
 )

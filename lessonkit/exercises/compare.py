@@ -10,13 +10,13 @@ from torch import Tensor
 
 # Sums of float32 in another order differ by much less.
 RELATIVE_TOLERANCE, ABSOLUTE_TOLERANCE = 1e-4, 1e-6
-DIGITS = 6  # enough to see a difference that counts
-VALUES_DIFFER = "the values differ"
+SIGNIFICANT_DIGITS_SHOWN = 6  # enough to see a difference that counts
+VALUES_DIFFER_CLAUSE = "the values differ"
 INTEGER_DTYPES = {torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64}
 TYPE_NAMES = {int: "a whole number", str: "a string", bool: "True or False", type(None): "None"}
 
 
-def difference(yours: Any, expected: Any) -> str:
+def describe_difference(yours: Any, expected: Any) -> str:
     """Describe what differs, the type or shape before the values; "" if nothing does.
 
     A list may stand for a tuple, and a tensor or array without axes for the number. Floats may be
@@ -28,35 +28,41 @@ def difference(yours: Any, expected: Any) -> str:
         expected: A tensor, number, string or None, or lists, tuples and dicts of them.
     """
     if isinstance(expected, Tensor):
-        return _tensor_difference(yours, expected)
+        return _describe_tensor_difference(yours, expected)
     yours = unwrap_scalar(yours)
     if isinstance(expected, list | tuple):
         if not isinstance(yours, list | tuple):
-            return _wrong_type("a tuple" if isinstance(expected, tuple) else "a list", yours)
+            return _describe_wrong_type(
+                "a tuple" if isinstance(expected, tuple) else "a list", yours
+            )
         if len(yours) != len(expected):
             return f"the length is {len(yours)}, not {len(expected)}"
-        return _most_telling(difference(a, b) for a, b in zip(yours, expected, strict=True))
+        return _most_telling_difference(
+            describe_difference(a, b) for a, b in zip(yours, expected, strict=True)
+        )
     if isinstance(expected, dict):
         if not isinstance(yours, dict):
-            return _wrong_type("a dict", yours)
+            return _describe_wrong_type("a dict", yours)
         for name in [*expected, *yours]:
             if name not in yours:
                 return f"the name {name!r} is missing"
             if name not in expected:
                 return f"the name {format_value(name)} should not be there"
-        return _most_telling(difference(yours[name], expected[name]) for name in expected)
+        return _most_telling_difference(
+            describe_difference(yours[name], expected[name]) for name in expected
+        )
     if isinstance(expected, float):
         if isinstance(yours, bool) or not isinstance(yours, int | float):
-            return _wrong_type("a number", yours)
+            return _describe_wrong_type("a number", yours)
         close = math.isclose(
             yours, expected, rel_tol=RELATIVE_TOLERANCE, abs_tol=ABSOLUTE_TOLERANCE
         )
-        return "" if close else VALUES_DIFFER
+        return "" if close else VALUES_DIFFER_CLAUSE
     if type(expected) is int and isinstance(yours, float) and yours.is_integer():
         yours = int(yours)
     if type(yours) is not type(expected):
-        return _wrong_type(TYPE_NAMES.get(type(expected), type(expected).__name__), yours)
-    return "" if yours == expected else VALUES_DIFFER
+        return _describe_wrong_type(TYPE_NAMES.get(type(expected), type(expected).__name__), yours)
+    return "" if yours == expected else VALUES_DIFFER_CLAUSE
 
 
 def format_value(value: Any) -> str:
@@ -69,7 +75,7 @@ def format_value(value: Any) -> str:
     if value is None or isinstance(value, bool | int | str):
         return repr(value)
     if isinstance(value, float):
-        return repr(float(f"{value:.{DIGITS}g}"))
+        return repr(float(f"{value:.{SIGNIFICANT_DIGITS_SHOWN}g}"))
     if isinstance(value, Tensor):
         return f"torch.tensor({format_value(value.tolist())})"
     if isinstance(value, np.ndarray):
@@ -87,7 +93,7 @@ def format_value(value: Any) -> str:
     return f"<{type(value).__name__}>"
 
 
-def identical(one: Any, other: Any) -> bool:
+def are_identical(one: Any, other: Any) -> bool:
     """Return whether two values are equal to the last digit, and a dict's names in the same order.
 
     Values that are neither plain nor made of plain ones count as identical if they look alike.
@@ -99,9 +105,9 @@ def identical(one: Any, other: Any) -> bool:
             return False
         return bool(((one == other) | ((one != one) & (other != other))).all())
     if isinstance(one, list | tuple):
-        return len(one) == len(other) and all(map(identical, one, other))
+        return len(one) == len(other) and all(map(are_identical, one, other))
     if isinstance(one, dict):
-        return identical(list(one.items()), list(other.items()))
+        return are_identical(list(one.items()), list(other.items()))
     if isinstance(one, float):
         return one == other or (math.isnan(one) and math.isnan(other))
     return format_value(one) == format_value(other)
@@ -114,7 +120,7 @@ def unwrap_scalar(value: Any) -> Any:
     return value
 
 
-def _wrong_type(kind: str, yours: Any) -> str:
+def _describe_wrong_type(kind: str, yours: Any) -> str:
     if yours is None:
         return f"it gives None, not {kind}: is there a `return`?"
     if isinstance(yours, np.ndarray):
@@ -122,22 +128,22 @@ def _wrong_type(kind: str, yours: Any) -> str:
     return f"it gives a value of type {type(yours).__name__}, not {kind}"
 
 
-def _most_telling(differences: Iterable[str]) -> str:
+def _most_telling_difference(differences: Iterable[str]) -> str:
     """Return the first difference of type or shape if there is one, else one of values."""
     found = [text for text in differences if text]
-    return next((text for text in found if text != VALUES_DIFFER), found[0] if found else "")
+    return next((text for text in found if text != VALUES_DIFFER_CLAUSE), found[0] if found else "")
 
 
-def _tensor_difference(yours: Any, expected: Tensor) -> str:
+def _describe_tensor_difference(yours: Any, expected: Tensor) -> str:
     if not isinstance(yours, Tensor):
-        return _wrong_type("a tensor", yours)
+        return _describe_wrong_type("a tensor", yours)
     if yours.shape != expected.shape:
         return f"its shape is {tuple(yours.shape)}, not {tuple(expected.shape)}"
     is_float = yours.is_floating_point() or yours.dtype in INTEGER_DTYPES
     if not (expected.is_floating_point() and is_float) and yours.dtype != expected.dtype:
         return f"its numbers are {yours.dtype}, not {expected.dtype}"
     if not expected.is_floating_point():
-        return "" if torch.equal(yours.cpu(), expected) else VALUES_DIFFER
+        return "" if torch.equal(yours.cpu(), expected) else VALUES_DIFFER_CLAUSE
     # A named mistake may be recognised by its NaN, so that NaN equals NaN here.
     close = torch.allclose(
         yours.detach().cpu().double(),
@@ -146,4 +152,4 @@ def _tensor_difference(yours: Any, expected: Tensor) -> str:
         atol=ABSOLUTE_TOLERANCE,
         equal_nan=True,
     )
-    return "" if close else VALUES_DIFFER
+    return "" if close else VALUES_DIFFER_CLAUSE

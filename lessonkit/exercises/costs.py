@@ -38,7 +38,7 @@ def my_noise_scale(single: float, joint: float, tokens: int, number: int) -> flo
     return noise / signal
 
 
-def _by_noise_first(single: float, joint: float, tokens: int, number: int) -> float:
+def _noise_scale_noise_first(single: float, joint: float, tokens: int, number: int) -> float:
     """Solve single = signal + noise / tokens and joint = signal + noise / (number * tokens)."""
     noise = (single - joint) / (1 / tokens - 1 / number / tokens)
     signal = single - noise / tokens
@@ -59,7 +59,7 @@ noise_scale = Exercise(
         (10.5, 1.25, 160, 40),
         (0.625, 0.5, 1536, 16),
     ],
-    expected=_by_noise_first,
+    expected=_noise_scale_noise_first,
 )
 
 
@@ -73,7 +73,7 @@ def my_flops(
     return 6 * (layers + tgt_tokens * d_model * vocab_size)
 
 
-def _by_matrix(
+def _flops_matrix_by_matrix(
     d_model: int, d_ff: int, num_layers: int, vocab_size: int, src_tokens: int, tgt_tokens: int
 ) -> int:
     """Count the same matrix by matrix, product by product."""
@@ -100,5 +100,5 @@ flops = Exercise(
         (128, 256, 4, 10_000, 512, 480),
         (512, 2048, 6, 37_000, 25_000, 25_000),
     ],
-    expected=_by_matrix,
+    expected=_flops_matrix_by_matrix,
 )

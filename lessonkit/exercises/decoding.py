@@ -31,8 +31,8 @@ recall = lesson_words.recall()
 greedy_to_blame = lesson_words.prediction("greedy_to_blame")
 computed_again = lesson_words.prediction("computed_again")
 
-MIN_LEAD = 0.05  # of the best score, in every case
-MIN_DISTANCE = 1e-3  # of top_p and chance from an edge, in every case
+MIN_LEAD_OF_BEST_SCORE = 0.05  # over the second best, in every case
+MIN_DISTANCE_FROM_EDGE = 1e-3  # of top_p and chance from an edge, in every case
 
 
 def my_greedy_decode(model: Any, src: Tensor, src_mask: Tensor, limit: int) -> list[int]:
@@ -49,7 +49,9 @@ def my_greedy_decode(model: Any, src: Tensor, src_mask: Tensor, limit: int) -> l
     return ids[1:]
 
 
-def _by_scores(model: ReadOnceTransformer, src: Tensor, _: Tensor, limit: int) -> list[int]:
+def _greedy_decode_score_by_score(
+    model: ReadOnceTransformer, src: Tensor, _: Tensor, limit: int
+) -> list[int]:
     """Ask for one score at a time, as many as there are types."""
     written: list[int] = []
     while len(written) < limit:
@@ -61,31 +63,31 @@ def _by_scores(model: ReadOnceTransformer, src: Tensor, _: Tensor, limit: int) -
     return written
 
 
-def _readers() -> list[tuple[ReadOnceTransformer, Tensor, Tensor, int]]:
+def _greedy_decode_cases() -> list[tuple[ReadOnceTransformer, Tensor, Tensor, int]]:
     cases = []
     for seed in range(40):
         model, limit = ReadOnceTransformer(seed), (1, 3, 6)[seed % 7 % 3]
         src = torch.tensor([[4 + seed % 3, 5, 6, 4, EOS_ID][seed % 4 :]])
         case = (model, src, padding_mask(src), limit)
-        written = [BOS_ID, *_by_scores(*case)]
+        written = [BOS_ID, *_greedy_decode_score_by_score(*case)]
         steps = [sorted(model.scores(src[0].tolist(), written[:n]))[-2:] for n in range(1, 7)]
-        if all(best - second > MIN_LEAD for second, best in steps):
+        if all(best - second > MIN_LEAD_OF_BEST_SCORE for second, best in steps):
             cases.append(case)
     return cases
 
 
-_SRC, _EMPTY = torch.tensor([[5, 4, 3]]), torch.tensor([[3]])
+_SRC_IDS, _EMPTY_SRC_IDS = torch.tensor([[5, 4, 3]]), torch.tensor([[3]])
 
 greedy_decode = Exercise(
     my_greedy_decode,
     lesson_words,
     worked=[
-        ((ReadOnceTransformer(None), _SRC, padding_mask(_SRC), 9), [5, 4]),
-        ((ReadOnceTransformer(None), _SRC, padding_mask(_SRC), 1), [5]),
-        ((ReadOnceTransformer(None), _EMPTY, padding_mask(_EMPTY), 2), []),
+        ((ReadOnceTransformer(None), _SRC_IDS, padding_mask(_SRC_IDS), 9), [5, 4]),
+        ((ReadOnceTransformer(None), _SRC_IDS, padding_mask(_SRC_IDS), 1), [5]),
+        ((ReadOnceTransformer(None), _EMPTY_SRC_IDS, padding_mask(_EMPTY_SRC_IDS), 2), []),
     ],
-    cases=_readers(),
-    expected=_by_scores,
+    cases=_greedy_decode_cases(),
+    expected=_greedy_decode_score_by_score,
     saved=True,
 )
 
@@ -100,7 +102,7 @@ def my_beam_step(totals: Tensor, log_probs: Tensor, beam_size: int) -> list[tupl
     return pairs
 
 
-def _by_ranking(totals: Tensor, log_probs: Tensor, beam_size: int) -> list[tuple[int, int]]:
+def _beam_step_by_rank(totals: Tensor, log_probs: Tensor, beam_size: int) -> list[tuple[int, int]]:
     """Choose a pair where fewer than beam_size others are better: no sorting of candidates."""
     so_far, new = totals.tolist(), log_probs.tolist()
     pairs = list(itertools.product(range(len(new)), range(len(new[0]))))
@@ -109,14 +111,14 @@ def _by_ranking(totals: Tensor, log_probs: Tensor, beam_size: int) -> list[tuple
     return sorted((p for p in pairs if ranks[p] < beam_size), key=ranks.__getitem__)
 
 
-def _large_step(rows: int) -> tuple[Tensor, Tensor, int]:
+def _large_beam_step_case(rows: int) -> tuple[Tensor, Tensor, int]:
     """A beam of some rows and five tokens, without ties."""
     totals = [-0.31 * (row + 1) ** 1.3 for row in range(rows)]
     turns = [[(7 * row + 5 * token) % 11 + 1 for token in range(5)] for row in range(rows)]
     return torch.tensor(totals), -0.17 * torch.tensor(turns) ** 1.1, rows
 
 
-def _small_step(
+def _beam_step_case(
     totals: list[float], log_probs: list[list[float]], beam_size: int
 ) -> tuple[Tensor, Tensor, int]:
     return torch.tensor(totals), torch.tensor(log_probs), beam_size
@@ -126,17 +128,17 @@ beam_step = Exercise(
     my_beam_step,
     lesson_words,
     worked=[
-        (_small_step([-1.0, -1.25], [[-3.0, -2.5], [-0.5, -0.75]], 2), [(1, 0), (1, 1)]),
-        (_small_step([-1.0], [[-0.5, -2.0, -3.0]], 2), [(0, 0), (0, 1)]),
+        (_beam_step_case([-1.0, -1.25], [[-3.0, -2.5], [-0.5, -0.75]], 2), [(1, 0), (1, 1)]),
+        (_beam_step_case([-1.0], [[-0.5, -2.0, -3.0]], 2), [(0, 0), (0, 1)]),
     ],
     cases=[
-        _small_step([-0.5, -4.0], [[-1.0, -2.0], [-0.25, -3.0]], 2),
-        _small_step([-2.0, -0.5], [[-0.25, -1.5], [-3.0, -0.75]], 1),
-        _small_step([-0.125, -2.0], [[-5.0, -6.0], [-2.0, -9.0]], 1),
-        _small_step([-5.0, -9.0], [[-6.0, -7.0], [-3.5, -9.0]], 2),  # the totals count whole
-        *map(_large_step, (2, 3)),
+        _beam_step_case([-0.5, -4.0], [[-1.0, -2.0], [-0.25, -3.0]], 2),
+        _beam_step_case([-2.0, -0.5], [[-0.25, -1.5], [-3.0, -0.75]], 1),
+        _beam_step_case([-0.125, -2.0], [[-5.0, -6.0], [-2.0, -9.0]], 1),
+        _beam_step_case([-5.0, -9.0], [[-6.0, -7.0], [-3.5, -9.0]], 2),  # the totals count whole
+        *map(_large_beam_step_case, (2, 3)),
     ],
-    expected=_by_ranking,
+    expected=_beam_step_by_rank,
     saved=True,
 )
 
@@ -151,7 +153,7 @@ def my_cached_attention(
     return scores.softmax(dim=-1) @ values, keys, values
 
 
-def _by_pytorch(
+def _cached_attention_by_pytorch(
     query: Tensor, key: Tensor, value: Tensor, keys: Tensor, values: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Let PyTorch attend, over lists of positions joined."""
@@ -160,7 +162,7 @@ def _by_pytorch(
     return F.scaled_dot_product_attention(query, keys, values), keys, values
 
 
-def _cached(heads: int, k_len: int, d_k: int, d_v: int) -> tuple[Tensor, ...]:
+def _cached_attention_case(heads: int, k_len: int, d_k: int, d_v: int) -> tuple[Tensor, ...]:
     """Draw a position's query, key and value, and the keys and values of those before it."""
     draw = make_normal_sampler(heads + 7 * k_len)
     new = draw(heads, 1, d_k), draw(heads, 1, d_k), draw(heads, 1, d_v)
@@ -177,8 +179,13 @@ cached_attention = Exercise(
         # no score counts, so both have a half: (1 + 3) / 2
         ((_ZERO, _ONE, _THREE, _ZERO, _ONE), (torch.tensor([[[2.0]]]), _KEYS, _VALUES)),
     ],
-    cases=[_cached(1, 0, 1, 1), _cached(1, 1, 2, 1), _cached(2, 3, 5, 3), _cached(3, 2, 2, 4)],
-    expected=_by_pytorch,
+    cases=[
+        _cached_attention_case(1, 0, 1, 1),
+        _cached_attention_case(1, 1, 2, 1),
+        _cached_attention_case(2, 3, 5, 3),
+        _cached_attention_case(3, 2, 2, 4),
+    ],
+    expected=_cached_attention_by_pytorch,
 )
 
 
@@ -200,7 +207,7 @@ def my_beam(next_probs: Any, limit: int, beam_size: int) -> list[int]:
     return best
 
 
-_BY_HAND = ProbabilityTable(
+_HAND_WORKED_TABLE = ProbabilityTable(
     {
         2: {3: 0.0, 4: 0.6, 5: 0.4, 6: 0.0},
         4: {3: 0.1, 4: 0.45, 5: 0.45, 6: 0.0},
@@ -213,7 +220,8 @@ _BY_HAND = ProbabilityTable(
 beam = Exercise(
     my_beam,
     lesson_words,
-    worked=[((_BY_HAND, 3, 2), [5])],  # 0.4 * 0.9 = 0.36, against 0.6 * 0.45 * 0.9 = 0.243
+    # 0.4 * 0.9 = 0.36, against 0.6 * 0.45 * 0.9 = 0.243
+    worked=[((_HAND_WORKED_TABLE, 3, 2), [5])],
     cases=unambiguous_search_cases((2, 1, 2, 3)),
     expected=beam_search_in_levels,
 )
@@ -229,7 +237,9 @@ def my_sample(logits: Tensor, temperature: float, top_p: float, chance: float) -
     return int(tokens[place])
 
 
-def _walk(logits: list[float], temperature: float, top_p: float) -> list[tuple[int, float]]:
+def _top_p_tokens_with_cumulative_probs(
+    logits: list[float], temperature: float, top_p: float
+) -> list[tuple[int, float]]:
     """List the most probable tokens, each with where its stretch of 0 to 1 ends."""
     top = max(logits)
     powers = [math.exp((logit - top) / temperature) for logit in logits]
@@ -242,20 +252,27 @@ def _walk(logits: list[float], temperature: float, top_p: float) -> list[tuple[i
     return list(zip(top_tokens, ends, strict=True))
 
 
-def _by_walking(logits: Tensor, temperature: float, top_p: float, chance: float) -> int:
-    walk = _walk(logits.tolist(), temperature, top_p)
+def _sample_by_cumulative_probs(
+    logits: Tensor, temperature: float, top_p: float, chance: float
+) -> int:
+    walk = _top_p_tokens_with_cumulative_probs(logits.tolist(), temperature, top_p)
     return next((token for token, end in walk if end > chance), walk[-1][0])
 
 
 def _is_clear_draw(logits: list[float], temperature: float, top_p: float, chance: float) -> bool:
     """Return whether a little less or more of top_p or chance draws the same from as many."""
-    if any(abs(end - chance) < MIN_DISTANCE for _, end in _walk(logits, temperature, top_p)):
+    if any(
+        abs(end - chance) < MIN_DISTANCE_FROM_EDGE
+        for _, end in _top_p_tokens_with_cumulative_probs(logits, temperature, top_p)
+    ):
         return False
-    less = _walk(logits, temperature, top_p - MIN_DISTANCE)
-    return len(less) == len(_walk(logits, temperature, top_p + MIN_DISTANCE))
+    less = _top_p_tokens_with_cumulative_probs(logits, temperature, top_p - MIN_DISTANCE_FROM_EDGE)
+    return len(less) == len(
+        _top_p_tokens_with_cumulative_probs(logits, temperature, top_p + MIN_DISTANCE_FROM_EDGE)
+    )
 
 
-def _draws() -> list[tuple[Tensor, float, float, float]]:
+def _sample_cases() -> list[tuple[Tensor, float, float, float]]:
     rows = ([2.0, 1.0], [0.0, 1.5, -1.0, 1.0], [0.5, -2.0, 0.25, 2.0, 1.0], [-7.0, -6.0, -5.5])
     cases = [
         (torch.tensor(row), temperature, top_p, chance)
@@ -269,7 +286,7 @@ def _draws() -> list[tuple[Tensor, float, float, float]]:
     return [*cases, (torch.tensor([5.0]), 1.0, 0.5, 0.7), steep]
 
 
-_LOGITS = torch.tensor([math.log(2), math.log(5), math.log(3)])
+_SAMPLE_EXAMPLE_LOGITS = torch.tensor([math.log(2), math.log(5), math.log(3)])
 
 
 sample = Exercise(
@@ -277,12 +294,12 @@ sample = Exercise(
     lesson_words,
     worked=[
         # .5, .3, .2 for tokens 1, 2, 0. The first two reach .7; shared out again 5/8 and 3/8
-        ((_LOGITS, 1.0, 0.7, 0.6), 1),
-        ((_LOGITS, 1.0, 0.7, 0.7), 2),
-        ((_LOGITS, 1.0, 0.99, 0.9), 0),
+        ((_SAMPLE_EXAMPLE_LOGITS, 1.0, 0.7, 0.6), 1),
+        ((_SAMPLE_EXAMPLE_LOGITS, 1.0, 0.7, 0.7), 2),
+        ((_SAMPLE_EXAMPLE_LOGITS, 1.0, 0.99, 0.9), 0),
         # at a half the odds are 25 : 9 : 4, and .65 falls within the first 25 of 38
-        ((_LOGITS, 0.5, 0.99, 0.65), 1),
+        ((_SAMPLE_EXAMPLE_LOGITS, 0.5, 0.99, 0.65), 1),
     ],
-    cases=_draws(),
-    expected=_by_walking,
+    cases=_sample_cases(),
+    expected=_sample_by_cumulative_probs,
 )

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from torch import Tensor
 
-from lessonkit.exercises.compare import format_value, identical, unwrap_scalar
+from lessonkit.exercises.compare import are_identical, format_value, unwrap_scalar
 from lessonkit.exercises.outcome import CaseArguments, Outcome, describe_difference_safely
 from lessonkit.exercises.relations import (
     MIN_CASES_FOR_A_CLAUSE,
@@ -25,7 +25,7 @@ from lessonkit.exercises.relations import (
     relation_clauses,
 )
 
-MAX_ALTERED = 12  # cases of which each argument is altered
+MAX_CASES_ALTERED = 12  # cases of which each argument is altered
 
 
 class JudgedCase(NamedTuple):
@@ -37,29 +37,29 @@ class JudgedCase(NamedTuple):
     complaint: str  # what is wrong with that, a clause; "" if nothing is
 
 
-JudgeOther = Callable[..., JudgedCase]  # judges other arguments; raises if they are no case
+JudgeArguments = Callable[..., JudgedCase]  # judges other arguments; raises if they are no case
 
 
-def diagnose_answer(
-    cases: Sequence[JudgedCase], names: Sequence[str], judge_other: JudgeOther
+def describe_measured_failures(
+    cases: Sequence[JudgedCase], names: Sequence[str], judge_other: JudgeArguments
 ) -> str:
     """Describe in a sentence what can be measured of an answer; "" if nothing is clear.
 
-    Args:
+    CaseArguments:
         cases: What it did with every case.
         names: Of the arguments.
         judge_other: Judges it on other arguments.
     """
-    facts = [dict(_facts(case, names)) for case in cases]
+    facts = [dict(_labelled_facts_of_case(case, names)) for case in cases]
     finished = [number for number, case in enumerate(cases) if not case.outcome.stop_cause]
     finished_cases = [cases[number] for number in finished]
-    part, pairs = _wrong_part([(case.outcome.value, case.right) for case in finished_cases])
+    part, pairs = _only_wrong_part([(case.outcome.value, case.right) for case in finished_cases])
     clauses = [part]
     if relation := next(relation_clauses(pairs, [facts[number] for number in finished]), ""):
         stops = len(finished) < len(cases)
         clauses.append(f"where it ends, {relation}" if stops else relation)
     else:
-        clauses.append(_condition(cases, facts))
+        clauses.append(_describe_when_right(cases, facts))
         wrong = [pair for pair, case in zip(pairs, finished_cases, strict=True) if case.complaint]
         relation = (
             next(relation_clauses(wrong, []), "") if len(wrong) > MIN_CASES_FOR_A_CLAUSE else ""
@@ -67,12 +67,15 @@ def diagnose_answer(
         if relation:
             clauses.append(f"where its value is wrong, {relation}")
     if not any(clauses):
-        clauses = [_altered(finished_cases, names, judge_other) or one_sided_error_clause(pairs)]
+        clauses = [
+            _describe_effect_of_alterations(finished_cases, names, judge_other)
+            or one_sided_error_clause(pairs)
+        ]
     sentence = "; ".join(filter(None, clauses))
     return f"Measured: {sentence}." if sentence else ""
 
 
-def _facts(case: JudgedCase, names: Sequence[str]) -> Iterator[tuple[str, Any]]:
+def _labelled_facts_of_case(case: JudgedCase, names: Sequence[str]) -> Iterator[tuple[str, Any]]:
     """Yield what may count in a case, under what a learner calls it."""
     for name, value in zip(names, case.args, strict=False):
         if isinstance(value, bool | int | float | str):
@@ -95,14 +98,14 @@ def _facts(case: JudgedCase, names: Sequence[str]) -> Iterator[tuple[str, Any]]:
         yield "the right value", right
 
 
-def _condition(cases: Sequence[JudgedCase], facts: Sequence[CaseFacts]) -> str:
+def _describe_when_right(cases: Sequence[JudgedCase], facts: Sequence[CaseFacts]) -> str:
     """Name the condition under which an answer is always right, and mostly wrong otherwise."""
     largest_share, clause = 0.5, ""
     for label in facts[0]:
         values = [case.get(label, ...) for case in facts]
         if ... in values:
             continue
-        for condition, holds in _conditions(values):
+        for condition, holds in _candidate_conditions(values):
             marks = [
                 (holds(value), bool(case.complaint))
                 for case, value in zip(cases, values, strict=True)
@@ -120,38 +123,42 @@ def _condition(cases: Sequence[JudgedCase], facts: Sequence[CaseFacts]) -> str:
     return clause
 
 
-def _conditions(values: Sequence[Any]) -> Iterator[tuple[str, Callable[[Any], bool]]]:
+def _candidate_conditions(values: Sequence[Any]) -> Iterator[tuple[str, Callable[[Any], bool]]]:
     """Yield what can be said of some of the values and not of others."""
     for value in {format_value(value): value for value in values}.values():
-        is_value = partial(identical, value)
+        is_value = partial(are_identical, value)
         yield format_value(value), is_value
-        yield f"not {format_value(value)}", partial(_negated, is_value)
+        yield f"not {format_value(value)}", partial(_does_not_hold, is_value)
     if all(type(value) in (int, float) for value in values):
         for low, high in pairwise(sorted(set(values))):
             yield f"{format_value(low)} or less", partial(operator.ge, low)
             yield f"{format_value(high)} or more", partial(operator.le, high)
 
 
-def _negated(holds: Callable[[Any], bool], value: Any) -> bool:
+def _does_not_hold(holds: Callable[[Any], bool], value: Any) -> bool:
     return not holds(value)
 
 
-def _altered(cases: Sequence[JudgedCase], names: Sequence[str], judge_other: JudgeOther) -> str:
+def _describe_effect_of_alterations(
+    cases: Sequence[JudgedCase], names: Sequence[str], judge_other: JudgeArguments
+) -> str:
     """Alter one argument after the other: say which of them an answer does not follow."""
-    some = cases[:: len(cases) // MAX_ALTERED + 1]
+    some = cases[:: len(cases) // MAX_CASES_ALTERED + 1]
     followed: list[str] = []
     not_followed: list[str] = []
     for place, name in enumerate(names):
         altered = [
-            (case, new) for case in some for new in _with_other(case, place, some, judge_other)
+            (case, new)
+            for case in some
+            for new in _judge_with_other_values(case, place, some, judge_other)
         ]
-        right = sum(_differ(old.right, new.right) for old, new in altered)
-        yours = sum(_differ(old.outcome.value, new.outcome.value) for old, new in altered)
+        right = sum(_values_differ(old.right, new.right) for old, new in altered)
+        yours = sum(_values_differ(old.outcome.value, new.outcome.value) for old, new in altered)
         if max(yours, right) >= MIN_CASES_FOR_A_CLAUSE and not (yours and right):
             counts = f"the right value {right} times and yours {yours} times"
             return f"another `{name}`, tried {len(altered)} times, changes {counts}"
         if right >= MIN_CASES_FOR_A_CLAUSE:
-            does_follow = all(_change_alike(old, new) for old, new in altered)
+            does_follow = all(_changes_as_right_value_does(old, new) for old, new in altered)
             (followed if does_follow else not_followed).append(f"`{name}`")
     if not (followed and not_followed):
         return ""
@@ -161,18 +168,18 @@ def _altered(cases: Sequence[JudgedCase], names: Sequence[str], judge_other: Jud
     )
 
 
-def _with_other(
-    case: JudgedCase, place: int, cases: Sequence[JudgedCase], judge_other: JudgeOther
+def _judge_with_other_values(
+    case: JudgedCase, place: int, cases: Sequence[JudgedCase], judge_other: JudgeArguments
 ) -> Iterator[JudgedCase]:
     """Judge a case again with other values of one argument, if these make a case."""
-    for other in _other_values(case.args[place], [each.args[place] for each in cases]):
+    for other in _alternative_values(case.args[place], [each.args[place] for each in cases]):
         with contextlib.suppress(Exception):  # no case: there is no right value
             new = judge_other(*case.args[:place], other, *case.args[place + 1 :])
             if not new.outcome.stop_cause:
                 yield new
 
 
-def _other_values(value: Any, values: Sequence[Any]) -> list[Any]:
+def _alternative_values(value: Any, values: Sequence[Any]) -> list[Any]:
     """Return values to try in place of one: two of other cases, and some near it."""
     if isinstance(value, bool):
         return [not value]
@@ -182,7 +189,7 @@ def _other_values(value: Any, values: Sequence[Any]) -> list[Any]:
         for other in values
         if type(other) is type(value)
         and getattr(other, "shape", None) == shape
-        and not identical(other, value)
+        and not are_identical(other, value)
     ][:2]
     if isinstance(value, int | float) or (shape and value.is_floating_point()):
         others += [value + 1, 2 * value]
@@ -191,11 +198,11 @@ def _other_values(value: Any, values: Sequence[Any]) -> list[Any]:
     return others
 
 
-def _differ(one: Any, other: Any) -> bool:
+def _values_differ(one: Any, other: Any) -> bool:
     return bool(describe_difference_safely(one, other))
 
 
-def _change_alike(old: JudgedCase, new: JudgedCase) -> bool:
+def _changes_as_right_value_does(old: JudgedCase, new: JudgedCase) -> bool:
     """Return whether an answer's numbers change as the right ones do: as much, or in proportion."""
     values = (old.outcome.value, new.outcome.value, old.right, new.right)
     numbers = [row.double() for value in values if (row := flatten_to_tensor(value)) is not None]
@@ -206,14 +213,16 @@ def _change_alike(old: JudgedCase, new: JudgedCase) -> bool:
     return same_difference or all_close(new_yours * right, new_right * yours)
 
 
-def _wrong_part(pairs: ReturnedAndRight) -> tuple[str, ReturnedAndRight]:
+def _only_wrong_part(pairs: ReturnedAndRight) -> tuple[str, ReturnedAndRight]:
     """Return which part of the values is the only wrong one, and its pairs; else "" and all."""
-    parts = [(_named_parts(yours), _named_parts(right)) for yours, right in pairs]
+    parts = [(_parts_by_name(yours), _parts_by_name(right)) for yours, right in pairs]
     names = list(parts[0][0]) if parts else []
     if len(names) < 2 or any(list(side) != names for pair in parts for side in pair):
         return "", pairs
     wrong = [
-        name for name in names if any(_differ(yours[name], right[name]) for yours, right in parts)
+        name
+        for name in names
+        if any(_values_differ(yours[name], right[name]) for yours, right in parts)
     ]
     if len(wrong) != 1:
         return "", pairs
@@ -222,7 +231,7 @@ def _wrong_part(pairs: ReturnedAndRight) -> tuple[str, ReturnedAndRight]:
     return clause, [(yours[name], right[name]) for yours, right in parts]
 
 
-def _named_parts(value: Any) -> dict[str, Any]:
+def _parts_by_name(value: Any) -> dict[str, Any]:
     if isinstance(value, dict):
         return value
     items = value if isinstance(value, tuple | list) else ()

@@ -9,7 +9,7 @@ import textwrap
 from typing import Any
 
 
-def edit_source(definition: Any, *edits: str) -> Any:
+def redefine_with_edits(definition: Any, *edits: str) -> Any:
     """Return a function or class with its text changed.
 
     Args:

@@ -16,9 +16,9 @@ from types import ModuleType
 from typing import Any
 
 from lessonkit.exercises.answers import is_blank
-from lessonkit.exercises.compare import VALUES_DIFFER, format_value
-from lessonkit.exercises.diagnosis import JudgedCase, diagnose_answer
-from lessonkit.exercises.edit_source import edit_source
+from lessonkit.exercises.compare import VALUES_DIFFER_CLAUSE, format_value
+from lessonkit.exercises.diagnosis import JudgedCase, describe_measured_failures
+from lessonkit.exercises.edit_source import redefine_with_edits
 from lessonkit.exercises.learner_file import save_definition
 from lessonkit.exercises.message import Message, wrap_text
 from lessonkit.exercises.outcome import (
@@ -36,20 +36,22 @@ from lessonkit.exercises.progress import record_progress
 from lessonkit.exercises.rules import RuleFactory
 from lessonkit.exercises.words import LessonWords
 
-PREFIX = "my_"  # of the function that a learner fills in
-REPEATED_CASES = 3  # judged again once all have passed
-REMEMBERS = "a case that passed is wrong when it is asked again: what is kept between calls"
+ANSWER_PREFIX = "my_"  # of the function that a learner fills in
+NUM_REPEATED_CASES = 3  # judged again once all have passed
+REMEMBERED_STATE_COMPLAINT = (
+    "a case that passed is wrong when it is asked again: what is kept between calls"
+)
 
 
 class Exercise:
     """A function to fill in, with all that is needed to judge answers and to help.
 
-    Args:
+    CaseArguments:
         reference: A right answer, called `my_` and the exercise's name. It is shown as the
             solution: it needs nothing but its arguments and imported modules.
         words: The lesson's, with the exercise's `minutes`, `difficulty` and `hints`, and in
             `mistakes` wrong answers by name: a hint, and the edits of the reference's text that
-            make the mistake (see `edit_source`).
+            make the mistake (see `redefine_with_edits`).
         worked: Cases worked by hand: (arguments, value).
         cases: Further arguments, many of them small, so that the smallest one fails.
         expected: Returns the right value by another way than `reference`.
@@ -71,7 +73,7 @@ class Exercise:
         rules: Sequence[RuleFactory] = (),
         saved: bool = False,
     ) -> None:
-        self.name = reference.__name__.removeprefix(PREFIX)
+        self.name = reference.__name__.removeprefix(ANSWER_PREFIX)
         self.handle = f"ex.{self.name}"  # as a notebook calls it
         entry = words.exercises[self.name]
         self.minutes, self.difficulty = entry["minutes"], entry["difficulty"]
@@ -89,43 +91,44 @@ class Exercise:
     def __repr__(self) -> str:
         return (
             f"{self.name} ({self.minutes} minutes, {self.difficulty}): "
-            f".check({PREFIX}{self.name}), .hint(), .solution()"
+            f".check({ANSWER_PREFIX}{self.name}), .hint(), .solution()"
         )
 
     @cached_property
-    def judged_cases(self) -> list[tuple[CaseArguments, Any]]:
+    def cases_with_right_values(self) -> list[tuple[CaseArguments, Any]]:
         """Every case with its right value, smallest first."""
         pairs = list(self.worked)
         pairs += [(args, self.expected(*copy.deepcopy(args))) for args in self.cases]
         return sorted(pairs, key=lambda pair: len(format_value(pair[0])))
 
     @cached_property
-    def mistakes(self) -> dict[str, AnswerFunction]:
+    def mistaken_answers(self) -> dict[str, AnswerFunction]:
         """The wrong answers, by name."""
         return {
-            name: edit_source(self.reference, *edits) for name, edits in self.mistake_edits.items()
+            name: redefine_with_edits(self.reference, *edits)
+            for name, edits in self.mistake_edits.items()
         }
 
     @property
-    def blank(self) -> str:
+    def blank_cell(self) -> str:
         """The cell that a lesson offers to fill in."""
-        return f"{self._header}\n    # your answer\n    ...\n\n\n{self.call}"
+        return f"{self._def_line}\n    # your answer\n    ...\n\n\n{self.check_call}"
 
     @property
-    def gap(self) -> str:
+    def gap_cell(self) -> str:
         """The same cell in the midst of a lesson, which goes on with the answer."""
-        accept = f"{self.name} = ex.{self.name}.accept({PREFIX}{self.name})"
-        return f"{self._header}\n    # your answer\n    ...\n\n\n{accept}"
+        accept = f"{self.name} = ex.{self.name}.accept({ANSWER_PREFIX}{self.name})"
+        return f"{self._def_line}\n    # your answer\n    ...\n\n\n{accept}"
 
     @property
-    def call(self) -> str:
+    def check_call(self) -> str:
         """The line of a lesson that has the answer judged."""
-        return f"ex.{self.name}.check({PREFIX}{self.name})"
+        return f"ex.{self.name}.check({ANSWER_PREFIX}{self.name})"
 
     @property
-    def _header(self) -> str:
+    def _def_line(self) -> str:
         names = ", ".join(inspect.signature(self.reference).parameters)
-        return f"def {PREFIX}{self.name}({names}):"
+        return f"def {ANSWER_PREFIX}{self.name}({names}):"
 
     def check(self, answer: Any) -> Message:
         """Judge an answer: passed, not attempted, or what is wrong, on the smallest case.
@@ -133,7 +136,7 @@ class Exercise:
         What the answer prints in that case is shown with the verdict.
         """
         with in_fixed_torch_state():
-            verdict = self._judge(answer)
+            verdict = self._verdict_on(answer)
         if verdict.status == "passed" and getattr(answer, "__module__", None) == "__main__":
             record_progress("right", self.name)
         return verdict
@@ -156,7 +159,7 @@ class Exercise:
     def passes(self, answer: AnswerFunction) -> bool:
         """Return whether an answer passes, and look for no advice."""
         with in_fixed_torch_state():
-            return self.first_failure(answer) is None
+            return self.first_failed_case(answer) is None
 
     def hint(self) -> Message:
         """Return the next hint, a plainer one each time; the last one again at the end."""
@@ -172,12 +175,12 @@ class Exercise:
         source = textwrap.dedent(inspect.getsource(self.reference)).rstrip()
         first_line = ast.parse(source).body[0].body[0].lineno  # type: ignore[attr-defined]
         body = "\n".join(source.splitlines()[first_line - 1 :])
-        lines = [self._header, body]
-        if imports := self._imports(body):
+        lines = [self._def_line, body]
+        if imports := self._import_lines(body):
             lines = [*imports, "", "", *lines]
         return Message("\n".join(lines))
 
-    def _imports(self, body: str) -> list[str]:
+    def _import_lines(self, body: str) -> list[str]:
         """Return the lines of import that the body of a solution needs."""
         nodes = ast.walk(ast.parse(f"if 1:\n{body}"))
         names = sorted({node.id for node in nodes if isinstance(node, ast.Name)})
@@ -193,7 +196,7 @@ class Exercise:
         """Return whether nothing was filled in."""
         return is_blank(answer)
 
-    def as_function(self, answer: Any) -> AnswerFunction:
+    def to_case_function(self, answer: Any) -> AnswerFunction:
         """Return a function of a case's arguments that shows what an answer does: the answer."""
         function: AnswerFunction = answer
         return function
@@ -201,61 +204,62 @@ class Exercise:
     def run_cases(self, answer: AnswerFunction) -> Iterator[Outcome]:
         """Run an answer on every case, from the smallest on."""
         return (
-            run_case(self.as_function(answer), args, self.rules) for args, _ in self.judged_cases
+            run_case(self.to_case_function(answer), args, self.rules)
+            for args, _ in self.cases_with_right_values
         )
 
-    def judge_outcomes(self, outcomes: Iterable[Outcome]) -> Iterator[JudgedCase]:
+    def outcomes_to_judged_cases(self, outcomes: Iterable[Outcome]) -> Iterator[JudgedCase]:
         """Judge what an answer did with every case."""
-        for (args, right), outcome in zip(self.judged_cases, outcomes, strict=False):
-            yield JudgedCase(args, right, outcome, self._complaint(outcome, args, right))
+        for (args, right), outcome in zip(self.cases_with_right_values, outcomes, strict=False):
+            yield JudgedCase(args, right, outcome, self._complaint_about(outcome, args, right))
 
-    def first_failure(self, answer: AnswerFunction) -> JudgedCase | None:
+    def first_failed_case(self, answer: AnswerFunction) -> JudgedCase | None:
         """Return the smallest case that an answer gets wrong; None if there is none."""
-        return next((case for case in self._judged(answer) if case.complaint), None)
+        return next((case for case in self._judge_all_cases(answer) if case.complaint), None)
 
-    def refusal(self, answer: AnswerFunction, failure: JudgedCase) -> Message:
+    def refusal_message(self, answer: AnswerFunction, failure: JudgedCase) -> Message:
         """Return what is wrong with an answer, on a case that shows it, with advice."""
         stop = "" if failure.complaint.endswith((".", "?", "!")) else "."
         lines = [wrap_text(f"{self.name}: wrong; {failure.complaint}{stop}")]
-        lines += self._case_rows(failure)
+        lines += self._case_text_rows(failure)
         if "no gradient" not in failure.outcome.broken_rule:  # which says all there is to say
-            lines += map(wrap_text, self._advice(answer))
+            lines += map(wrap_text, self._advice_lines(answer))
         return Message("\n".join(lines), "wrong")
 
-    def _judge(self, answer: Any) -> Message:
+    def _verdict_on(self, answer: Any) -> Message:
         if self.is_blank(answer):
             text = f"{self.name}: not attempted. Put your answer in place of the dots."
             return Message(text, "not attempted")
-        if complaint := self._wrong_type(answer):
+        if complaint := self._why_no_answer_at_all(answer):
             return Message(f"{self.name}: wrong. {complaint}", "wrong")
-        if failure := self.first_failure(answer):
-            return self.refusal(answer, failure)
-        again = list(itertools.islice(self._judged(answer), REPEATED_CASES))
+        if failure := self.first_failed_case(answer):
+            return self.refusal_message(answer, failure)
+        again = list(itertools.islice(self._judge_all_cases(answer), NUM_REPEATED_CASES))
         if failure := next((case for case in again if case.complaint), None):
-            complaint = f"{REMEMBERS}: {failure.complaint}"
-            return self.refusal(answer, failure._replace(complaint=complaint))
-        passed = f"{self.name}: passed, {len(self.judged_cases)} cases."
+            complaint = f"{REMEMBERED_STATE_COMPLAINT}: {failure.complaint}"
+            return self.refusal_message(answer, failure._replace(complaint=complaint))
+        passed = f"{self.name}: passed, {len(self.cases_with_right_values)} cases."
         return Message("\n".join([passed, *again[0].outcome.printed_rows()]), "passed")
 
-    def _wrong_type(self, answer: Any) -> str:
+    def _why_no_answer_at_all(self, answer: Any) -> str:
         """Explain why something is no answer at all; "" if it is one."""
-        return "" if callable(answer) else self._not_an_answer(answer, "a function")
+        return "" if callable(answer) else self._wrong_type_explanation(answer, "a function")
 
-    def _not_an_answer(self, answer: Any, wanted: str) -> str:
+    def _wrong_type_explanation(self, answer: Any, wanted: str) -> str:
         how = f"Write .check({self.reference.__name__}), with no brackets after the name."
         return f"It was given {describe_type(answer)}, not {wanted}.\n{how}"
 
-    def _judged(self, answer: AnswerFunction) -> Iterator[JudgedCase]:
-        return self.judge_outcomes(self.run_cases(answer))
+    def _judge_all_cases(self, answer: AnswerFunction) -> Iterator[JudgedCase]:
+        return self.outcomes_to_judged_cases(self.run_cases(answer))
 
-    def _complaint(self, outcome: Outcome, args: CaseArguments, right: Any) -> str:
+    def _complaint_about(self, outcome: Outcome, args: CaseArguments, right: Any) -> str:
         """Describe in a clause what is wrong with an outcome; "" if nothing is."""
         if outcome.stop_cause:
             return outcome.broken_rule or f"it raises {outcome.error}"
         if outcome.changed:
             return "it changes what it was given: work on a copy"
         difference = describe_difference_safely(outcome.value, right)
-        if difference not in ("", VALUES_DIFFER):
+        if difference not in ("", VALUES_DIFFER_CLAUSE):
             return difference
         for sentence, holds in self.properties.items():
             is_so = False
@@ -265,7 +269,7 @@ class Exercise:
                 return sentence
         return difference
 
-    def _case_rows(self, case: JudgedCase) -> list[str]:
+    def _case_text_rows(self, case: JudgedCase) -> list[str]:
         """Return a case, what the answer did with it, and what is right, in rows."""
         return [
             "The smallest case that shows it:",
@@ -274,34 +278,37 @@ class Exercise:
             f"    expected  {format_short(case.right)}",
         ]
 
-    def _advice(self, answer: AnswerFunction) -> list[str]:
+    def _advice_lines(self, answer: AnswerFunction) -> list[str]:
         """Name the mistake that does the same in every case; if none does, what can be measured."""
-        yours = list(self._judged(answer))
-        for name, theirs in self._judged_mistakes.items():
+        yours = list(self._judge_all_cases(answer))
+        for name, theirs in self._judged_cases_by_mistake.items():
             pairs = zip(yours, theirs, strict=False)
             if all(outcomes_look_alike(one.outcome, other.outcome) for one, other in pairs):
                 return [self.hint_of_mistake[name]]
         lines = [f"{self.handle}.hint() gives a hint."]
         with contextlib.suppress(Exception):  # the values may refuse whatever is asked of them
-            if diagnosis := self._diagnosis(answer, yours):
+            if diagnosis := self._describe_measured_failures(answer, yours):
                 lines.insert(0, diagnosis)
         return lines
 
-    def _diagnosis(self, answer: Any, cases: Sequence[JudgedCase]) -> str:
+    def _describe_measured_failures(self, answer: Any, cases: Sequence[JudgedCase]) -> str:
         """Describe what can be measured of an answer; "" if nothing is clear."""
 
         def judge_other(*args: Any) -> JudgedCase:
             right = self.expected(*copy.deepcopy(args))
-            reference = run_case(self.as_function(self.reference), args, self.rules)
+            reference = run_case(self.to_case_function(self.reference), args, self.rules)
             if reference.stop_cause or describe_difference_safely(reference.value, right):
                 raise ValueError("no case: there is more than one right value")
-            outcome = run_case(self.as_function(answer), args, self.rules)
-            return JudgedCase(args, right, outcome, self._complaint(outcome, args, right))
+            outcome = run_case(self.to_case_function(answer), args, self.rules)
+            return JudgedCase(args, right, outcome, self._complaint_about(outcome, args, right))
 
         names = list(inspect.signature(self.reference).parameters)
-        return diagnose_answer(cases, names, judge_other)
+        return describe_measured_failures(cases, names, judge_other)
 
     @cached_property
-    def _judged_mistakes(self) -> dict[str, list[JudgedCase]]:
+    def _judged_cases_by_mistake(self) -> dict[str, list[JudgedCase]]:
         """What every named mistake does in each case."""
-        return {name: list(self._judged(answer)) for name, answer in self.mistakes.items()}
+        return {
+            name: list(self._judge_all_cases(answer))
+            for name, answer in self.mistaken_answers.items()
+        }

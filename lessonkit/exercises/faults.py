@@ -22,10 +22,10 @@ from lessonkit.exercises.toys import Toy, seeded_generator
 from lessonkit.exercises.words import read_words
 from transformer.config import PAD_ID
 
-Sentences = list[list[int]]
+TokenIdLists = list[list[int]]
 
-LOSS_FAULTS = ("none", "padding counts", "sentences count alike", "softmax twice")
-MAX_LENGTH = 16  # of a sentence
+LOSS_FAULT_NAMES = ("none", "padding counts", "sentences count alike", "softmax twice")
+MAX_SENTENCE_TOKENS = 16
 
 lesson_words = read_words("14")
 progress = show_progress
@@ -51,7 +51,8 @@ class Glimpse(Toy):
     def __post_init__(self) -> None:
         generator = seeded_generator(self.seed)
         self._tokens = torch.randint(-50, 51, (9, 4), generator=generator) / 32
-        self._seen = torch.randint(4, 13, (MAX_LENGTH, MAX_LENGTH), generator=generator) / 8
+        size = (MAX_SENTENCE_TOKENS, MAX_SENTENCE_TOKENS)
+        self._seen = torch.randint(4, 13, size, generator=generator) / 8
 
     def __call__(self, tgt_in: Tensor) -> Tensor:
         """Ids (tgt_len,), 1 to 8 -> logits (tgt_len, 9)."""
@@ -67,7 +68,7 @@ class Glimpse(Toy):
 class Loss(Toy):
     """A loss in nats, over a batch's tokens or for each of them, that may have a fault."""
 
-    fault: str  # one of `LOSS_FAULTS`
+    fault: str  # one of `LOSS_FAULT_NAMES`
     total: bool = False  # whether it is a sum over tokens; a mean where not
 
     def __call__(self, logits: Tensor, tgt_out: Tensor) -> Tensor:
@@ -95,8 +96,8 @@ def my_ahead(decode: Any, tgt_in: Tensor) -> int:
     return farthest
 
 
-_TEXTS = ([2, 4], [5, 3, 6], [4, 1, 1], [2, 7, 4, 6, 3], [1, 8, 2, 5, 3, 6, 4])
-_SIGHTS: tuple[list[tuple[int, int]], ...] = (
+_AHEAD_CASE_IDS = ([2, 4], [5, 3, 6], [4, 1, 1], [2, 7, 4, 6, 3], [1, 8, 2, 5, 3, 6, 4])
+_AHEAD_CASE_LEAKS: tuple[list[tuple[int, int]], ...] = (
     [],
     [(0, 1)],
     [(1, 2)],
@@ -119,8 +120,8 @@ ahead = Exercise(
     ],
     cases=[
         (Glimpse(leaks, seed), tensor(text))
-        for seed, leaks in enumerate(_SIGHTS)
-        for text in _TEXTS
+        for seed, leaks in enumerate(_AHEAD_CASE_LEAKS)
+        for text in _AHEAD_CASE_IDS
     ],
     expected=lambda decode, tgt_in: max(
         (place - position for position, place in decode.leaks if place < len(tgt_in)), default=0
@@ -137,14 +138,14 @@ def my_first_apart(found: dict[str, Tensor], wanted: dict[str, Tensor]) -> str |
     return None
 
 
-_RIGHT = {name: tensor(values) for name, values in (("a", [1.0, 2.0]), ("b", [3.0, 4.0]))}
-_NOT_A_NUMBER = tensor([3.0, float("nan")])
+_WANTED_OUTPUTS = {name: tensor(values) for name, values in (("a", [1.0, 2.0]), ("b", [3.0, 4.0]))}
+_OUTPUT_WITH_NAN = tensor([3.0, float("nan")])
 first_apart = Exercise(
     my_first_apart,
     lesson_words,
     worked=[
-        ((_RIGHT, _RIGHT), None),
-        ((_RIGHT | {"b": tensor([3.0, 4.5])}, _RIGHT), "b"),
+        ((_WANTED_OUTPUTS, _WANTED_OUTPUTS), None),
+        ((_WANTED_OUTPUTS | {"b": tensor([3.0, 4.5])}, _WANTED_OUTPUTS), "b"),
         (({"a": tensor([1.0])}, {"a": tensor([2.0])}), "a"),
     ],
     cases=[
@@ -152,11 +153,11 @@ first_apart = Exercise(
         ({"a": tensor([1.0])}, {"a": tensor([1.00001])}),
         ({"a": tensor([2.0])}, {"a": tensor([1.0])}),
         ({"b": tensor([0.0]), "a": tensor([5.0])}, {"b": torch.ones(1), "a": torch.ones(1)}),
-        (_RIGHT | {"b": tensor([4.0, 3.0])}, _RIGHT),
-        (_RIGHT | {"b": tensor([3.0, 4.0002])}, _RIGHT),
-        (_RIGHT | {"a": tensor([1.00015, 2.0])}, _RIGHT),
-        (_RIGHT | {"b": _NOT_A_NUMBER}, _RIGHT),
-        ({"a": _NOT_A_NUMBER}, {"a": _NOT_A_NUMBER}),
+        (_WANTED_OUTPUTS | {"b": tensor([4.0, 3.0])}, _WANTED_OUTPUTS),
+        (_WANTED_OUTPUTS | {"b": tensor([3.0, 4.0002])}, _WANTED_OUTPUTS),
+        (_WANTED_OUTPUTS | {"a": tensor([1.00015, 2.0])}, _WANTED_OUTPUTS),
+        (_WANTED_OUTPUTS | {"b": _OUTPUT_WITH_NAN}, _WANTED_OUTPUTS),
+        ({"a": _OUTPUT_WITH_NAN}, {"a": _OUTPUT_WITH_NAN}),
     ],
     expected=lambda found, wanted: next(
         (k for k in found if not torch.allclose(found[k], wanted[k], rtol=0, atol=1e-4)), None
@@ -164,7 +165,7 @@ first_apart = Exercise(
 )
 
 
-def my_unigram(sentences: Sentences) -> float:
+def my_unigram(sentences: TokenIdLists) -> float:
     """Return the loss of the unigram, nats per token."""
     counts = collections.Counter(token for sentence in sentences for token in sentence)
     total = sum(counts.values())
@@ -215,10 +216,10 @@ loss_fault = Exercise(
     worked=[((Loss("none"),), "none"), ((Loss("softmax twice", True),), "softmax twice")],
     cases=[
         (Loss(fault, total),)
-        for fault in LOSS_FAULTS
+        for fault in LOSS_FAULT_NAMES
         for total in (False, True)
         if not (total and fault == "sentences count alike")  # a sum of means looks like a sum
     ],
     expected=lambda loss: loss.fault,
-    properties={"the answer is one of the four": lambda value, _: value in LOSS_FAULTS},
+    properties={"the answer is one of the four": lambda value, _: value in LOSS_FAULT_NAMES},
 )

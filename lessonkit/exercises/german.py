@@ -1,6 +1,6 @@
 """The gaps and the exercise of lesson 08: an average, pairs kept, and what to average.
 
-`Distance` is its toy.
+`SquaredDistanceLoss` is its toy.
 """
 
 from collections.abc import Callable
@@ -15,8 +15,8 @@ from lessonkit.exercises.progress_table import show_progress
 from lessonkit.exercises.toys import Toy, make_normal_sampler
 from lessonkit.exercises.words import read_words
 
-State = dict[str, Tensor]
-Sentences = list[dict[str, Any]]
+StateDict = dict[str, Tensor]
+SentenceRows = list[dict[str, Any]]
 
 lesson_words = read_words("08")
 progress = show_progress
@@ -26,7 +26,7 @@ whole_words = lesson_words.prediction("whole_words")
 kept_negations = lesson_words.prediction("kept_negations")
 
 
-def my_average(states: list[State]) -> State:
+def my_average(states: list[StateDict]) -> StateDict:
     """Average the weights of checkpoints, name by name."""
     mean = {}
     for name in states[0]:
@@ -35,7 +35,7 @@ def my_average(states: list[State]) -> State:
     return mean
 
 
-def _states() -> list[tuple[list[State]]]:
+def _average_cases() -> list[tuple[list[StateDict]]]:
     draw = make_normal_sampler(0)
     one, two, three = (tensor([number]) for number in (1.0, 3.0, 8.0))
     small = [[{"w": one}], [{"w": one}, {"w": two}], [{"w": one}, {"w": two}, {"w": three}]]
@@ -50,14 +50,14 @@ average = Exercise(
     my_average,
     lesson_words,
     worked=[(([{"w": tensor([2.0])}, {"w": tensor([6.0])}],), {"w": tensor([4.0])})],
-    cases=_states(),
+    cases=_average_cases(),
     expected=lambda states: {
         name: sum(state[name] for state in states) / len(states) for name in states[0]
     },
 )
 
 
-def my_pairs_kept(sentences: Sentences, phenomenon: str) -> int:
+def my_pairs_kept(sentences: SentenceRows, phenomenon: str) -> int:
     """Count the pairs of a phenomenon of which both sides are kept."""
     own = [row for row in sentences if row["phenomenon"] == phenomenon]
     kept = [row["kept"] for row in own]
@@ -65,12 +65,12 @@ def my_pairs_kept(sentences: Sentences, phenomenon: str) -> int:
     return sum(one and other for one, other in pairs)
 
 
-def _lists() -> list[tuple[Sentences, str]]:
+def _pairs_kept_cases() -> list[tuple[SentenceRows, str]]:
 
-    def rows(phenomenon: str, kept: list[bool]) -> Sentences:
+    def rows(phenomenon: str, kept: list[bool]) -> SentenceRows:
         return [{"phenomenon": phenomenon, "kept": each} for each in kept]
 
-    cases: list[tuple[Sentences, str]] = [([], "gender")]
+    cases: list[tuple[SentenceRows, str]] = [([], "gender")]
     for pairs in (1, 2, 3):
         for number in range(4**pairs):
             kept = [bool(number >> place & 1) for place in range(2 * pairs)]
@@ -79,36 +79,43 @@ def _lists() -> list[tuple[Sentences, str]]:
     return [*cases, (two, "gender"), (two, "negation"), (two, "number")]
 
 
-def _by_minimum(sentences: Sentences, phenomenon: str) -> int:
+def _pairs_kept_by_minimum(sentences: SentenceRows, phenomenon: str) -> int:
     """Add up the smaller of the two sides of each pair, as numbers."""
     sides = [int(row["kept"]) for row in sentences if row["phenomenon"] == phenomenon]
     return sum(min(sides[place : place + 2]) for place in range(0, len(sides), 2))
 
 
-_BOTH = [{"phenomenon": "gender", "kept": True}] * 2
-_ONE = [{"phenomenon": "gender", "kept": True}, {"phenomenon": "gender", "kept": False}]
+_PAIR_WITH_BOTH_KEPT = [{"phenomenon": "gender", "kept": True}] * 2
+_PAIR_WITH_ONE_KEPT = [
+    {"phenomenon": "gender", "kept": True},
+    {"phenomenon": "gender", "kept": False},
+]
 
 pairs_kept = Exercise(
     my_pairs_kept,
     lesson_words,
-    worked=[((_BOTH, "gender"), 1), ((_ONE, "gender"), 0), ((_BOTH + _ONE, "gender"), 1)],
-    cases=_lists(),
-    expected=_by_minimum,
+    worked=[
+        ((_PAIR_WITH_BOTH_KEPT, "gender"), 1),
+        ((_PAIR_WITH_ONE_KEPT, "gender"), 0),
+        ((_PAIR_WITH_BOTH_KEPT + _PAIR_WITH_ONE_KEPT, "gender"), 1),
+    ],
+    cases=_pairs_kept_cases(),
+    expected=_pairs_kept_by_minimum,
 )
 
 
 @dataclass(repr=False)
-class Distance(Toy):
+class SquaredDistanceLoss(Toy):
     """A toy loss: how far the weights "w" of a state are from the best."""
 
     best: list[float]
 
-    def __call__(self, state: State) -> float:
+    def __call__(self, state: StateDict) -> float:
         """Return the sum of the squares, to three digits, so that rounding decides nothing."""
         return round(float((state["w"] - tensor(self.best)).square().sum()), 3)
 
 
-def my_chosen(states: list[State], loss_of: Callable[[State], float]) -> list[int]:
+def my_chosen(states: list[StateDict], loss_of: Callable[[StateDict], float]) -> list[int]:
     """Return the places of the checkpoints to average, from the last back."""
     chosen = [len(states) - 1]
     best = loss_of(states[-1])
@@ -123,7 +130,7 @@ def my_chosen(states: list[State], loss_of: Callable[[State], float]) -> list[in
     return chosen
 
 
-def _by_running_mean(states: list[State], loss_of: Distance) -> list[int]:
+def _chosen_by_running_mean(states: list[StateDict], loss_of: SquaredDistanceLoss) -> list[int]:
     """Move the mean by its distance from each checkpoint, and move it back."""
     chosen, mean = [len(states) - 1], states[-1]["w"]
     for place in range(len(states) - 2, -1, -1):
@@ -133,19 +140,19 @@ def _by_running_mean(states: list[State], loss_of: Distance) -> list[int]:
     return chosen
 
 
-def _runs() -> list[tuple[list[State], Distance]]:
+def _chosen_cases() -> list[tuple[list[StateDict], SquaredDistanceLoss]]:
 
-    def run(*weights: float) -> list[State]:
+    def run(*weights: float) -> list[StateDict]:
         return [{"w": tensor([each])} for each in weights]
 
     lines = [(1.0,), (0.0, 1.0), (3.0, 1.0), (1.0, -1.0), (2.0, -1.0, 1.0), (4.0, 1.0, -1.0)]
     lines += [(-1.0, 5.0, 1.0), (1.0, 2.0, 4.0, -2.0), (0.5, -3.0, 2.0, 1.0), (-2.0, 2.0, 5.0, 1.0)]
     lines += [(-1.0, 3.0, -2.0, 2.0, 1.0), (6.0, -3.0, 3.0, -1.0, 0.5)]
-    cases = [(run(*line), Distance([best])) for line in lines for best in (0.0, 1.5)]
+    cases = [(run(*line), SquaredDistanceLoss([best])) for line in lines for best in (0.0, 1.5)]
     draw = make_normal_sampler(5)
     for _ in range(6):
         states = [{"b": draw(1), "w": draw(2)} for _ in range(5)]
-        cases.append((states, Distance([0.0, 0.0])))
+        cases.append((states, SquaredDistanceLoss([0.0, 0.0])))
     return cases
 
 
@@ -155,10 +162,10 @@ chosen = Exercise(
     my_chosen,
     lesson_words,
     worked=[
-        (([_UP, _DOWN], Distance([0.0])), [0, 1]),  # their mean is 0
-        (([_UP, _DOWN], Distance([-1.0])), [1]),  # the last one alone is best
-        (([_UP, _UP, _DOWN], Distance([0.0])), [1, 2]),  # a third would be too many
+        (([_UP, _DOWN], SquaredDistanceLoss([0.0])), [0, 1]),  # their mean is 0
+        (([_UP, _DOWN], SquaredDistanceLoss([-1.0])), [1]),  # the last one alone is best
+        (([_UP, _UP, _DOWN], SquaredDistanceLoss([0.0])), [1, 2]),  # a third would be too many
     ],
-    cases=_runs(),
-    expected=_by_running_mean,
+    cases=_chosen_cases(),
+    expected=_chosen_by_running_mean,
 )

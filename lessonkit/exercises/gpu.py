@@ -1,6 +1,6 @@
 """The gaps and exercises of lesson 15, in its order: micro-batches, rounding, a scaler, an average.
 
-`Line` is its toy.
+`LinearModel` is its toy.
 """
 
 import math
@@ -25,20 +25,22 @@ fused_memory = lesson_words.prediction("fused_memory")
 Gradients = list[Tensor]
 
 
-class Line(nn.Module):
+class LinearModel(nn.Module):
     """y = weight * x + bias; the loss of some points is the sum of their squared errors."""
 
     def __init__(self, weight: float, bias: float) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.tensor(weight))
         self.bias = nn.Parameter(torch.tensor(bias))
-        self.written = f"Line({weight}, {bias})"
+        self.written = f"LinearModel({weight}, {bias})"
 
     def __repr__(self) -> str:
         return self.written
 
 
-def squares(line: Line, points: list[tuple[float, float]]) -> tuple[Tensor, int]:
+def summed_squared_error(
+    line: LinearModel, points: list[tuple[float, float]]
+) -> tuple[Tensor, int]:
     """Return the summed loss of some points, and how many there are."""
     x, y = torch.tensor(points).T
     return (line.weight * x + line.bias - y).square().sum(), len(points)
@@ -54,7 +56,7 @@ def my_gradients(model: Any, parts: list[Any], loss_of: Callable[..., Any]) -> G
     return [weight.grad / total for weight in model.parameters()]
 
 
-def _at_once(line: Line, parts: list[Any], _: Any) -> Gradients:
+def _gradients_by_hand(line: LinearModel, parts: list[Any], _: Any) -> Gradients:
     """Work out the slopes by hand, over all points together."""
     x, y = torch.tensor([point for part in parts for point in part]).T
     off = (line.weight * x + line.bias - y).detach()
@@ -64,13 +66,22 @@ def _at_once(line: Line, parts: list[Any], _: Any) -> Gradients:
 gradients = Exercise(
     my_gradients,
     lesson_words,
-    worked=[((Line(1.0, 0.0), [[(1.0, 0.0)]], squares), [torch.tensor(2.0), torch.tensor(2.0)])],
-    cases=[
-        (Line(1.0, 0.0), [[(1.0, 0.0)], [(2.0, 0.0), (3.0, 1.0)]], squares),
-        (Line(0.5, 0.25), [[(1.0, 1.0), (2.0, 0.0)], [(1.0, 3.0)], [(0.0, 1.0)]], squares),
-        (Line(-1.0, 2.0), [[(1.0, 2.0)] * 3, [(4.0, 2.0)]], squares),
+    worked=[
+        (
+            (LinearModel(1.0, 0.0), [[(1.0, 0.0)]], summed_squared_error),
+            [torch.tensor(2.0), torch.tensor(2.0)],
+        )
     ],
-    expected=_at_once,
+    cases=[
+        (LinearModel(1.0, 0.0), [[(1.0, 0.0)], [(2.0, 0.0), (3.0, 1.0)]], summed_squared_error),
+        (
+            LinearModel(0.5, 0.25),
+            [[(1.0, 1.0), (2.0, 0.0)], [(1.0, 3.0)], [(0.0, 1.0)]],
+            summed_squared_error,
+        ),
+        (LinearModel(-1.0, 2.0), [[(1.0, 2.0)] * 3, [(4.0, 2.0)]], summed_squared_error),
+    ],
+    expected=_gradients_by_hand,
 )
 
 
@@ -80,12 +91,12 @@ def my_product(inputs: Tensor, weight: Tensor, dtype: torch.dtype) -> Tensor:
     return short.float()
 
 
-def _by_autocast(inputs: Tensor, weight: Tensor, dtype: torch.dtype) -> Tensor:
+def _product_by_autocast(inputs: Tensor, weight: Tensor, dtype: torch.dtype) -> Tensor:
     with torch.autocast("cpu", dtype=dtype):
         return nn.functional.linear(inputs, weight).float()
 
 
-_ROW = torch.tensor([[1.001, 257.0, -0.33]])
+_PRODUCT_INPUT_ROW = torch.tensor([[1.001, 257.0, -0.33]])
 product = Exercise(
     my_product,
     lesson_words,
@@ -95,12 +106,12 @@ product = Exercise(
         ((torch.tensor([[257.0]]), torch.tensor([[1.0]]), torch.float16), torch.tensor([[257.0]])),
     ],
     cases=[
-        (_ROW, torch.tensor([[0.1, 0.2, 0.3], [1.0, 2.0, 3.0]]), torch.bfloat16),
-        (_ROW, torch.tensor([[0.1, 0.2, 0.3], [1.0, 2.0, 3.0]]), torch.float16),
-        (_ROW.T, torch.tensor([[0.7]]), torch.bfloat16),
+        (_PRODUCT_INPUT_ROW, torch.tensor([[0.1, 0.2, 0.3], [1.0, 2.0, 3.0]]), torch.bfloat16),
+        (_PRODUCT_INPUT_ROW, torch.tensor([[0.1, 0.2, 0.3], [1.0, 2.0, 3.0]]), torch.float16),
+        (_PRODUCT_INPUT_ROW.T, torch.tensor([[0.7]]), torch.bfloat16),
         (torch.tensor([[300.0]]), torch.tensor([[300.0]]), torch.float16),  # too large for it
     ],
-    expected=_by_autocast,
+    expected=_product_by_autocast,
     properties={"it hands on float32": lambda value, *_: value.dtype == torch.float32},
 )
 
@@ -117,7 +128,7 @@ def my_scaler(
     return true, scale, good_steps + 1
 
 
-def _by_grad_scaler(
+def _scaler_by_torch_grad_scaler(
     scale: float, good_steps: int, gradients: Gradients, interval: int
 ) -> tuple[Gradients | None, float, int]:
     """Let PyTorch's own do it, put where the arguments say it stands."""
@@ -137,28 +148,28 @@ def _by_grad_scaler(
     return true, float(state["scale"]), int(state["_growth_tracker"])
 
 
-_GOOD, _INF = torch.tensor([2.0, -6.0]), torch.tensor([float("inf")])
+_FINITE_GRADIENT, _INFINITE_GRADIENT = torch.tensor([2.0, -6.0]), torch.tensor([float("inf")])
 scaler = Exercise(
     my_scaler,
     lesson_words,
     worked=[
-        ((4.0, 0, [_GOOD], 3), ([torch.tensor([0.5, -1.5])], 4.0, 1)),
-        ((4.0, 2, [_GOOD], 3), ([torch.tensor([0.5, -1.5])], 8.0, 0)),
-        ((4.0, 1, [_INF], 3), (None, 2.0, 0)),
+        ((4.0, 0, [_FINITE_GRADIENT], 3), ([torch.tensor([0.5, -1.5])], 4.0, 1)),
+        ((4.0, 2, [_FINITE_GRADIENT], 3), ([torch.tensor([0.5, -1.5])], 8.0, 0)),
+        ((4.0, 1, [_INFINITE_GRADIENT], 3), (None, 2.0, 0)),
     ],
     cases=[
-        (8.0, 0, [_GOOD, _INF], 2),
-        (4.0, 1, [_GOOD], 5),
-        (8.0, 0, [torch.tensor([float("nan"), 1.0]), _GOOD], 2),
-        (2.0, 1, [_GOOD, torch.tensor([16.0])], 2),
+        (8.0, 0, [_FINITE_GRADIENT, _INFINITE_GRADIENT], 2),
+        (4.0, 1, [_FINITE_GRADIENT], 5),
+        (8.0, 0, [torch.tensor([float("nan"), 1.0]), _FINITE_GRADIENT], 2),
+        (2.0, 1, [_FINITE_GRADIENT, torch.tensor([16.0])], 2),
         (1.0, 4, [torch.tensor([-float("inf"), 1.0])], 5),
         (65536.0, 0, [torch.tensor([65536.0])], 2000),
     ],
-    expected=_by_grad_scaler,
+    expected=_scaler_by_torch_grad_scaler,
 )
 
 
-class Ring(Toy):
+class SimulatedAllReduce(Toy):
     """What another process has, and a sum with it: stands for `torch.distributed.all_reduce`."""
 
     def __init__(self, others: list[Gradients]) -> None:
@@ -187,11 +198,15 @@ _ONE, _TWO = torch.tensor([1.0, 2.0]), torch.tensor([3.0, 6.0])
 averaged = Exercise(
     my_averaged,
     lesson_words,
-    worked=[(([_ONE], Ring([[_TWO]]), 2), [torch.tensor([2.0, 4.0])])],
+    worked=[(([_ONE], SimulatedAllReduce([[_TWO]]), 2), [torch.tensor([2.0, 4.0])])],
     cases=[
-        ([_ONE], Ring([]), 1),
-        ([_ONE, _TWO], Ring([[_TWO, _TWO]]), 2),
-        ([_ONE, torch.ones(2, 3)], Ring([[_TWO, torch.zeros(2, 3)], [_ONE, torch.ones(2, 3)]]), 3),
+        ([_ONE], SimulatedAllReduce([]), 1),
+        ([_ONE, _TWO], SimulatedAllReduce([[_TWO, _TWO]]), 2),
+        (
+            [_ONE, torch.ones(2, 3)],
+            SimulatedAllReduce([[_TWO, torch.zeros(2, 3)], [_ONE, torch.ones(2, 3)]]),
+            3,
+        ),
     ],
     expected=lambda gradients, ring, _: [
         torch.stack(same_weight).mean(dim=0)

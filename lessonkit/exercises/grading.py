@@ -24,7 +24,7 @@ import torch
 
 import lessonkit.exercises
 from lessonkit.exercises import own
-from lessonkit.exercises.exercise import PREFIX, REPEATED_CASES, Exercise
+from lessonkit.exercises.exercise import ANSWER_PREFIX, NUM_REPEATED_CASES, Exercise
 from lessonkit.exercises.outcome import Outcome, in_fixed_torch_state
 from lessonkit.exercises.submission import (
     DEFINITION_NODES,
@@ -38,11 +38,11 @@ from lessonkit.exercises.words import LessonWords
 from transformer.support.errors import UserError
 
 RIGHT, WRONG, OPEN, LATE = "right", "wrong", "not attempted", "no answer in time"
-LESSON = re.compile(r"from lessonkit\.exercises import (\w+) as ex")
-START_METHOD = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
+LESSON_IMPORT_PATTERN = re.compile(r"from lessonkit\.exercises import (\w+) as ex")
+PROCESS_START_METHOD = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
 
 
-def grade(path: Path, seconds: float) -> dict[str, str]:
+def grade_submission(path: Path, seconds: float) -> dict[str, str]:
     """Judge a notebook, a Python file or a folder of them.
 
     Args:
@@ -57,14 +57,14 @@ def grade(path: Path, seconds: float) -> dict[str, str]:
     """
     files = [path] if path.is_file() else sorted([*path.glob("*.ipynb"), *path.glob("*.py")])
     texts = [text for file in files for text in read_code_texts(file)]
-    lessons = {name for text in texts for name in LESSON.findall(text)}
+    lessons = {name for text in texts for name in LESSON_IMPORT_PATTERN.findall(text)}
     statements = [statement for text in texts for statement in parse_statements(text)]
     defined = {
         statement.name for statement in statements if isinstance(statement, DEFINITION_NODES)
     }
     wanted = {
         name: exercise
-        for lesson, exercises in all_exercises().items()
+        for lesson, exercises in exercises_by_lesson_module().items()
         for name, exercise in exercises.items()
         if lesson in lessons or name in defined
     }
@@ -77,7 +77,7 @@ def grade(path: Path, seconds: float) -> dict[str, str]:
 
 
 @cache
-def all_exercises() -> dict[str, dict[str, Exercise]]:
+def exercises_by_lesson_module() -> dict[str, dict[str, Exercise]]:
     """Return every exercise, by its lesson's module and by the name that an answer has."""
     by_module = {}
     for info in pkgutil.iter_modules(lessonkit.exercises.__path__):
@@ -86,7 +86,7 @@ def all_exercises() -> dict[str, dict[str, Exercise]]:
         if not isinstance(lesson_words, LessonWords):
             continue
         exercises = {
-            f"{PREFIX}{exercise.name}": exercise
+            f"{ANSWER_PREFIX}{exercise.name}": exercise
             for exercise in names.values()
             if isinstance(exercise, Exercise)
         }
@@ -109,9 +109,11 @@ def _grade_answer(name: str, exercise: Exercise, statements: Statements, seconds
     if forbidden := forbidden_names(definitions[-1]):
         return f"uses {forbidden[0]}"
     source = "\n".join(ast.unparse(statement) for statement in statements if is_harmless(statement))
-    context: Any = multiprocessing.get_context(START_METHOD)
+    context: Any = multiprocessing.get_context(PROCESS_START_METHOD)
     receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_run_answer, args=(name, source, sender), daemon=True)
+    process = context.Process(
+        target=_run_answer_and_send_outcomes, args=(name, source, sender), daemon=True
+    )
     process.start()
     sender.close()
     try:
@@ -121,10 +123,10 @@ def _grade_answer(name: str, exercise: Exercise, statements: Statements, seconds
         if received == OPEN:
             return OPEN
         outcomes = [Outcome(*fields) for fields in received]
-        number = len(exercise.judged_cases)
+        number = len(exercise.cases_with_right_values)
         judged = [
-            *exercise.judge_outcomes(outcomes[:number]),
-            *exercise.judge_outcomes(outcomes[number:]),
+            *exercise.outcomes_to_judged_cases(outcomes[:number]),
+            *exercise.outcomes_to_judged_cases(outcomes[number:]),
         ]
         is_right = len(judged) > number and not any(case.complaint for case in judged)
         return RIGHT if is_right else WRONG
@@ -135,9 +137,13 @@ def _grade_answer(name: str, exercise: Exercise, statements: Statements, seconds
         process.join()
 
 
-def _run_answer(name: str, source: str, sender: Any) -> None:
+def _run_answer_and_send_outcomes(name: str, source: str, sender: Any) -> None:
     """Run an answer on all cases, and on the first ones again; send what it did."""
-    exercises = {key: value for group in all_exercises().values() for key, value in group.items()}
+    exercises = {
+        key: value
+        for group in exercises_by_lesson_module().values()
+        for key, value in group.items()
+    }
     exercise = exercises[name]
     socket.socket = None  # type: ignore[assignment,misc]  # nothing is fetched
     printed, message = io.StringIO(), io.BytesIO()
@@ -148,15 +154,18 @@ def _run_answer(name: str, source: str, sender: Any) -> None:
         contextlib.redirect_stderr(printed),
         in_fixed_torch_state(),
     ):
-        answer = _run_statements(name, source, exercises)
+        answer = _run_statements_for_answer(name, source, exercises)
         if not exercise.is_blank(answer):
-            again = itertools.islice(exercise.run_cases(answer), REPEATED_CASES)
-            sent = [_plain_fields(outcome) for outcome in (*exercise.run_cases(answer), *again)]
+            again = itertools.islice(exercise.run_cases(answer), NUM_REPEATED_CASES)
+            sent = [
+                _outcome_fields_to_send(outcome)
+                for outcome in (*exercise.run_cases(answer), *again)
+            ]
         torch.save(sent, message)
         sender.send_bytes(message.getvalue())
 
 
-def _run_statements(name: str, source: str, exercises: dict[str, Exercise]) -> Any:
+def _run_statements_for_answer(name: str, source: str, exercises: dict[str, Exercise]) -> Any:
     """Run a learner's statements, and return the answer of this name.
 
     The course's answers take the place of the learner's others that do not pass, as in a lesson.
@@ -177,18 +186,21 @@ def _run_statements(name: str, source: str, exercises: dict[str, Exercise]) -> A
     return names[name]
 
 
-def _plain_fields(outcome: Outcome) -> Sequence[Any]:
+def _outcome_fields_to_send(outcome: Outcome) -> Sequence[Any]:
     """Return an outcome's fields as they can be sent, without what was printed."""
-    value = _plain(outcome.value)
+    value = _numpy_scalars_to_python(outcome.value)
     return value, outcome.error, outcome.line, outcome.broken_rule, "", outcome.changed
 
 
-def _plain(value: Any) -> Any:
+def _numpy_scalars_to_python(value: Any) -> Any:
     """Return a value as it can be sent: NumPy's scalars as Python's."""
     if isinstance(value, tuple):
-        return tuple(map(_plain, value))
+        return tuple(map(_numpy_scalars_to_python, value))
     if isinstance(value, list):
-        return list(map(_plain, value))
+        return list(map(_numpy_scalars_to_python, value))
     if isinstance(value, dict):
-        return {_plain(key): _plain(item) for key, item in value.items()}
+        return {
+            _numpy_scalars_to_python(key): _numpy_scalars_to_python(item)
+            for key, item in value.items()
+        }
     return value.item() if isinstance(value, np.generic) else value

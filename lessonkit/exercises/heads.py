@@ -11,7 +11,7 @@ from lessonkit.exercises.progress_table import show_progress
 from lessonkit.exercises.toys import make_normal_sampler
 from lessonkit.exercises.words import read_words
 
-Pairs = list[tuple[int, int]]  # a sentence's links, (source, target)
+AlignmentLinks = list[tuple[int, int]]  # a sentence's links, (source, target)
 
 lesson_words = read_words("11")
 progress = show_progress
@@ -26,7 +26,7 @@ def my_spread(weights: list[float]) -> float:
     return -sum(w * math.log(w) for w in weights if w > 0)
 
 
-def _rows() -> list[list[float]]:
+def _attention_weight_rows() -> list[list[float]]:
     draw = make_normal_sampler(9)
     drawn = [draw(n).softmax(0).tolist()[1:] for n in (2, 3, 4, 5)]
     rounded = [[round(w, 3) for w in row] for row in drawn]
@@ -42,7 +42,7 @@ spread = Exercise(
         (([1.0, 0.0],), 0.0),  # all on one key
         (([0.25, 0.25, 0.25, 0.25],), math.log(4)),  # as even as can be
     ],
-    cases=[(row,) for row in _rows()],
+    cases=[(row,) for row in _attention_weight_rows()],
     expected=lambda weights: float(torch.special.entr(tensor(weights).double()).sum()),
 )
 
@@ -54,7 +54,7 @@ def my_prune(weight: Tensor, head: int, d_v: int) -> Tensor:
     return pruned
 
 
-def _projections() -> list[tuple[Tensor, int, int]]:
+def _prune_cases() -> list[tuple[Tensor, int, int]]:
     cases = []
     for num_heads, d_v in ((2, 1), (2, 2), (3, 2), (2, 3)):
         size = num_heads * d_v
@@ -68,7 +68,7 @@ prune = Exercise(
     my_prune,
     lesson_words,
     worked=[((tensor([[1.0, 2.0], [3.0, 4.0]]), 2, 1), tensor([[1.0, 0.0], [3.0, 0.0]]))],
-    cases=_projections(),
+    cases=_prune_cases(),
     expected=lambda weight, head, d_v: weight * (torch.arange(weight.shape[1]) // d_v != head - 1),
 )
 
@@ -80,7 +80,7 @@ def my_links(weights: Tensor) -> list[tuple[int, int]]:
     return [(src, tgt) for tgt, src in enumerate(strongest) if src != eos]
 
 
-def _weights() -> list[tuple[Tensor]]:
+def _links_cases() -> list[tuple[Tensor]]:
     draw = make_normal_sampler(3)
     shapes = ((1, 2), (2, 2), (2, 3), (3, 3), (3, 4), (2, 5), (4, 3))
     drawn = [(2 * draw(*shape)).softmax(1) for shape in shapes for _ in range(4)]
@@ -97,7 +97,7 @@ links = Exercise(
         ((tensor([[0.1, 0.9]]),), []),
         ((tensor([[0.2, 0.28, 0.26, 0.26]]),), [(1, 0)]),  # strongest, and not strong
     ],
-    cases=_weights(),
+    cases=_links_cases(),
     expected=lambda weights: [
         (src, tgt)
         for tgt, row in enumerate(weights.tolist())
@@ -107,7 +107,7 @@ links = Exercise(
 )
 
 
-def my_error_rate(found: list[Pairs], gold: list[Pairs]) -> float:
+def my_error_rate(found: list[AlignmentLinks], gold: list[AlignmentLinks]) -> float:
     """Return the alignment error rate of all sentences together."""
     right = total = 0
     for mine, true in zip(found, gold, strict=True):
@@ -116,7 +116,7 @@ def my_error_rate(found: list[Pairs], gold: list[Pairs]) -> float:
     return 1 - 2 * right / total
 
 
-def _harmonic(found: list[Pairs], gold: list[Pairs]) -> float:
+def _error_rate_by_harmonic_mean(found: list[AlignmentLinks], gold: list[AlignmentLinks]) -> float:
     """1 less the harmonic mean of precision and recall, over links that know their sentence."""
     numbered = [(i, *link) for i, links in enumerate(found) for link in links]
     numbered_gold = [(i, *link) for i, links in enumerate(gold) for link in links]
@@ -127,7 +127,7 @@ def _harmonic(found: list[Pairs], gold: list[Pairs]) -> float:
     return 1 - 2 / (1 / precision + 1 / recall)
 
 
-def _texts() -> list[tuple[list[Pairs], list[Pairs]]]:
+def _error_rate_cases() -> list[tuple[list[AlignmentLinks], list[AlignmentLinks]]]:
     every = list(itertools.product(range(2), range(2)))
     sets = [list(each) for n in (1, 2, 3) for each in itertools.combinations(every, n)]
     alone = [([mine], [true]) for mine in sets for true in sets]
@@ -145,6 +145,6 @@ error_rate = Exercise(
         (([[(0, 0), (1, 1)]], [[(0, 0), (1, 0)]]), 0.5),
         (([[(0, 0)], [(1, 1)]], [[(0, 0)], [(0, 0), (1, 0)]]), 0.6),
     ],
-    cases=_texts(),
-    expected=_harmonic,
+    cases=_error_rate_cases(),
+    expected=_error_rate_by_harmonic_mean,
 )

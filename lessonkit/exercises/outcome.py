@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from lessonkit.exercises.compare import difference, format_value, identical
+from lessonkit.exercises.compare import are_identical, describe_difference, format_value
 from lessonkit.exercises.rules import BrokenRuleError, RuleFactory
 from lessonkit.exercises.toys import restrict_to_methods
 
@@ -84,7 +84,7 @@ def run_case(
             broken_rule=str(error) if is_broken_rule else "",
             printed=printed.getvalue(),
         )
-    return Outcome(value, printed=printed.getvalue(), changed=not identical(copied, args))
+    return Outcome(value, printed=printed.getvalue(), changed=not are_identical(copied, args))
 
 
 @contextlib.contextmanager
@@ -118,7 +118,7 @@ def outcomes_look_alike(one: Outcome, other: Outcome) -> bool:
 def describe_difference_safely(yours: Any, expected: Any) -> str:
     """Describe what differs, whatever `yours` is: it may be a value that fails when looked at."""
     try:
-        return difference(yours, expected)
+        return describe_difference(yours, expected)
     except Exception:
         return f"it gives {describe_type(yours)} that cannot be compared"
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from lessonkit.exercises.answers import as_number, as_word, is_blank
+from lessonkit.exercises.answers import is_blank, parse_number, to_lower_case_word
 from lessonkit.exercises.message import Message, wrap_text
 from lessonkit.exercises.outcome import format_short
 from lessonkit.exercises.progress import record_progress
@@ -48,7 +48,7 @@ class Prediction:
         return f"a number from {self.low:g} to {self.high:g}{unit}"
 
     @property
-    def blank(self) -> str:
+    def blank_cell(self) -> str:
         """The cell that a lesson offers to fill in."""
         return f"guess = None  # {self.guess_description}\nex.{self.name}.predict(guess)"
 
@@ -92,9 +92,9 @@ class Prediction:
     def _read(self, typed: Any) -> Any:
         """Read a guess or a measured value; None if it is neither."""
         if not self.options:
-            return as_number(typed)
-        word = as_word(typed)
-        return next((option for option in self.options if as_word(option) == word), None)
+            return parse_number(typed)
+        word = to_lower_case_word(typed)
+        return next((option for option in self.options if to_lower_case_word(option) == word), None)
 
     def _format(self, value: Any) -> str:
         return f'"{value}"' if self.options else f"{value:.{self.digits}f}{self.unit}"

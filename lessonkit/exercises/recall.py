@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from lessonkit.exercises.answers import as_number, as_word, is_blank
+from lessonkit.exercises.answers import is_blank, parse_number, to_lower_case_word
 from lessonkit.exercises.message import AnswerStatus, Message, score_message, wrap_text
 from lessonkit.exercises.outcome import format_short
 
@@ -52,18 +52,22 @@ class Question:
     def _judge_letter(self, answer: Any) -> tuple[str, bool, str]:
         """Return an answer's name ("" if it is of the wrong kind), whether it is right, and why."""
         letters = OPTION_LETTERS[: len(self.options)]
-        letter = as_word(answer).strip("(). ")
+        letter = to_lower_case_word(answer).strip("(). ")
         if len(letter) != 1 or letter not in letters:
             return "", False, f'Answer with a letter, "a" to "{letters[-1]}".'
         return letter, letter == self.right, self.options[letters.index(letter)][1]
 
     def _judge_value(self, answer: Any) -> tuple[str, bool, str]:
         """Return the same of a number or a word."""
-        read, kind = (as_word, "word") if isinstance(self.answer, str) else (as_number, "number")
+        read, kind = (
+            (to_lower_case_word, "word")
+            if isinstance(self.answer, str)
+            else (parse_number, "number")
+        )
         value = read(answer)
         if value is None or value == "":
             return "", False, f"Answer with a {kind}."
-        name = as_word(answer) or format_short(answer)
+        name = to_lower_case_word(answer) or format_short(answer)
         if value == read(self.answer):
             return name, True, self.why
         comments = {read(wrong): comment for wrong, comment in self.wrong_answers.items()}

@@ -14,8 +14,8 @@ from torch import Tensor
 from lessonkit.exercises.compare import (
     ABSOLUTE_TOLERANCE,
     RELATIVE_TOLERANCE,
+    are_identical,
     format_value,
-    identical,
 )
 from lessonkit.exercises.outcome import format_short
 
@@ -36,12 +36,12 @@ TRANSFORMS_BY_CLAUSE: dict[str, Callable[[Tensor], Tensor]] = {
 }
 EXPONENTS_BY_FORMAT = {"{}": 1, "1/{}": -1, "sqrt({})": 0.5, "1/sqrt({})": -0.5}
 LIST_RELATIONS_BY_CLAUSE: dict[str, Callable[[list[Any], list[Any]], bool]] = {
-    "the order is reversed": lambda yours, right: identical(yours, right[::-1]),
+    "the order is reversed": lambda yours, right: are_identical(yours, right[::-1]),
     "it begins right, and goes on too long": (
-        lambda yours, right: identical(yours[: len(right)], right)
+        lambda yours, right: are_identical(yours[: len(right)], right)
     ),
     "it begins right, and ends too early": (
-        lambda yours, right: identical(right[: len(yours)], yours)
+        lambda yours, right: are_identical(right[: len(yours)], yours)
     ),
     "the right ones are there, in another order": lambda yours, right: (
         sorted(map(format_value, yours)) == sorted(map(format_value, right))
@@ -132,7 +132,7 @@ def all_close(yours: Tensor, right: Tensor) -> bool:
 def _constant_clauses(pairs: ReturnedAndRight) -> Iterator[str]:
     values = [yours for yours, _ in pairs]
     if len(values) > MIN_CASES_FOR_A_CLAUSE and all(
-        identical(value, values[0]) for value in values
+        are_identical(value, values[0]) for value in values
     ):
         yield f"it gives {format_short(values[0])} each time"
 
@@ -143,7 +143,7 @@ def _list_relation_clauses(pairs: ReturnedAndRight) -> Iterator[str]:
     if not all(isinstance(yours, list) and isinstance(right, list) for yours, right in pairs):
         return
     for clause, holds in LIST_RELATIONS_BY_CLAUSE.items():
-        if all(holds(*pair) and not identical(*pair) for pair in pairs):
+        if all(holds(*pair) and not are_identical(*pair) for pair in pairs):
             yield clause
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from lessonkit.exercises.answers import as_word, is_blank
+from lessonkit.exercises.answers import is_blank, to_lower_case_word
 from lessonkit.exercises.message import AnswerStatus, Message, score_message, wrap_text
 from lessonkit.exercises.ticket_experiments import EXPERIMENTS, gradient_norm, train_step
 from lessonkit.museum import FAULTS, sound_adapter
@@ -113,7 +113,7 @@ class Tickets:
         """Return whether one answer is right; of a wrong one, what would follow from it."""
         if is_blank(answer):
             return "not attempted", ""
-        letter = as_word(answer)
+        letter = to_lower_case_word(answer)
         if letter not in self.causes:
             return "wrong", f'Answer with a letter, "a" to "{max(self.causes)}".'
         if letter == ticket.cause:

@@ -127,7 +127,7 @@ def _seen(losses: list[Any], model: nn.Module) -> dict[str, Any]:
 class Step(Exercise):
     """One step of training, judged by two in a row: both losses, and the weights they leave."""
 
-    def as_function(self, answer: AnswerFunction) -> AnswerFunction:
+    def to_case_function(self, answer: AnswerFunction) -> AnswerFunction:
         """Make two steps on a case."""
 
         @functools.wraps(answer)

@@ -58,7 +58,7 @@ def test_a_class_is_graded_and_a_forger_gets_nothing(tmp_path: Path) -> None:
     exits = "def my_bfloat16(number):\n    raise SystemExit(0)"
     files = [
         notebook(tmp_path, "ann", *RIGHT, "gradients = ex.gradients.accept(my_gradients)"),
-        notebook(tmp_path, "ben", *RIGHT[:2], ALL["scaler"].blank, "this is no Python"),
+        notebook(tmp_path, "ben", *RIGHT[:2], ALL["scaler"].blank_cell, "this is no Python"),
         notebook(tmp_path, "forger", FORGED, *CHEATS),
         notebook(tmp_path, "loop", RIGHT[0], endless, exits),
         notebook(tmp_path, "exit", leaves, "%matplotlib inline\n" + RIGHT[4]),
@@ -84,8 +84,8 @@ def test_a_class_is_graded_and_a_forger_gets_nothing(tmp_path: Path) -> None:
 @pytest.mark.weekly
 def test_right_answers_are_right_on_the_cases_of_other_seeds() -> None:
     code = """
-from lessonkit.exercises.grading import all_exercises
-for exercises in all_exercises().values():
+from lessonkit.exercises.grading import exercises_by_lesson_module
+for exercises in exercises_by_lesson_module().values():
     for each in exercises.values():
         assert each.passes(each.reference), each.name"""
     for seed in ("77", "500000"):
@@ -109,7 +109,7 @@ def test_progress_counts_what_has_passed_and_names_what_is_next(
     assert "00      0 of 2     0 of 1           0 of 2     my_perplexity" in repr(start.progress())
     names: dict[str, Any] = {"__name__": "__main__"}
     exec(str(start.perplexity.solution()), names)
-    wrong = start.perplexity.mistakes["mean_of_exponentials"]
+    wrong = start.perplexity.mistaken_answers["mean_of_exponentials"]
     assert start.perplexity.check(wrong).status == "wrong"
     assert start.perplexity.check(names["my_perplexity"]).status == "passed"
     monkeypatch.setattr(sys.modules["__main__"], "get_ipython", None, raising=False)

@@ -23,18 +23,19 @@ from lessonkit.exercises.outcome import (
     format_short,
     in_fixed_torch_state,
 )
-from lessonkit.exercises.own.gradients import compare_gradients, evaluate
+from lessonkit.exercises.own.gradients import eval_case_code, raise_unless_gradients_match
 from lessonkit.exercises.own.weights import CheckWeights
 from lessonkit.exercises.rules import BrokenRuleError
 from lessonkit.exercises.words import read_words
 
-WORDS = read_words("own")
+CLASS_EXERCISE_WORDS = read_words("own")
 COURSE_PACKAGES = ("lessonkit", "transformer")  # whose classes are no answers
 
-_SMALLEST = " in the smallest case, unlike in the course's class"
+_UNLIKE_COURSE_CLASS = " in the smallest case, unlike in the course's class"
 
-Sizes = tuple[int, ...]
-Case = tuple[str, Sizes, dict[str, Any]]  # a call as code, sizes, what the code names
+ConstructorSizes = tuple[int, ...]
+# A call as code, the sizes to build with, and what the code names.
+CodeCase = tuple[str, ConstructorSizes, dict[str, Any]]
 
 
 class ClassExercise(Exercise):
@@ -56,14 +57,16 @@ class ClassExercise(Exercise):
         reference: type[nn.Module],
         *,
         handle: str,
-        cases: Sequence[Case],
+        cases: Sequence[CodeCase],
         construct: Callable[..., nn.Module] | None = None,
     ) -> None:
-        self.lesson = WORDS.exercises[reference.__name__]["lesson"]
-        self._weights: dict[Sizes, CheckWeights] = {}
+        self.lesson = CLASS_EXERCISE_WORDS.exercises[reference.__name__]["lesson"]
+        self._weights: dict[ConstructorSizes, CheckWeights] = {}
         self._construct = construct or (lambda build, *sizes: build(*sizes))
-        expected = self.as_function(reference)
-        super().__init__(reference, WORDS, cases=cases, expected=expected, saved=True)
+        expected = self.to_case_function(reference)
+        super().__init__(
+            reference, CLASS_EXERCISE_WORDS, cases=cases, expected=expected, saved=True
+        )
         self.handle = handle
 
     def __repr__(self) -> str:
@@ -79,7 +82,7 @@ class ClassExercise(Exercise):
             is_blank(method) for method in vars(answer).values() if inspect.isfunction(method)
         )
 
-    def built(self, build: Any, *sizes: int) -> nn.Module:
+    def build_with_check_weights(self, build: Any, *sizes: int) -> nn.Module:
         """Make an instance with the check's weights, which are the same for every right class.
 
         Raises:
@@ -97,25 +100,25 @@ class ClassExercise(Exercise):
         """Return a class that passes."""
         return Message(inspect.getsource(self.reference).rstrip())
 
-    def as_function(self, build: Any) -> AnswerFunction:
+    def to_case_function(self, build: Any) -> AnswerFunction:
         """Return a function of cases: build the class, load our weights, call it, and learn."""
 
-        def run(code: str, sizes: Sizes, inputs: dict[str, Any]) -> Any:
-            module = self.built(build, *sizes).eval()
+        def run(code: str, sizes: ConstructorSizes, inputs: dict[str, Any]) -> Any:
+            module = self.build_with_check_weights(build, *sizes).eval()
             before = copy.deepcopy(module.state_dict())
-            value = evaluate(code, module, inputs)
+            value = eval_case_code(code, module, inputs)
             for name, weight in module.state_dict().items():
                 if not torch.equal(weight, before[name]):
                     raise BrokenRuleError(f"it changes its weight {name} when it is called")
-            reference = self.built(self.reference, *sizes).eval()
-            if not describe_difference_safely(value, evaluate(code, reference, inputs)):
-                compare_gradients(code, module.train(), reference.train(), inputs)
+            reference = self.build_with_check_weights(self.reference, *sizes).eval()
+            if not describe_difference_safely(value, eval_case_code(code, reference, inputs)):
+                raise_unless_gradients_match(code, module.train(), reference.train(), inputs)
             return value
 
         run.__wrapped__ = getattr(build, "forward", build)  # type: ignore[attr-defined]
         return run
 
-    def case_as_code(self, case: JudgedCase) -> list[str]:
+    def case_to_code_lines(self, case: JudgedCase) -> list[str]:
         """Return a case as the lines of a cell: what it prints is wrong in a faulty class."""
         call, sizes, inputs = case.args
         broken_rule = case.outcome.broken_rule
@@ -127,7 +130,7 @@ class ClassExercise(Exercise):
                 text = f"{text[:-1]}, requires_grad=True)"
             lines.append(f"{name} = {text}")
         arguments = ", ".join([self.name, *map(str, sizes)])
-        lines.append(f"mine = {self.handle}.built({arguments})  # with the check's weights")
+        lines.append(f"mine = {self.handle}.build_with_check_weights({arguments})")
         if "training mode" in broken_rule:
             lines.append("mine.train()")
         if not learns:
@@ -136,64 +139,70 @@ class ClassExercise(Exercise):
         gradient = broken_rule.split()[-1]
         return [*lines, f"print({gradient})"]
 
-    def _wrong_type(self, answer: Any) -> str:
+    def _why_no_answer_at_all(self, answer: Any) -> str:
         if not inspect.isclass(answer):
-            return self._not_an_answer(answer, "a class")
+            return self._wrong_type_explanation(answer, "a class")
         packages = {base.__module__.split(".")[0] for base in answer.__mro__}
         if packages.intersection(COURSE_PACKAGES):
             return "This is the course's own class: write yours."
         return ""
 
-    def _case_rows(self, case: JudgedCase) -> list[str]:
+    def _case_text_rows(self, case: JudgedCase) -> list[str]:
         rows = ["The smallest case that shows it, as code:"]
-        rows += [f"    {line}" for line in self.case_as_code(case)]
+        rows += [f"    {line}" for line in self.case_to_code_lines(case)]
         if not case.outcome.broken_rule:
             rows += [*case.outcome.shown_rows(), f"    expected  {format_short(case.right)}"]
         return rows
 
-    def _diagnosis(self, answer: Any, cases: Sequence[JudgedCase]) -> str:
+    def _describe_measured_failures(self, answer: Any, cases: Sequence[JudgedCase]) -> str:
         """Name the first part of the class that is given, or returns, something else."""
         failure = next(case for case in cases if case.complaint)
         if failure.outcome.stop_cause:
             return ""
         code, sizes, inputs = failure.args
-        yours = _calls_of_parts(code, self.built(answer, *sizes).eval(), inputs)
-        theirs = _calls_of_parts(code, self.built(self.reference, *sizes).eval(), inputs)
+        yours = _submodule_calls(code, self.build_with_check_weights(answer, *sizes).eval(), inputs)
+        theirs = _submodule_calls(
+            code, self.build_with_check_weights(self.reference, *sizes).eval(), inputs
+        )
         for name, right in theirs.items():
             if name not in yours:
-                return f"Measured: {name} is never called{_SMALLEST}."
+                return f"Measured: {name} is never called{_UNLIKE_COURSE_CLASS}."
             inputs_of_yours = yours[name].inputs
             for input_name, tensor in right.inputs.items():
                 if describe_difference_safely(inputs_of_yours.get(input_name), tensor):
-                    return f"Measured: {name} is given another `{input_name}`{_SMALLEST}."
+                    return (
+                        f"Measured: {name} is given another `{input_name}`{_UNLIKE_COURSE_CLASS}."
+                    )
             if describe_difference_safely(yours[name].output, right.output):
                 return f"Measured: {name} is given the right tensors, and gives a wrong one."
         for name in yours:
             if name not in theirs:
-                return f"Measured: {name} is called, and is not{_SMALLEST}."
+                return f"Measured: {name} is called, and is not{_UNLIKE_COURSE_CLASS}."
         return "Measured: all its parts give what is right: what is made of that is wrong."
 
 
-class PartCall(NamedTuple):
+class SubmoduleCall(NamedTuple):
     """A call of a part of a module."""
 
     inputs: dict[str, Tensor]  # by the names of its parameters
     output: Any
 
 
-def _calls_of_parts(code: str, module: nn.Module, inputs: dict[str, Any]) -> dict[str, PartCall]:
+def _submodule_calls(
+    code: str, module: nn.Module, inputs: dict[str, Any]
+) -> dict[str, SubmoduleCall]:
     """Return every call of a part of a module, by the part's name, in order."""
-    calls: dict[str, PartCall] = {}
+    calls: dict[str, SubmoduleCall] = {}
 
     def add_call(name: str, part: nn.Module, args: Any, options: Any, output: Any) -> None:
         bound = inspect.signature(part.forward).bind(*args, **options).arguments
         tensors = {key: value for key, value in bound.items() if isinstance(value, Tensor)}
         number = sum(other.split(" (")[0] == name for other in calls) + 1
         key = name if number == 1 else f"{name} (call {number})"
-        calls[key] = PartCall(tensors, output)
+        calls[key] = SubmoduleCall(tensors, output)
 
     for name, part in module.named_modules():
         if name:
             part.register_forward_hook(partial(add_call, f"`{name}`"), with_kwargs=True)
-    evaluate(code, module, inputs)
+    eval_case_code(code, module, inputs)
     return calls

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from lessonkit.exercises.own.class_exercise import Case, ClassExercise
+from lessonkit.exercises.own.class_exercise import ClassExercise, CodeCase
 from lessonkit.exercises.own.reference import (
     MyAttention,
     MyDecoderLayer,
@@ -17,21 +17,21 @@ from lessonkit.exercises.toys import make_normal_sampler
 from transformer.config import PAD_ID
 from transformer.masks import causal_mask, padding_mask
 
-_draw = make_normal_sampler(2)
+_draw_normal = make_normal_sampler(2)
 
 
-def _drawn(*size: int) -> Tensor:
-    return _draw(*size).round(decimals=1)
+def _draw_rounded_normal(*size: int) -> Tensor:
+    return _draw_normal(*size).round(decimals=1)
 
 
-def _hiding_last(batch: int, length: int) -> Tensor:
+def _mask_hiding_last_key(batch: int, length: int) -> Tensor:
     mask = torch.ones(batch, 1, 1, length, dtype=torch.bool)
     mask[0, ..., -1] = length == 1
     return mask
 
 
-def _attention_cases() -> list[Case]:
-    cases: list[Case] = []
+def _attention_cases() -> list[CodeCase]:
+    cases: list[CodeCase] = []
     for d_model, heads, batch, q_len, k_len in (
         (2, 1, 1, 1, 2),
         (4, 2, 1, 3, 2),
@@ -39,13 +39,16 @@ def _attention_cases() -> list[Case]:
         (6, 3, 2, 3, 5),
         (10, 2, 3, 5, 7),
     ):
-        inputs = {"query": _drawn(batch, q_len, d_model), "memory": _drawn(batch, k_len, d_model)}
-        inputs["mask"] = _hiding_last(batch, k_len)
+        inputs = {
+            "query": _draw_rounded_normal(batch, q_len, d_model),
+            "memory": _draw_rounded_normal(batch, k_len, d_model),
+        }
+        inputs["mask"] = _mask_hiding_last_key(batch, k_len)
         cases += [
             ("mine(query, memory, mask)", (d_model, heads), inputs),
             ("mine(query, memory, mask)[0]", (d_model, heads), inputs),
         ]
-    query = _drawn(2, 3, 6)
+    query = _draw_rounded_normal(2, 3, 6)
     cases.append(("mine(query, query, mask)", (6, 2), {"query": query, "mask": causal_mask(3)}))
     return cases
 
@@ -80,28 +83,28 @@ residual = ClassExercise(
     MyResidual,
     handle="own.residual",
     cases=[
-        (f"mine(x, {sublayer})", (width,), {"x": _drawn(1, 2, width)})
+        (f"mine(x, {sublayer})", (width,), {"x": _draw_rounded_normal(1, 2, width)})
         for width in (2, 3, 5)
         for sublayer in ("torch.tanh", "lambda y: y.flip(1)", "lambda y: 2 * y")
     ],
 )
 
 
-def _layer_cases(call: str, names: tuple[str, ...]) -> list[Case]:
+def _layer_cases(call: str, names: tuple[str, ...]) -> list[CodeCase]:
     """Source and target of unlike lengths and of like, and what one instance does twice."""
-    cases: list[Case] = []
+    cases: list[CodeCase] = []
     for sizes, batch, src_len, tgt_len in (
         ((2, 3, 1), 1, 1, 2),
         ((4, 3, 2), 1, 3, 2),
         ((4, 3, 2), 1, 2, 2),
         ((6, 5, 3), 2, 5, 3),
     ):
-        memory, x = (_drawn(batch, length, sizes[0]) for length in (src_len, tgt_len))
+        memory, x = (_draw_rounded_normal(batch, length, sizes[0]) for length in (src_len, tgt_len))
         every = {
             "x": x if "memory" in names else memory,
             "memory": memory,
             "tgt_mask": causal_mask(tgt_len),
-            "src_mask": _hiding_last(batch, src_len),
+            "src_mask": _mask_hiding_last_key(batch, src_len),
         }
         cases.append((call, sizes, {name: every[name] for name in names}))
     again = call.replace("x,", "2 * x,")
@@ -123,7 +126,7 @@ decoder_layer = ClassExercise(
 )
 
 
-class Shifted(nn.Linear):
+class LinearPlusContext(nn.Linear):
     """A layer as small as can be: a linear map, and what its context adds."""
 
     def forward(self, x: Tensor, *context: Tensor) -> Tensor:
@@ -135,19 +138,19 @@ stack = ClassExercise(
     MyStack,
     handle="own.stack",
     cases=[
-        (f"mine(x, {context})", (width, num_layers), {"x": _drawn(1, 2, width)})
+        (f"mine(x, {context})", (width, num_layers), {"x": _draw_rounded_normal(1, 2, width)})
         for width, num_layers in ((2, 1), (2, 2), (3, 3), (5, 2))
         for context in ("x", "x, x.flip(1)")
     ],
     construct=lambda build, width, num_layers: build(
-        [Shifted(width, width) for _ in range(num_layers)], width
+        [LinearPlusContext(width, width) for _ in range(num_layers)], width
     ),
 )
 
 
-def _transformer_cases() -> list[Case]:
+def _transformer_cases() -> list[CodeCase]:
     """Both ways together; then each by itself, as training, a search and a cache call them."""
-    cases: list[Case] = [
+    cases: list[CodeCase] = [
         ("mine(src, tgt_in)", sizes, {"src": torch.tensor(src), "tgt_in": torch.tensor(tgt_in)})
         for sizes, src, tgt_in in (
             ((5, 4, 3, 2, 1), [[4]], [[1, 4]]),
@@ -157,7 +160,7 @@ def _transformer_cases() -> list[Case]:
         )
     ]
     src, tgt_in = torch.tensor([[4, 6, PAD_ID], [5, 6, 4]]), torch.tensor([[1, 5], [1, 4]])
-    mask, memory, sizes = padding_mask(src), _drawn(2, 3, 4), (7, 4, 3, 2, 1)
+    mask, memory, sizes = padding_mask(src), _draw_rounded_normal(2, 3, 4), (7, 4, 3, 2, 1)
     given = {"tgt_in": tgt_in, "memory": memory, "mask": mask}
     encode, decode = "mine.encode(src, mask)", "mine.decode(tgt_in, memory, mask)"
     cases += [

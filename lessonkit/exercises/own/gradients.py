@@ -8,23 +8,24 @@ from torch import Tensor, nn
 from lessonkit.exercises.outcome import describe_difference_safely
 from lessonkit.exercises.rules import BrokenRuleError
 
-MAX_ERROR = 1e-3  # relative to the largest number: float32 sums in another order stay below
-MIN_GRADIENT = 1e-5  # smaller ones are not compared
+# Relative to the largest number: float32 sums in another order stay below.
+MAX_RELATIVE_GRADIENT_ERROR = 1e-3
+MIN_COMPARED_GRADIENT = 1e-5  # smaller ones are not compared
 
 
-class Learned(NamedTuple):
+class ValueAndGradients(NamedTuple):
     """What a module computed in training mode, and the gradients of all that it used."""
 
     value: Tensor
     gradients: dict[str, Tensor | None]  # by name: "mine.token.weight", "memory"
 
 
-def evaluate(code: str, mine: nn.Module, inputs: dict[str, Any]) -> Any:
+def eval_case_code(code: str, mine: nn.Module, inputs: dict[str, Any]) -> Any:
     """Return the value of a case's code, in which the module is called `mine`."""
     return eval(code, {"torch": torch, "mine": mine, **inputs})
 
 
-def compare_gradients(
+def raise_unless_gradients_match(
     code: str, mine: nn.Module, reference: nn.Module, inputs: dict[str, Any]
 ) -> None:
     """Refuse a class that computes the right tensor and cannot learn from it.
@@ -32,14 +33,14 @@ def compare_gradients(
     Raises:
         BrokenRuleError: a gradient is missing or wrong, or the value is another in training mode.
     """
-    yours = _learn(code, mine, inputs)
-    right = _learn(code, reference, inputs)
+    yours = _value_and_gradients(code, mine, inputs)
+    right = _value_and_gradients(code, reference, inputs)
     if yours is None or right is None:
         return
     if describe_difference_safely(yours.value, right.value):
         raise BrokenRuleError("it gives something else in training mode")
     for name, gradient in right.gradients.items():
-        if gradient is None or float(gradient.abs().max()) < MIN_GRADIENT:
+        if gradient is None or float(gradient.abs().max()) < MIN_COMPARED_GRADIENT:
             continue
         your_gradient = yours.gradients[name]
         if your_gradient is None:
@@ -47,20 +48,22 @@ def compare_gradients(
                 f"its value is right, but it cannot learn: no gradient {name}.grad"
             )
         error = float((your_gradient - gradient).abs().max())
-        if error > MAX_ERROR * float(gradient.abs().max()):
+        if error > MAX_RELATIVE_GRADIENT_ERROR * float(gradient.abs().max()):
             raise BrokenRuleError(f"its value is right, but not the gradient {name}.grad")
 
 
-def _learn(code: str, module: nn.Module, inputs: dict[str, Any]) -> Learned | None:
+def _value_and_gradients(
+    code: str, module: nn.Module, inputs: dict[str, Any]
+) -> ValueAndGradients | None:
     """Run a module backwards; None if its value is no tensor."""
     for part in module.modules():
         if isinstance(part, nn.Dropout):  # no part of the lesson, and no mistake
             part.p = 0.0
     leaves = {
-        name: value.clone().requires_grad_() if _is_float(value) else value
+        name: value.clone().requires_grad_() if _is_float_tensor(value) else value
         for name, value in inputs.items()
     }
-    value = evaluate(code, module, leaves)
+    value = eval_case_code(code, module, leaves)
     if not isinstance(value, Tensor):
         return None
     if value.requires_grad:
@@ -69,9 +72,9 @@ def _learn(code: str, module: nn.Module, inputs: dict[str, Any]) -> Learned | No
         f"mine.{name}": weight.grad
         for name, weight in module.named_parameters(remove_duplicate=False)
     }
-    gradients |= {name: leaf.grad for name, leaf in leaves.items() if _is_float(leaf)}
-    return Learned(value, gradients)
+    gradients |= {name: leaf.grad for name, leaf in leaves.items() if _is_float_tensor(leaf)}
+    return ValueAndGradients(value, gradients)
 
 
-def _is_float(value: Any) -> bool:
+def _is_float_tensor(value: Any) -> bool:
     return isinstance(value, Tensor) and value.is_floating_point()

@@ -21,18 +21,18 @@ from lessonkit.exercises.own.class_exercise import ClassExercise
 from transformer.support.errors import UserError
 from transformer.support.files import write_atomically
 
-FILE = Path("run_my_transformer.py")  # beside the lessons
-STEPS = 300
-IMPORTS = """\
+DEFAULT_RUNNABLE_FILE = Path("run_my_transformer.py")  # beside the lessons
+DEFAULT_TRAINING_STEPS = 300
+IMPORT_STATEMENTS = """\
 import math
 
 import torch
 from torch import nn
 from transformer import causal_mask, padding_mask
 from transformer import scaled_dot_product_attention, sinusoidal_positions"""
-MAIN = Path(__file__).with_name("main.txt")
+MAIN_SOURCE_FILE = Path(__file__).with_name("main.txt")
 # The functions of lessons 05 and 06, by the module of their exercise.
-FUNCTIONS = {
+FUNCTION_MODULES_AND_LESSONS = {
     "smoothed_loss": ("training", "05"),
     "warmup_rate": ("training", "05"),
     "training_step": ("training", "05"),
@@ -41,7 +41,9 @@ FUNCTIONS = {
 }
 
 
-def run(steps: int = STEPS, file: Path | None = None, out: Path | None = None) -> None:
+def run(
+    steps: int = DEFAULT_TRAINING_STEPS, file: Path | None = None, out: Path | None = None
+) -> None:
     """Write the file that trains and translates, and run it in a process of its own.
 
     It prints of each definition whose it is, then what the run prints: the loss, the translation
@@ -55,8 +57,8 @@ def run(steps: int = STEPS, file: Path | None = None, out: Path | None = None) -
     Raises:
         UserError: the learner's file cannot be run, or the whole stops with an error.
     """
-    out = out or FILE
-    write(file or learner_file.LEARNER_FILE, out)
+    out = out or DEFAULT_RUNNABLE_FILE
+    write_runnable_file(file or learner_file.LEARNER_FILE, out)
     print(f"All in one file, {out.name}. It runs by itself: python {out.name} {steps}")
     paths = os.pathsep.join(filter(None, sys.path))
     with subprocess.Popen(
@@ -74,14 +76,19 @@ def run(steps: int = STEPS, file: Path | None = None, out: Path | None = None) -
         raise UserError(f"{out.name} stopped with an error, which it has printed above")
 
 
-def write(file: Path, out: Path) -> None:
+def write_runnable_file(file: Path, out: Path) -> None:
     """Write the learner's file, the course's definitions that it needs, and what runs them."""
     mine = file.read_text(encoding="utf-8").strip() if file.is_file() else ""
-    texts = [mine, IMPORTS, *_missing(file), MAIN.read_text(encoding="utf-8")]
+    texts = [
+        mine,
+        IMPORT_STATEMENTS,
+        *_course_definitions_in_place_of_missing(file),
+        MAIN_SOURCE_FILE.read_text(encoding="utf-8"),
+    ]
     write_atomically(out, "\n\n\n".join(filter(None, texts)).encode())
 
 
-def _missing(file: Path) -> Iterator[str]:
+def _course_definitions_in_place_of_missing(file: Path) -> Iterator[str]:
     """Yield the source of each definition that must be the course's; print whose every one is."""
     exercises = {
         exercise.name: exercise
@@ -92,18 +99,22 @@ def _missing(file: Path) -> Iterator[str]:
         if not name.startswith("My"):
             continue
         if exercise := exercises.get(name):
-            is_missing = not _is_yours(name, exercise.lesson, file, exercise.check)
+            is_missing = not _is_passing_learner_definition(
+                name, exercise.lesson, file, exercise.check
+            )
         else:  # it stands in the lesson, and is no answer
             is_missing = learner_file.load_definition(name, file) is None
         if is_missing:
             yield inspect.getsource(definition).rstrip()
-    for short, (module, lesson) in FUNCTIONS.items():
+    for short, (module, lesson) in FUNCTION_MODULES_AND_LESSONS.items():
         function: Exercise = getattr(import_module(f"lessonkit.exercises.{module}"), short)
-        if not _is_yours(f"my_{short}", lesson, file, function.check):
+        if not _is_passing_learner_definition(f"my_{short}", lesson, file, function.check):
             yield str(function.solution())
 
 
-def _is_yours(name: str, lesson: str, file: Path, check: Callable[[Any], Message]) -> bool:
+def _is_passing_learner_definition(
+    name: str, lesson: str, file: Path, check: Callable[[Any], Message]
+) -> bool:
     """Return whether a definition is the learner's, and print whose it is."""
     definition = learner_file.load_definition(name, file)
     if definition is not None and check(definition).status == "passed":

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from lessonkit.exercises.compare import difference, format_value
+from lessonkit.exercises.compare import describe_difference, format_value
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.message import MAX_LINE_WIDTH
 from lessonkit.exercises.words import read_words
@@ -47,14 +47,14 @@ def test_what_the_words_of_a_lesson_have_can_be_reached_in_its_module(lesson: st
 
 
 def test_reference_blank_and_solution(exercise: Exercise) -> None:
-    passed = f"{exercise.name}: passed, {len(exercise.judged_cases)} cases."
+    passed = f"{exercise.name}: passed, {len(exercise.cases_with_right_values)} cases."
     chance = torch.random.get_rng_state()
     assert repr(exercise.check(exercise.reference)) == passed
     assert torch.equal(torch.random.get_rng_state(), chance), "a lesson's numbers stay as they are"
-    blank = run_cell(exercise.blank, exercise)
+    blank = run_cell(exercise.blank_cell, exercise)
     assert blank.status == "not attempted"
     assert f"{exercise.name}: not attempted" in repr(blank)
-    cell = f"{exercise.solution()}\n{exercise.call}"
+    cell = f"{exercise.solution()}\n{exercise.check_call}"
     assert run_cell(cell, exercise).status == "passed"
     solution = repr(exercise.solution()).splitlines()
     assert max(map(len, solution)) <= 80
@@ -66,7 +66,7 @@ def test_wrong_answers_are_refused_with_their_own_hints(exercise: Exercise) -> N
     hints = exercise.hint_of_mistake
     assert set(hints) == set(exercise.mistake_edits), "each has its words, and each word its answer"
     assert len(set(hints.values()) - set(exercise.hints)) == len(hints) >= 3
-    for name, wrong in exercise.mistakes.items():
+    for name, wrong in exercise.mistaken_answers.items():
 
         def rewritten(*args: Any, wrong: Any = wrong) -> Any:  # known by what it does, not who
             return wrong(*args)
@@ -85,7 +85,7 @@ def test_wrong_answers_are_refused_with_their_own_hints(exercise: Exercise) -> N
 def shows_the_smallest_that_fails(exercise: Exercise, name: str, text: str) -> None:
     call, yours, expected = re.findall(r"^    (?:call|yours|expected) +(.*)$", text, re.M)
     assert yours != expected or "it changes what it was given" in text
-    tried = exercise._judged(exercise.mistakes[name])
+    tried = exercise._judge_all_cases(exercise.mistaken_answers[name])
     failing = [", ".join(map(format_value, each.args)) for each in tried if each.complaint]
     assert call in {f"my_{exercise.name}({args})" for args in failing}
     assert len(call) == len(f"my_{exercise.name}({min(failing, key=len)})")
@@ -96,8 +96,8 @@ def test_worked_cases_agree_with_the_oracle(exercise: Exercise) -> None:
     if exercise.expected is not None:
         assert exercise.worked, f"{exercise.name} has no case worked by hand"
         for args, by_hand in exercise.worked:
-            assert not difference(exercise.expected(*copy.deepcopy(args)), by_hand), format_value(
-                args
+            assert not describe_difference(exercise.expected(*copy.deepcopy(args)), by_hand), (
+                format_value(args)
             )
 
 

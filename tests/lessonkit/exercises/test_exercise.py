@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 import torch
 
-from lessonkit.exercises.compare import difference, identical
-from lessonkit.exercises.diagnosis import JudgedCase, diagnose_answer
-from lessonkit.exercises.edit_source import edit_source
+from lessonkit.exercises.compare import are_identical, describe_difference
+from lessonkit.exercises.diagnosis import JudgedCase, describe_measured_failures
+from lessonkit.exercises.edit_source import redefine_with_edits
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.outcome import Outcome
 from lessonkit.exercises.rules import BrokenRuleError, forbidding_calls_of_module
@@ -111,7 +111,9 @@ def test_changed_arguments_are_noticed_and_later_cases_are_unharmed() -> None:
         return my_double(values)
 
     exercise = make()
-    assert "it changes what it was given" in repr(exercise.check(exercise.mistakes["in_place"]))
+    assert "it changes what it was given" in repr(
+        exercise.check(exercise.mistaken_answers["in_place"])
+    )
     assert exercise.check(my_double).status == "passed"
     assert "it changes what it was given" in said(a_little, worked=[(([1.0],), [2.0])], cases=[])
 
@@ -119,7 +121,7 @@ def test_changed_arguments_are_noticed_and_later_cases_are_unharmed() -> None:
 def test_a_mistake_is_told_by_what_it_does_and_may_be_an_edit() -> None:
     more = ["One too many.", "2 * value", "2 * value + 1"]
     exercise = make({"more": more, "first": ["Only the first.", "values]", "values[:1]]"]})
-    assert exercise.mistakes["more"]([3, 5]) == [7, 11]
+    assert exercise.mistaken_answers["more"]([3, 5]) == [7, 11]
     for answer, says in (
         (one_more, "\nOne too many."),
         (lambda values: my_double(values[:1]), "\nOnly the first."),
@@ -127,7 +129,7 @@ def test_a_mistake_is_told_by_what_it_does_and_may_be_an_edit() -> None:
     ):
         assert repr(exercise.check(answer)).endswith(says)
     with pytest.raises(ValueError, match=r"'value' stands 4 times in my_double, not once"):
-        edit_source(my_double, "value", "number")
+        redefine_with_edits(my_double, "value", "number")
 
 
 def one_more(values):
@@ -197,9 +199,9 @@ ROWS = [[3, 5, 8], [2, 9, 4], [7, 6, 1, 5]]
 def said_of(make: Any, rights: list[Any]) -> str:
     """What is measured of an answer that makes this of each right value."""
     made = [make(right) for right in rights]
-    return diagnose_answer(
+    return describe_measured_failures(
         [
-            JudgedCase((), x, Outcome(y), difference(y, x))
+            JudgedCase((), x, Outcome(y), describe_difference(y, x))
             for x, y in zip(rights, made, strict=True)
         ],
         *([], None),
@@ -236,7 +238,7 @@ def test_what_is_measured_is_said_and_nothing_else() -> None:
         assert says in found
         assert bool(says) == bool(found)
     raised = Outcome(None, "ValueError: no")
-    assert not diagnose_answer([JudgedCase((), 2.0, raised, "it raises")], [], None)
+    assert not describe_measured_failures([JudgedCase((), 2.0, raised, "it raises")], [], None)
 
 
 MEASURED = {  # of an edit of a reference, which no named mistake is
@@ -253,7 +255,7 @@ MEASURED = {  # of an edit of a reference, which no named mistake is
 
 def test_what_is_measured_of_the_cases_and_of_altered_ones() -> None:
     for says, (name, *edits) in MEASURED.items():
-        verdict = ALL[name].check(edit_source(ALL[name].reference, *edits))
+        verdict = ALL[name].check(redefine_with_edits(ALL[name].reference, *edits))
         assert says in " ".join(repr(verdict).split())
 
 
@@ -282,10 +284,12 @@ def test_difference() -> None:
         ({"a": 1}, {"a": 1, "b": 2}, "the name 'b' is missing"),
         ({"a": 1, "b": 2}, {"a": 1}, "the name 'b' should not be there"),
     ):
-        assert difference(yours, expected) == says, (yours, expected)
+        assert describe_difference(yours, expected) == says, (yours, expected)
     for yours, expected in ((ONES, ONES.long()), (ONES.int(), ONES.long()), (ONES.bool(), ONES)):
         says = f"its numbers are {yours.dtype}, not {expected.dtype}"
-        assert difference(yours, expected) == difference([yours], [expected]) == says
+        assert (
+            describe_difference(yours, expected) == describe_difference([yours], [expected]) == says
+        )
 
 
 def test_identical_is_exact() -> None:
@@ -297,4 +301,4 @@ def test_identical_is_exact() -> None:
         ({"a": 1, "b": 2}, {"b": 2, "a": 1}, False),  # an answer may have moved a name
         ({"a": [1, (2,)]}, {"a": [1, (2,)]}, True),
     ):
-        assert identical(one, other) is is_identical, (one, other)
+        assert are_identical(one, other) is is_identical, (one, other)

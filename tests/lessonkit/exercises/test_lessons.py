@@ -31,10 +31,12 @@ def test_a_lesson_gives_every_blank_with_its_minutes_in_order(lesson: str) -> No
     assert checked == [name for name in own if name in checked]
     assert set(checked) == set(own)
     for each in own.values():
-        if each.gap in sources:
+        if each.gap_cell in sources:
             continue
-        assert sources.count(each.blank) == 1, f"{lesson} must hold this cell:\n{each.blank}"
-        above = sources[sources.index(each.blank) - 1]
+        assert sources.count(each.blank_cell) == 1, (
+            f"{lesson} must hold this cell:\n{each.blank_cell}"
+        )
+        above = sources[sources.index(each.blank_cell) - 1]
         assert f"({each.minutes} minutes, {each.difficulty})" in above.splitlines()[0]
 
 
@@ -54,7 +56,7 @@ def test_the_solutions_pass_in_the_lesson(lesson: str) -> None:
     exec(imports(lesson), names)
     for each in exercises(LESSONS[lesson]).values():
         exec(str(each.solution()), names)
-        assert ": passed, " in repr(eval(each.call, names))
+        assert ": passed, " in repr(eval(each.check_call, names))
 
 
 def plain(text: str) -> str:
@@ -71,10 +73,10 @@ def test_a_lesson_that_asks_first_does_it_in_full(lesson: str) -> None:
     if hasattr(LESSONS[lesson], "recall"):
         assert any(ANSWER_CELL in each for each in sources[:RECALL_BEFORE])
     for name, each in own.items():
-        assert sources.count(each.blank) == 1, (
-            f"{name}: one cell must hold just this:\n{each.blank}"
+        assert sources.count(each.blank_cell) == 1, (
+            f"{name}: one cell must hold just this:\n{each.blank_cell}"
         )
-        place = sources.index(each.blank)
+        place = sources.index(each.blank_cell)
         above = f"{name}: the cell above must hold this question:\n{each.callout}"
         assert plain(each.callout) in plain(sources[place - 1]), above
         below = [i for i, source in enumerate(sources) if name in REVEALS.findall(source)]

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from lessonkit.exercises.edit_source import edit_source
+from lessonkit.exercises.edit_source import redefine_with_edits
 from tests.helpers.exercise_walk import ALL, status
 from transformer.data.grouping import group_pairs
 
@@ -88,12 +88,14 @@ WRONG = {
 
 def test_another_right_answer_passes():
     for name, (exercise, *edits) in RIGHT.items():
-        assert status(exercise, edit_source(ALL[exercise].reference, *edits)) == "passed", name
+        assert status(exercise, redefine_with_edits(ALL[exercise].reference, *edits)) == "passed", (
+            name
+        )
 
 
 def test_another_wrong_answer_does_not():
     for name, (exercise, *edits) in WRONG.items():
-        verdict = ALL[exercise].check(edit_source(ALL[exercise].reference, *edits))
+        verdict = ALL[exercise].check(redefine_with_edits(ALL[exercise].reference, *edits))
         assert verdict.status == "wrong", name
 
 
@@ -164,9 +166,9 @@ def test_advice_names_the_mistake():
     def rounded(n, k):
         return max(1, math.ceil(math.log(n) / math.log(k)))
 
-    stopped = [edit_source(ALL["beam"].reference, *edits) for edits in STOPPED.values()]
-    mask = edit_source(ALL["decoder_mask"].reference, "return real & past", MASKS)
-    fused = edit_source(ALL["attention"].reference, "weights @ value,", FUSED)
+    stopped = [redefine_with_edits(ALL["beam"].reference, *edits) for edits in STOPPED.values()]
+    mask = redefine_with_edits(ALL["decoder_mask"].reference, "return real & past", MASKS)
+    fused = redefine_with_edits(ALL["attention"].reference, "weights @ value,", FUSED)
     for exercise, answer, says in (
         ("groups", groups_by_hand, "English *Stop* and French *Stop*"),
         ("groups", lambda pairs: sorted(map(sorted, group_pairs(pairs))), "compare them as they"),

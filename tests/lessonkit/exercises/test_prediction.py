@@ -13,8 +13,8 @@ SHARE = Prediction("share", "How much?", low=0, high=100, tolerance=5, unit="%",
 
 def test_guesses_are_compared_with_what_was_measured() -> None:
     line = 'guess = None  # "encoder", "the decoder" or "neither"\nex.moved.predict(guess)'
-    assert MOVED.blank == line
-    assert SHARE.blank == "guess = None  # a number from 0 to 100 (%)\nex.share.predict(guess)"
+    assert MOVED.blank_cell == line
+    assert SHARE.blank_cell == "guess = None  # a number from 0 to 100 (%)\nex.share.predict(guess)"
     assert repr(MOVED.predict(" The  Decoder ")) == 'moved: you expect "the decoder". Now see.'
     shut = Prediction("shut", "?", options=("0", "3", "nan"))
     for each, guess, measured, says in (
@@ -62,7 +62,7 @@ def test_a_prediction_gives_nothing_away_takes_every_guess_down_and_can_fail(nam
     assert "as you expected" not in compared
     assert not compared.endswith(": near.")
     each.predict(None)
-    assert max(map(len, each.blank.splitlines())) <= 80
+    assert max(map(len, each.blank_cell.splitlines())) <= 80
     assert "?" in each.question
     if each.options:
         assert len({option.casefold() for option in each.options}) == len(each.options) >= 2

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from lessonkit.exercises import own
-from lessonkit.exercises.edit_source import edit_source
+from lessonkit.exercises.edit_source import redefine_with_edits
 from lessonkit.exercises.learner_file import load_definition, save_definition
 from lessonkit.exercises.outcome import format_short, in_fixed_torch_state, truncate_text
 from lessonkit.exercises.own import reference, whole
@@ -30,7 +30,7 @@ def one_paragraph(text: object) -> str:
 
 def as_own(part: ClassExercise, *edits: str) -> Any:
     """The reference with its text changed, as if a learner had written it."""
-    made = edit_source(part.reference, *edits)
+    made = redefine_with_edits(part.reference, *edits)
     made.__module__ = "elsewhere"
     return made
 
@@ -57,9 +57,9 @@ def test_every_mistake_is_refused_with_its_own_hint_and_code_that_shows_it(
     small = part in (own.residual, own.stack)
     assert set(part.hint_of_mistake) == set(part.mistake_edits)
     assert len(part.mistake_edits) >= (5 if small else 8)
-    for name, made in part.mistakes.items():
+    for name, made in part.mistaken_answers.items():
         with in_fixed_torch_state():
-            verdict = part.refusal(made, part.first_failure(made))
+            verdict = part.refusal_message(made, part.first_failed_case(made))
         said = one_paragraph(verdict)
         hints = {
             other for other, hint in part.hint_of_mistake.items() if one_paragraph(hint) in said
@@ -330,8 +330,8 @@ CLASSES = [each for name, each in vars(reference).items() if name.startswith("My
 
 def solutions() -> list[str]:
     """The course's answers, as a learner would have kept them."""
-    found = [whole.IMPORTS, *map(inspect.getsource, CLASSES)]
-    for short, (module, _) in whole.FUNCTIONS.items():
+    found = [whole.IMPORT_STATEMENTS, *map(inspect.getsource, CLASSES)]
+    for short, (module, _) in whole.FUNCTION_MODULES_AND_LESSONS.items():
         found.append(str(vars(import_module(f"lessonkit.exercises.{module}"))[short].solution()))
     return found
 
@@ -345,7 +345,7 @@ def test_all_pieces_of_ones_own_run_to_a_translation_and_a_bleu(
     own.run(3, mine, tmp_path / "run.py")
     lines = capfd.readouterr().out.splitlines()
     said = [line for line in lines if line.startswith(("My", "my_"))]
-    assert len(said) == len(own.CLASS_EXERCISES) + len(whole.FUNCTIONS)
+    assert len(said) == len(own.CLASS_EXERCISES) + len(whole.FUNCTION_MODULES_AND_LESSONS)
     assert all(line.endswith(" YOURS") for line in said)
     assert [line.split()[1] for line in lines if line.startswith("step")] == ["1", "2", "3"]
     assert "The black cat is sleeping. -> " in "\n".join(lines)
@@ -362,8 +362,8 @@ def test_what_is_missing_or_does_not_pass_is_the_courses_and_it_is_said(
     mine, out = tmp_path / "my_transformer.py", tmp_path / "run.py"
     broken = inspect.getsource(reference.MyEmbedding).replace("* self.scale", "/ self.scale")
     attention = inspect.getsource(reference.MyAttention)
-    mine.write_text("\n\n\n".join([whole.IMPORTS, attention, broken]))
-    whole.write(mine, out)
+    mine.write_text("\n\n\n".join([whole.IMPORT_STATEMENTS, attention, broken]))
+    whole.write_runnable_file(mine, out)
     said = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
     assert said.pop("MyAttention") == "YOURS"
     assert said.pop("MyEmbedding") == "THE COURSE'S, for yours does not pass (lesson 03)"
