@@ -17,7 +17,7 @@ from lessonkit.analysis.significance import (
     mean_interval,
     one_sided_p,
 )
-from lessonkit.records import READINGS, load_result, load_runs, precision, scores_by_variant
+from lessonkit.records import READINGS, load_result, load_runs, precision_of_run, scores_by_variant
 
 LEVEL = 0.05
 
@@ -184,7 +184,7 @@ def _evidence(
 ) -> Evidence:
     """Gather figures with the precisions and commits of the records behind them."""
     precisions = {
-        precision(record)
+        precision_of_run(record)
         for record in records
         if "precision" in record.get("training", {}) or "training" in record.get("recipe", {})
     }

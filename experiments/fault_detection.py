@@ -16,7 +16,7 @@ from attention_laws.report import Report, Verdict
 from attention_laws.run import diagnose, diagnose_pipeline
 from experiments.tables import markdown
 from lessonkit.museum import FAULTS, sound_adapter
-from lessonkit.museum.fault import LAWS_RECORD
+from lessonkit.museum.fault import BROKEN_LAWS_RECORD
 from lessonkit.museum.pipeline import sound_pipeline
 from transformer.support.files import read_json, write_json
 from transformer.support.folders import results_folder
@@ -83,7 +83,7 @@ def record(file: Path) -> None:
 
 def tables() -> dict[str, str]:
     """Return the tables and lists of the page, each by its mark there."""
-    record = read_json(results_folder() / LAWS_RECORD)
+    record = read_json(results_folder() / BROKEN_LAWS_RECORD)
     faults, clean = record["faults"], record["clean"]
     missed = [name for name, laws in faults.items() if not laws["broken"]]
     alarms = sum(bool(laws["broken"]) for laws in clean)

@@ -19,7 +19,7 @@ from attention_course.options import parse_settings
 from experiments.tables import markdown
 from experiments.training_options import FAST, find, override
 from lessonkit.analysis.significance import one_sided_p
-from lessonkit.records import precision
+from lessonkit.records import precision_of_run
 from transformer.data import corpora
 from transformer.evaluation.evaluate import evaluate_translator
 from transformer.models.folder import read_recipe
@@ -175,4 +175,4 @@ def machine_of(record: Mapping[str, Any]) -> str:
     machine = record["hardware"]
     if record["processes"] > 1:  # torchrun gives each of them one thread
         machine = f"{machine.partition(', ')[0]}, {record['processes']} processes"
-    return f"{machine}, {precision(record)}"
+    return f"{machine}, {precision_of_run(record)}"

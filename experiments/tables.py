@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from lessonkit.analysis.significance import mean_interval
-from lessonkit.records import load_runs, precision
+from lessonkit.records import load_runs, precision_of_run
 from transformer.config import LENGTH_PENALTY
 from transformer.support.files import read_json
 from transformer.support.folders import results_folder
@@ -82,7 +82,7 @@ def _precisions(runs: Sequence[Mapping[str, Any]]) -> str:
     """Return the precision of the runs; if there are several, each with its seeds."""
     runs_by_precision: dict[str, list[Mapping[str, Any]]] = {}
     for run in runs:
-        runs_by_precision.setdefault(precision(run), []).append(run)
+        runs_by_precision.setdefault(precision_of_run(run), []).append(run)
     if len(runs_by_precision) == 1:
         return next(iter(runs_by_precision))
     return "; ".join(

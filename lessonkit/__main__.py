@@ -15,7 +15,7 @@ from transformer.support.files import write_atomically
 
 def main() -> int:
     """Grade what learners have handed in; return 1 if something cannot be read or written."""
-    options = _parser().parse_args()
+    options = _make_parser().parse_args()
     if options.seed is None:
         options.seed = secrets.randbelow(10**6)
     # The cases are made when the exercises are imported: this comes before that.
@@ -24,16 +24,16 @@ def main() -> int:
     failed = False
     for file in options.files:
         try:
-            rows.append(_grade_file(file, options))
+            rows.append(_grade_file_to_row(file, options))
         except UserError as error:
             failed = True
             print(f"error: {error}", file=sys.stderr)
     if options.csv:
-        _write_table(options.csv, rows)
+        _write_grades_csv(options.csv, rows)
     return 1 if failed else 0
 
 
-def _parser() -> argparse.ArgumentParser:
+def _make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("python -m lessonkit", description="For teachers.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     about = "judge the answers of a class, each in a process of its own, on cases of another seed"
@@ -47,7 +47,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _grade_file(file: Path, options: argparse.Namespace) -> dict[str, Any]:
+def _grade_file_to_row(file: Path, options: argparse.Namespace) -> dict[str, Any]:
     """Grade what one learner has handed in, print a line, and return the table's row."""
     import torch
 
@@ -73,7 +73,7 @@ def _grade_file(file: Path, options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _write_table(path: Path, rows: list[dict[str, Any]]) -> None:
+def _write_grades_csv(path: Path, rows: list[dict[str, Any]]) -> None:
     """Write a table with a row for each learner and a column for each exercise of any."""
     columns = dict.fromkeys(name for row in rows for name in row)
     text = io.StringIO(newline="")

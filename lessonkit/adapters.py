@@ -31,7 +31,7 @@ def adapt_transformer(model: Transformer) -> Adapter:
             for layer, weights in enumerate(layers)
         }
 
-    tied = _tied_weights(model.config)
+    tied = _tied_parameter_names(model.config)
     src_vocab_size = model.src_embedding.token.num_embeddings
     return adapt_network(model, src_vocab_size, model.output.out_features).replace(
         attention=attention,
@@ -40,7 +40,7 @@ def adapt_transformer(model: Transformer) -> Adapter:
     )
 
 
-def _tied_weights(config: ModelConfig) -> tuple[str, ...]:
+def _tied_parameter_names(config: ModelConfig) -> tuple[str, ...]:
     """Return the names of the parameters that are one (§3.4); none if nothing is tied."""
     tied = []
     if config.tie_softmax:
@@ -117,9 +117,9 @@ def adapt_pipeline(translator: Translator) -> Pipeline:
     test_split = default_test_split(data.corpus)
     train: tuple[TextPair, ...] = ()
     test: tuple[TextPair, ...] = ()
-    if _is_here(data.corpus, test_split):
-        train = _pairs(translator, "train")
-        test = _pairs(translator, test_split)
+    if _is_readable_without_download(data.corpus, test_split):
+        train = _load_sentence_pairs(translator, "train")
+        test = _load_sentence_pairs(translator, test_split)
     return Pipeline(
         train=train,
         test=test,
@@ -133,14 +133,14 @@ def adapt_pipeline(translator: Translator) -> Pipeline:
     )
 
 
-def _pairs(translator: Translator, split: str) -> tuple[TextPair, ...]:
+def _load_sentence_pairs(translator: Translator, split: str) -> tuple[TextPair, ...]:
     """Return the pairs of a split of the corpus that a model was trained on."""
     data = translator.recipe.data
     text = corpora.load(data.corpus, split, data.src_lang, data.tgt_lang)
     return tuple(zip(text.src, text.tgt, strict=True))
 
 
-def _is_here(corpus: str, split: str) -> bool:
+def _is_readable_without_download(corpus: str, split: str) -> bool:
     """Return whether a corpus's training text and a split can be read without a download."""
     other_splits = set(corpora.CORPORA[corpus].splits) - {"train", split}
     return all(

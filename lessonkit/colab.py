@@ -11,16 +11,19 @@ import sys
 import tomllib
 from pathlib import Path
 
-from lessonkit.records import RUNS_VARIABLE
+from lessonkit.records import RUNS_FOLDER_VARIABLE
 from transformer.support.errors import UserError
 from transformer.support.folders import require_checkout
 
-DRIVE_MOUNT = "drive"  # where Google Drive is mounted: a folder beside the clone
-TPU_VARIABLES = ("COLAB_TPU_ADDR", "TPU_ACCELERATOR_TYPE")  # set in a runtime that has one
-DRIVE_RUNS = "MyDrive/attention-course/runs"  # the runs' folder in it
+DRIVE_MOUNT_FOLDER = "drive"  # where Google Drive is mounted: a folder beside the clone
+TPU_ENVIRONMENT_VARIABLES = (
+    "COLAB_TPU_ADDR",
+    "TPU_ACCELERATOR_TYPE",
+)  # set in a runtime that has one
+RUNS_FOLDER_ON_DRIVE = "MyDrive/attention-course/runs"  # the runs' folder in it
 
 
-def on_colab() -> bool:
+def is_on_colab() -> bool:
     """Return whether this runs in a notebook on Google Colab."""
     return "google.colab" in sys.modules
 
@@ -36,23 +39,23 @@ def set_up(keep_on_drive: bool = False) -> None:
             go on from the last checkpoint.
     """
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # torch reads this as it loads
-    if any(name in os.environ for name in TPU_VARIABLES):
+    if any(name in os.environ for name in TPU_ENVIRONMENT_VARIABLES):
         print("This runtime has a TPU, which the course cannot use: choose a T4 GPU or a CPU.")
     try:
-        install(requirements(require_checkout() / "pyproject.toml"))
+        install_packages(read_required_packages(require_checkout() / "pyproject.toml"))
         if keep_on_drive:
-            os.environ[RUNS_VARIABLE] = str(drive_folder())
+            os.environ[RUNS_FOLDER_VARIABLE] = str(mount_drive_runs_folder())
     except UserError as error:
         print(f"The course is not set up: {error}")
 
 
-def requirements(pyproject: Path) -> list[str]:
+def read_required_packages(pyproject: Path) -> list[str]:
     """Return what the package needs, and what its extra [colab] adds."""
     project = tomllib.loads(pyproject.read_text(encoding="utf-8"))["project"]
     return [*project["dependencies"], *project["optional-dependencies"]["colab"]]
 
 
-def install(packages: list[str]) -> None:
+def install_packages(packages: list[str]) -> None:
     """Install what is missing into the running Python.
 
     Raises:
@@ -66,16 +69,16 @@ def install(packages: list[str]) -> None:
         raise UserError(f"pip could not install its packages ({reason}); run this cell again")
 
 
-def drive_folder() -> Path:
+def mount_drive_runs_folder() -> Path:
     """Mount Google Drive and return the folder in it that keeps runs.
 
     Raises:
         UserError: it was not allowed, or cannot be written to.
     """
-    mount = Path(DRIVE_MOUNT).absolute()
+    mount = Path(DRIVE_MOUNT_FOLDER).absolute()
     try:
         importlib.import_module("google.colab.drive").mount(str(mount))
-        folder = mount / DRIVE_RUNS
+        folder = mount / RUNS_FOLDER_ON_DRIVE
         folder.mkdir(parents=True, exist_ok=True)
     except Exception as error:  # Colab raises several kinds, none of them documented
         reason = " ".join(str(error).split())

@@ -16,7 +16,7 @@ def diagnose_target(options: argparse.Namespace) -> int:
     """Try the laws on a folder or on code, print the report, and return the exit status."""
     # A folder may have a colon in its name, too: C:\runs\demo.
     if ":" in options.target and not Path(options.target).is_dir():
-        return attention_laws_command.main(_arguments(options))
+        return attention_laws_command.main(_to_attention_laws_arguments(options))
     adapter, pipeline = adapt_folder(options.target)
     report = diagnose(adapter, minute=options.minute)
     pipeline_report = diagnose_pipeline(pipeline)
@@ -30,7 +30,7 @@ def diagnose_target(options: argparse.Namespace) -> int:
     return both.exit_status
 
 
-def _arguments(options: argparse.Namespace) -> list[str]:
+def _to_attention_laws_arguments(options: argparse.Namespace) -> list[str]:
     """Return the arguments of `python -m attention_laws` that say the same."""
     arguments = []
     if options.minute:

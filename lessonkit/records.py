@@ -25,9 +25,9 @@ READINGS = {
     "greedy, last checkpoint": "last",
 }
 
-PROFILES = ("quick", "full")
+COURSE_PROFILES = ("quick", "full")
 # The variable that names the folder in which lessons keep what they train.
-RUNS_VARIABLE = "COURSE_RUNS"
+RUNS_FOLDER_VARIABLE = "COURSE_RUNS"
 
 
 def load_result(name: str) -> dict[str, Any]:
@@ -60,11 +60,11 @@ def load_runs(recipe: str) -> dict[str, list[dict[str, Any]]]:
     records = map(read_json, (known[recipe], *folder.glob(f"seeds/{recipe}-[0-9]*.json")))
     runs: dict[str, list[dict[str, Any]]] = {}
     for record in sorted(records, key=lambda each: int(each["training"]["seed"])):
-        runs.setdefault(precision(record), []).append(record)
+        runs.setdefault(precision_of_run(record), []).append(record)
     return runs
 
 
-def precision(record: Mapping[str, Any]) -> str:
+def precision_of_run(record: Mapping[str, Any]) -> str:
     """Name the numbers in which a recorded run computed products: float32, bfloat16, float16."""
     training = record.get("training", record)
     if "precision" in training:
@@ -109,8 +109,8 @@ def course_profile() -> str:
         import torch  # late: `lessonkit.colab` sets what torch reads as it loads
 
         return "full" if torch.cuda.is_available() else "quick"
-    if chosen not in PROFILES:
-        raise unknown_name("COURSE_PROFILE", chosen, PROFILES)
+    if chosen not in COURSE_PROFILES:
+        raise unknown_name("COURSE_PROFILE", chosen, COURSE_PROFILES)
     return chosen
 
 
@@ -121,7 +121,7 @@ def run_folder(name: str) -> Path:
         name: The folder's own name. If `COURSE_RUNS` is set and not empty, it is the same
             folder in there each time, and it stays: a run can be resumed.
     """
-    runs_folder = os.environ.get(RUNS_VARIABLE)
+    runs_folder = os.environ.get(RUNS_FOLDER_VARIABLE)
     if runs_folder:
         return Path(runs_folder) / name
     temporary = tempfile.mkdtemp()

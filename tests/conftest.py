@@ -92,8 +92,8 @@ def pytest_runtest_call() -> Generator[None, None, None]:
     try:
         return (yield)
     except ValueError as error:
-        from lessonkit.museum.edited_source import MisfitError
+        from lessonkit.museum.edited_source import QuoteMisfitError
 
-        if isinstance(error, MisfitError) and "faults.toml:" in str(error):
+        if isinstance(error, QuoteMisfitError) and "faults.toml:" in str(error):
             pytest.skip(str(error))
         raise

@@ -27,7 +27,7 @@ from PIL import Image
 
 from lessonkit.charts.controls import ABOVE
 from lessonkit.charts.style import CHARTS, FIGURES
-from lessonkit.colab import on_colab
+from lessonkit.colab import is_on_colab
 from transformer.support.errors import UserError
 
 NAME = "course"
@@ -136,7 +136,7 @@ def shrink(picture: bytes) -> tuple[bytes, tuple[int, int]]:
 
 def _render(spec: dict[str, Any], **_: object) -> tuple[Bundle, Bundle]:
     forms, metadata = bundle(spec)
-    return (for_colab(forms, metadata) if on_colab() else forms), metadata
+    return (for_colab(forms, metadata) if is_on_colab() else forms), metadata
 
 
 def _picture(figure: Figure) -> tuple[bytes, dict[str, Any]] | None:

@@ -15,7 +15,7 @@ from lessonkit.analysis.ablation import translate_without_each_head
 from lessonkit.analysis.heads import Head
 from lessonkit.charts.heads import heads_explorer
 from lessonkit.charts.renderer import HTML
-from lessonkit.colab import on_colab
+from lessonkit.colab import is_on_colab
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 
@@ -112,6 +112,6 @@ def _display(chart: alt.TopLevelMixin) -> dict[str, object]:
     """
     shown = chart._repr_mimebundle_() or {}
     data, metadata = shown if isinstance(shown, tuple) else (shown, {})
-    if on_colab():
+    if is_on_colab():
         data = {kind: form for kind, form in data.items() if kind != HTML}
     return {"output_type": "display_data", "data": data, "metadata": metadata}

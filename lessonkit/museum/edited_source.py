@@ -16,19 +16,19 @@ from typing import NamedTuple
 
 import transformer
 
-ROOT = Path(transformer.__file__).parents[1]
+REPOSITORY_ROOT = Path(transformer.__file__).parents[1]
 # What may be edited: the paper's files, and those that make of them what the laws are tried on.
-EDITABLE = (
+EDITABLE_FILE_GLOBS = (
     "transformer/[!_]*.py",
     "lessonkit/adapters.py",
     "lessonkit/museum/sound.py",
     "lessonkit/museum/pipeline.py",
 )
-SOUND = "lessonkit.museum.sound"
-PIPELINE = "lessonkit.museum.pipeline"
+SOUND_MODULE = "lessonkit.museum.sound"
+PIPELINE_MODULE = "lessonkit.museum.pipeline"
 
 
-class MisfitError(ValueError):
+class QuoteMisfitError(ValueError):
     """An edit quotes what the source does not say, or says more than once."""
 
 
@@ -44,28 +44,28 @@ class SourceEdit(NamedTuple):
     origin: str = ""  # where the edit is written down: file and line
 
     @property
-    def file(self) -> str:
+    def file_path(self) -> str:
         """The path of the changed file in the repository."""
-        return module_file(full_name(self.module))
+        return module_to_path(full_module_name(self.module))
 
-    def apply(self, text: str) -> str:
+    def apply_to_text(self, text: str) -> str:
         """Return the file's text with the change.
 
         Raises:
-            MisfitError: `old` is not there exactly once. The message has what is most like it.
+            QuoteMisfitError: `old` is not there exactly once. The message has what is most like it.
         """
-        old, new = (self._indented(code, text) for code in (self.old, self.new))
+        old, new = (self._indent_like_quote(code, text) for code in (self.old, self.new))
         if text.count(old) != 1:
-            raise MisfitError(self._misfit(text, text.count(old)))
+            raise QuoteMisfitError(self._describe_misfit(text, text.count(old)))
         return text.replace(old, new)
 
-    def _indented(self, code: str, text: str) -> str:
+    def _indent_like_quote(self, code: str, text: str) -> str:
         first_line = self.old.split("\n")[0]
         line = next((line for line in text.splitlines() if first_line in line), "")
         indent = line[: len(line) - len(line.lstrip())]
         return code.replace("\n", f"\n{indent}")
 
-    def _misfit(self, text: str, times: int) -> str:
+    def _describe_misfit(self, text: str, times: int) -> str:
         lines = text.splitlines()
         wanted = self.old.strip().split("\n")[0]
 
@@ -74,31 +74,31 @@ class SourceEdit(NamedTuple):
 
         nearest = max(range(len(lines)), key=likeness)
         return (
-            f"{self.origin or 'an edit'} quotes {self.old!r}, which {self.file} has {times} times "
-            f"and not once; most like it is line {nearest + 1}: {lines[nearest].strip()!r}"
+            f"{self.origin or 'an edit'} quotes {self.old!r}, which {self.file_path} has {times} "
+            f"times and not once; most like it is line {nearest + 1}: {lines[nearest].strip()!r}"
         )
 
 
-def misfits(edits: Sequence[SourceEdit]) -> list[str]:
+def quote_misfit_messages(edits: Sequence[SourceEdit]) -> list[str]:
     """Return a message for each edit that does not fit the source, after those before it."""
-    return _edited_texts(edits)[1]
+    return _texts_and_misfit_messages(edits)[1]
 
 
-def apply_to_files(edits: Sequence[SourceEdit]) -> dict[str, str]:
+def edited_texts_by_module(edits: Sequence[SourceEdit]) -> dict[str, str]:
     """Return the changed text of each module that is edited, by the module's full name.
 
     Raises:
-        MisfitError: some edits do not fit; the message names each of them.
+        QuoteMisfitError: some edits do not fit; the message names each of them.
     """
-    texts, messages = _edited_texts(edits)
+    texts, messages = _texts_and_misfit_messages(edits)
     if messages:
-        raise MisfitError("\n".join(messages))
+        raise QuoteMisfitError("\n".join(messages))
     return texts
 
 
 @cache
 def load_edited_modules(
-    name: str, edits: tuple[SourceEdit, ...], entry: str = SOUND
+    name: str, edits: tuple[SourceEdit, ...], entry: str = SOUND_MODULE
 ) -> dict[str, ModuleType]:
     """Run a module, and all that it imports from an edited file, with these edits.
 
@@ -114,26 +114,26 @@ def load_edited_modules(
         The edited modules and all that import them, with the entry, by their own full names.
 
     Raises:
-        MisfitError: see `apply_to_files`.
+        QuoteMisfitError: see `edited_texts_by_module`.
     """
-    texts = apply_to_files(edits)
+    texts = edited_texts_by_module(edits)
     prefix = f"museum.{name}."
     modules: dict[str, ModuleType] = {}
-    order = _modules_to_run(entry, set(texts))
+    order = _modules_to_run_in_order(entry, set(texts))
     for module_name in order:
-        text = texts.get(module_name) or _source(module_name)
+        text = texts.get(module_name) or _read_module_source(module_name)
         tree = ast.parse(text)
         for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom) and node.module in order:
                 node.module = prefix + node.module
         module = ModuleType(prefix + module_name)
         sys.modules[module.__name__] = modules[module_name] = module
-        exec(compile(tree, f"{module_file(module_name)} ({name})", "exec"), module.__dict__)
+        exec(compile(tree, f"{module_to_path(module_name)} ({name})", "exec"), module.__dict__)
     return modules
 
 
 @cache
-def full_name(module: str) -> str:
+def full_module_name(module: str) -> str:
     """Return the full name of a module that may be edited: "transformer.model" for "model"."""
     found = [name for name in _editable_modules() if name.rpartition(".")[2] == module]
     if len(found) != 1:
@@ -141,55 +141,59 @@ def full_name(module: str) -> str:
     return found[0]
 
 
-def module_file(module_name: str) -> str:
+def module_to_path(module_name: str) -> str:
     """Return the path in the repository of a module, "transformer/model.py"."""
     return f"{module_name.replace('.', '/')}.py"
 
 
 @cache
 def _editable_modules() -> tuple[str, ...]:
-    paths = [path for pattern in EDITABLE for path in sorted(ROOT.glob(pattern))]
-    return tuple(".".join(path.relative_to(ROOT).with_suffix("").parts) for path in paths)
+    paths = [
+        path for pattern in EDITABLE_FILE_GLOBS for path in sorted(REPOSITORY_ROOT.glob(pattern))
+    ]
+    return tuple(
+        ".".join(path.relative_to(REPOSITORY_ROOT).with_suffix("").parts) for path in paths
+    )
 
 
 @cache
-def _source(module_name: str) -> str:
-    return (ROOT / module_file(module_name)).read_text(encoding="utf-8")
+def _read_module_source(module_name: str) -> str:
+    return (REPOSITORY_ROOT / module_to_path(module_name)).read_text(encoding="utf-8")
 
 
-def _edited_texts(edits: Sequence[SourceEdit]) -> tuple[dict[str, str], list[str]]:
+def _texts_and_misfit_messages(edits: Sequence[SourceEdit]) -> tuple[dict[str, str], list[str]]:
     texts: dict[str, str] = {}
     messages = []
     for edit in edits:
-        module_name = full_name(edit.module)
-        text = texts.setdefault(module_name, _source(module_name))
+        module_name = full_module_name(edit.module)
+        text = texts.setdefault(module_name, _read_module_source(module_name))
         try:
-            texts[module_name] = edit.apply(text)
-        except MisfitError as error:
+            texts[module_name] = edit.apply_to_text(text)
+        except QuoteMisfitError as error:
             messages.append(str(error))
     return texts, messages
 
 
 @cache
-def _imports(module_name: str) -> frozenset[str]:
+def _editable_modules_imported_by_module(module_name: str) -> frozenset[str]:
     """Return which modules that may be edited a module imports when it is loaded."""
-    return frozenset(_imported_by(ast.parse(_source(module_name)).body))
+    return frozenset(_editable_modules_in_imports(ast.parse(_read_module_source(module_name)).body))
 
 
-def _imported_by(statements: Sequence[ast.stmt]) -> Iterator[str]:
+def _editable_modules_in_imports(statements: Sequence[ast.stmt]) -> Iterator[str]:
     for statement in statements:
         if isinstance(statement, ast.ImportFrom) and statement.module in _editable_modules():
             yield statement.module
 
 
-def _modules_to_run(entry: str, edited: set[str]) -> list[str]:
+def _modules_to_run_in_order(entry: str, edited: set[str]) -> list[str]:
     """Order the entry, and all that it imports which lead to an edited one, by their imports."""
     graph: dict[str, frozenset[str]] = {}
     waiting = [entry]
     while waiting:
         module_name = waiting.pop()
         if module_name not in graph:
-            graph[module_name] = _imports(module_name)
+            graph[module_name] = _editable_modules_imported_by_module(module_name)
             waiting += graph[module_name]
     to_run = {entry} | edited
     order = list(TopologicalSorter(graph).static_order())

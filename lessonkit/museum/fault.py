@@ -14,18 +14,18 @@ from attention_laws.adapter import Adapter, Pipeline
 from attention_laws.report import Report
 from attention_laws.run import diagnose, diagnose_pipeline
 from lessonkit.museum.edited_source import (
-    PIPELINE,
-    SOUND,
+    PIPELINE_MODULE,
+    SOUND_MODULE,
     SourceEdit,
-    full_name,
+    full_module_name,
     load_edited_modules,
 )
 from transformer.support.files import read_json
 from transformer.support.folders import results_folder
 
 FAULTS_FILE = Path(__file__).with_name("faults.toml")
-LAWS_RECORD = "museum/laws.json"
-OF_TEXT = "text"  # the group of faults that need no model
+BROKEN_LAWS_RECORD = "museum/laws.json"
+TEXT_GROUP = "text"  # the group of faults that need no model
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,27 +44,27 @@ class Fault:
         """Write it as a change of source: what goes with -, what comes with +."""
         lines = [f"{self.name}: {self.about}"]
         for edit in self.edits:
-            lines.append(edit.file)
+            lines.append(edit.file_path)
             lines += [f"  - {line}" for line in edit.old.splitlines()]
             lines += [f"  + {line}" for line in edit.new.splitlines()]
         return "\n".join(lines)
 
-    def modules(self) -> dict[str, ModuleType]:
+    def load_modules(self) -> dict[str, ModuleType]:
         """Return the modules that have the fault, by full name (see `load_edited_modules`)."""
-        entry = PIPELINE if self.group == OF_TEXT else SOUND
+        entry = PIPELINE_MODULE if self.group == TEXT_GROUP else SOUND_MODULE
         return load_edited_modules(self.name, self.edits, entry)
 
     def build(self, seed: int = 0) -> Adapter | Pipeline:
         """Build a small model that has the fault, or a pipeline of text, ready for the laws."""
-        if self.group == OF_TEXT:
-            pipeline: Pipeline = self.modules()[PIPELINE].sound_pipeline()
+        if self.group == TEXT_GROUP:
+            pipeline: Pipeline = self.load_modules()[PIPELINE_MODULE].sound_pipeline()
             return pipeline
-        adapter: Adapter = self.modules()[SOUND].sound_adapter(seed, **self.config)
+        adapter: Adapter = self.load_modules()[SOUND_MODULE].sound_adapter(seed, **self.config)
         return adapter
 
-    def add_to(self, model: nn.Module) -> None:
+    def add_to_model(self, model: nn.Module) -> None:
         """Put the fault into a Transformer that is there already; its weights stay."""
-        apply_edits(model, self.name, self.edits)
+        apply_edits_to_model(model, self.name, self.edits)
 
     def diagnose(self, seed: int = 0, **settings: Any) -> Report:
         """Try the laws on it, with settings as `attention_laws.run.diagnose` takes them."""
@@ -74,14 +74,14 @@ class Fault:
         return diagnose(subject, **settings)
 
 
-def apply_edits(model: nn.Module, name: str, edits: tuple[SourceEdit, ...]) -> None:
+def apply_edits_to_model(model: nn.Module, name: str, edits: tuple[SourceEdit, ...]) -> None:
     """Turn each part of a model into the class of the same name in the edited files.
 
     The edits are of methods other than `__init__`, which is not run again; `name` is a word for
     these edits alone.
     """
     modules = load_edited_modules(name, edits)
-    edited = {full_name(edit.module) for edit in edits}
+    edited = {full_module_name(edit.module) for edit in edits}
     for part in model.modules():
         module_name = type(part).__module__
         if module_name in edited:
@@ -97,14 +97,14 @@ def read_faults() -> tuple[Fault, ...]:
         for name, entry in entries.items():
             header = lines.index(f"[{group}.{name}]")
             edits = tuple(
-                SourceEdit(module, old, new, _origin(name, old, lines, header))
+                SourceEdit(module, old, new, _describe_edit_location(name, old, lines, header))
                 for module, old, new in entry.pop("edits")
             )
             faults.append(Fault(name=name, group=group, edits=edits, **entry))
     return tuple(faults)
 
 
-def _origin(name: str, old: str, lines: list[str], header: int) -> str:
+def _describe_edit_location(name: str, old: str, lines: list[str], header: int) -> str:
     """Return where an edit is written: the line of `faults.toml` that has the text it quotes."""
     first_line = old.split("\n")[0]
     rest = range(header, len(lines))
@@ -113,7 +113,7 @@ def _origin(name: str, old: str, lines: list[str], header: int) -> str:
 
 
 @cache
-def recorded_laws() -> dict[str, Any]:
+def load_broken_laws_by_fault() -> dict[str, Any]:
     """Read which laws each fault was found to break; nothing before that is recorded."""
-    file = results_folder() / LAWS_RECORD
+    file = results_folder() / BROKEN_LAWS_RECORD
     return dict(read_json(file)["faults"]) if file.exists() else {}

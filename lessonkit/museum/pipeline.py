@@ -15,30 +15,30 @@ from transformer.models.folder import read_description
 from transformer.support.folders import find_model
 
 TRAIN, TEST = 400, 60  # sentence pairs
-Pairs = tuple[tuple[str, str], ...]
+SentencePairs = tuple[tuple[str, str], ...]
 
 
 @cache
-def tokenizer_of(model: str) -> Tokenizer:
+def load_tokenizer(model: str) -> Tokenizer:
     """Read the tokenizer of a shipped model."""
     return read_description(find_model(model)).src_tokenizer
 
 
 @cache
-def pairs(split: str, number: int) -> Pairs:
+def load_sentence_pairs(split: str, number: int) -> SentencePairs:
     """Read the first sentence pairs of a split."""
     text = corpora.load("embedded", split, "en", "fr")
     return tuple(zip(text.src[:number], text.tgt[:number], strict=True))
 
 
-def score(hypotheses: list[str], references: list[str]) -> float:
+def score_bleu(hypotheses: list[str], references: list[str]) -> float:
     """Return the corpus's BLEU in percent."""
     return BLEU(force=True).corpus_score(hypotheses, [references]).score
 
 
-def decode(ids: list[int]) -> str:
+def decode_target_ids(ids: list[int]) -> str:
     """Return the text of target ids, as it is scored."""
-    text = tokenizer_of("demo-en-fr").decode(
+    text = load_tokenizer("demo-en-fr").decode(
         [token for token in ids if token >= NUM_SPECIAL_TOKENS]
     )
     return text
@@ -46,15 +46,15 @@ def decode(ids: list[int]) -> str:
 
 def sound_pipeline() -> Pipeline:
     """Make what stands around the demo's model."""
-    encode = tokenizer_of("demo-en-fr").encode
+    encode = load_tokenizer("demo-en-fr").encode
     return Pipeline(
-        train=pairs("train", TRAIN),
-        test=pairs("test", TEST),
+        train=load_sentence_pairs("train", TRAIN),
+        test=load_sentence_pairs("test", TEST),
         encode_src=encode,
         encode_tgt=encode,
         encode_to_translate=encode,
-        decode=decode,
-        score=score,
+        decode=decode_target_ids,
+        score=score_bleu,
         unk_id=UNK_ID,
         joint_vocabulary=True,
     )

@@ -23,7 +23,7 @@ from transformer.support.modes import evaluating
 from transformer.training.schedule import learning_rate
 
 SRC_VOCAB_SIZE, TGT_VOCAB_SIZE = 23, 29  # unequal, so that neither can stand for the other
-CONFIG: dict[str, Any] = {
+SMALL_MODEL_CONFIG: dict[str, Any] = {
     "d_model": 32,
     "d_ff": 64,
     "num_heads": 4,
@@ -32,7 +32,7 @@ CONFIG: dict[str, Any] = {
 }
 
 
-class Setup:
+class TrainingSetup:
     """A Transformer, and how it is trained and searched (§5.3, §5.4)."""
 
     def __init__(
@@ -57,11 +57,11 @@ class Setup:
         options: Any = {"ignore_index": PAD_ID, "label_smoothing": self.label_smoothing}
         return F.cross_entropy(logits, tgt_out, **options)
 
-    def rate(self, step: int) -> float:
+    def rate_of_step(self, step: int) -> float:
         """Return the learning rate of a step, from 1 (§5.3, Eq. 3)."""
         return learning_rate(step, self.model.config.d_model, self.warmup_steps)
 
-    def updates(self) -> int:
+    def count_updates(self) -> int:
         """Count the updates made so far, as Adam does."""
         state = next(iter(self.optimizer.state.values()), None)
         return 0 if state is None else int(state["step"])
@@ -72,8 +72,8 @@ class Setup:
         self.optimizer.zero_grad()
         loss = self.loss(self.model(src, tgt_in), tgt_out)
         loss.backward()
-        step = self.updates() + 1
-        self.optimizer.param_groups[0]["lr"] = self.rate(step)
+        step = self.count_updates() + 1
+        self.optimizer.param_groups[0]["lr"] = self.rate_of_step(step)
         self.optimizer.step()
         return float(loss.detach())
 
@@ -88,63 +88,63 @@ class Setup:
                 tokens += int((tgt_out != PAD_ID).sum())
         return nll / tokens
 
-    def greedy(self, src: Tensor, length: int) -> list[list[int]]:
+    def greedy_token_ids(self, src: Tensor, length: int) -> list[list[int]]:
         """Translate sources greedily, into at most `length` tokens each."""
-        hypotheses = self._search(greedy_search, src, max_len=length)
+        hypotheses = self._eval_search(greedy_search, src, max_len=length)
         return [hypothesis.ids for hypothesis in hypotheses]
 
-    def beam(
+    def beam_hypotheses(
         self, src: Tensor, beam_size: int, length: int, alpha: float = 0.0
     ) -> list[list[Hypothesis]]:
         """Translate sources with a beam (§6.1), the best of each first."""
-        return self._search(beam_search, src, beam_size=beam_size, alpha=alpha, max_len=length)
+        return self._eval_search(beam_search, src, beam_size=beam_size, alpha=alpha, max_len=length)
 
-    def _search(self, search: Callable[..., Any], src: Tensor, **options: Any) -> Any:
+    def _eval_search(self, search: Callable[..., Any], src: Tensor, **options: Any) -> Any:
         with evaluating(self.model):
             return search(self.model, src, use_cache=True, **options)
 
-    def candidates(self, src: Tensor, beam_size: int, length: int) -> list[list[Candidate]]:
+    def beam_candidates(self, src: Tensor, beam_size: int, length: int) -> list[list[Candidate]]:
         """Return what a beam finds without length penalty, as the laws take it."""
-        hypotheses = self.beam(src, beam_size, length)
-        return [[_as_candidate(hypothesis) for hypothesis in row] for row in hypotheses]
+        hypotheses = self.beam_hypotheses(src, beam_size, length)
+        return [[_hypothesis_to_candidate(hypothesis) for hypothesis in row] for row in hypotheses]
 
-    def rank(self, log_prob: float, length: int) -> float:
+    def ranking_score(self, log_prob: float, length: int) -> float:
         """Return what candidates are ranked by, `length` with eos (§6.1)."""
         return log_prob / length_penalty(length)
 
-    def adapter(self) -> Adapter:
+    def to_adapter(self) -> Adapter:
         """Return an adapter that shows all of it to the laws."""
         return adapt_transformer(self.model).replace(
-            greedy=self.greedy,
-            beam=self.candidates,
-            candidate_score=self.rank,
+            greedy=self.greedy_token_ids,
+            beam=self.beam_candidates,
+            candidate_score=self.ranking_score,
             alpha=0.6,
             loss=self.loss,
             optimizer=self.optimizer,
             train_step=self.train_step,
-            schedule=self.rate,
+            schedule=self.rate_of_step,
             warmup_steps=self.warmup_steps,
             make_batch=self.make_batch,
-            untrained=self.updates() == 0,
+            untrained=self.count_updates() == 0,
         )
 
 
-def _as_candidate(hypothesis: Hypothesis) -> Candidate:
+def _hypothesis_to_candidate(hypothesis: Hypothesis) -> Candidate:
     return Candidate(ids=hypothesis.ids, log_prob=hypothesis.score, finished=hypothesis.finished)
 
 
 def sound_model(seed: int = 0, **changes: Any) -> Transformer:
     """Make a small Transformer with random weights.
 
-    Changes are of the vocabularies' sizes (`src_vocab_size`, `tgt_vocab_size`), or of what `CONFIG`
-    and `ModelConfig` have.
+    Changes are of the vocabularies' sizes (`src_vocab_size`, `tgt_vocab_size`), or of what
+    `SMALL_MODEL_CONFIG` and `ModelConfig` have.
     """
     sizes: dict[str, Any] = {"src_vocab_size": SRC_VOCAB_SIZE, "tgt_vocab_size": TGT_VOCAB_SIZE}
     sizes |= {name: changes.pop(name) for name in sizes if name in changes}
     torch.manual_seed(seed)
-    return use_fast_dropout(Transformer(ModelConfig(**CONFIG | changes), **sizes))
+    return use_fast_dropout(Transformer(ModelConfig(**SMALL_MODEL_CONFIG | changes), **sizes))
 
 
 def sound_adapter(seed: int = 0, **changes: Any) -> Adapter:
     """Make a sound Transformer, as `sound_model` does, with everything that an adapter can hold."""
-    return Setup(sound_model(seed, **changes)).adapter()
+    return TrainingSetup(sound_model(seed, **changes)).to_adapter()

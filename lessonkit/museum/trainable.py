@@ -7,7 +7,7 @@ models with them and measure what each costs. A fault of `faults.toml` that has 
 from collections.abc import Callable
 
 from lessonkit.museum import FAULTS
-from lessonkit.museum.fault import apply_edits
+from lessonkit.museum.fault import apply_edits_to_model
 from transformer.attention import MultiHeadAttention
 from transformer.model import Transformer
 from transformer.models.folder import Description, Network
@@ -29,7 +29,7 @@ def add_faults(model: Transformer, *labels: str) -> None:
         faults.pop("self_attention_lost", None)
     edits = tuple(edit for fault in faults.values() for edit in fault.edits)
     if edits:
-        apply_edits(model, "_and_".join(faults), edits)
+        apply_edits_to_model(model, "_and_".join(faults), edits)
 
 
 def builder_with_faults(*labels: str) -> Callable[[Description], Network]:

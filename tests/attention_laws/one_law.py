@@ -4,7 +4,7 @@ from typing import Any
 
 from attention_laws import Adapter, LawResult, diagnose
 from attention_laws.laws import MODEL_LAWS
-from lessonkit.museum.sound import Setup, sound_model
+from lessonkit.museum.sound import TrainingSetup, sound_model
 
 
 def try_law(adapter: Adapter, law: str, minute: bool = False) -> LawResult:
@@ -21,9 +21,9 @@ def expect(adapter: Adapter, law: str, verdict: str, seen: str = "", minute: boo
 
 def small_adapter(seed: int = 0, **changes: Any) -> Adapter:
     """Return a sound model of one layer on each side, and everything that trains it."""
-    return small_setup(seed, **changes).adapter()
+    return small_setup(seed, **changes).to_adapter()
 
 
-def small_setup(seed: int = 0, **changes: Any) -> Setup:
+def small_setup(seed: int = 0, **changes: Any) -> TrainingSetup:
     """Return the same before it is an adapter."""
-    return Setup(sound_model(seed, **{"d_model": 16, "num_layers": 1} | changes))
+    return TrainingSetup(sound_model(seed, **{"d_model": 16, "num_layers": 1} | changes))

@@ -22,7 +22,7 @@ FOR_COLAB = {"altair", "ipywidgets", "matplotlib", "pillow", "torchtext", "vl-co
 def environment(monkeypatch: Patch, tmp_path: Path) -> Path:
     """Variables that are put back, and an empty working folder."""
     monkeypatch.chdir(tmp_path)
-    for name in ("OMP_WAIT_POLICY", records.RUNS_VARIABLE):
+    for name in ("OMP_WAIT_POLICY", records.RUNS_FOLDER_VARIABLE):
         monkeypatch.setenv(name, "")  # so that it is put back afterwards
         monkeypatch.delenv(name)
     return tmp_path
@@ -42,7 +42,7 @@ def stub(monkeypatch: Patch, environment: Path) -> Iterator[Path]:
 
 
 def test_what_colab_lacks_is_without_jupyterlab() -> None:
-    lines = colab.requirements(ROOT / "pyproject.toml")
+    lines = colab.read_required_packages(ROOT / "pyproject.toml")
     names = {line.split(">")[0].split("=")[0] for line in lines}
     assert FOR_COLAB | {"torch", "numpy", "sacrebleu"} <= names
     assert "jupyterlab" not in names
@@ -52,16 +52,16 @@ def test_a_failure_is_one_line_printed_not_raised(
     environment: Path, monkeypatch: Patch, capsys: pytest.CaptureFixture
 ) -> None:
     with pytest.raises(UserError, match=r"pip could not install .*run this cell again$"):
-        colab.install([str(environment / "none.whl")])
-    monkeypatch.setattr(colab, "requirements", lambda pyproject: ["./none.whl"])
+        colab.install_packages([str(environment / "none.whl")])
+    monkeypatch.setattr(colab, "read_required_packages", lambda pyproject: ["./none.whl"])
     colab.set_up()
     (line,) = capsys.readouterr().out.splitlines()
     assert line.startswith("The course is not set up: pip could not install")
 
 
 def test_drive_keeps_runs_in_the_same_folder_each_time(stub: Path, monkeypatch: Patch) -> None:
-    folder = colab.drive_folder()
-    assert colab.drive_folder() == folder
+    folder = colab.mount_drive_runs_folder()
+    assert colab.mount_drive_runs_folder() == folder
     (folder / "here").touch()
     assert (stub / "MyDrive" / "attention-course" / "runs" / "here").exists()
 
@@ -74,7 +74,7 @@ def test_drive_that_was_not_allowed_is_one_line(monkeypatch: Patch) -> None:
     drive.mount = refuse  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "google.colab.drive", drive)
     with pytest.raises(UserError, match=r"mount failed: not allowed.*KEEP_ON_DRIVE to False"):
-        colab.drive_folder()
+        colab.mount_drive_runs_folder()
 
 
 @pytest.mark.slow
@@ -82,11 +82,11 @@ def test_set_up_is_silent_and_says_where_runs_are_kept(
     stub: Path, capsys: pytest.CaptureFixture
 ) -> None:
     colab.set_up()
-    assert records.RUNS_VARIABLE not in os.environ
+    assert records.RUNS_FOLDER_VARIABLE not in os.environ
     assert os.environ["OMP_WAIT_POLICY"] == "PASSIVE"
     assert capsys.readouterr().out == ""
     colab.set_up(keep_on_drive=True)
-    assert records.run_folder("lesson").parent.samefile(stub / colab.DRIVE_RUNS)
+    assert records.run_folder("lesson").parent.samefile(stub / colab.RUNS_FOLDER_ON_DRIVE)
 
 
 @pytest.mark.slow
@@ -112,13 +112,13 @@ def test_the_learner_chooses_the_profile_else_the_machine(monkeypatch: pytest.Mo
 def test_a_run_has_a_new_folder_each_time_or_the_same_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(records.RUNS_VARIABLE, "")
+    monkeypatch.setenv(records.RUNS_FOLDER_VARIABLE, "")
     first, second = records.run_folder("lesson"), records.run_folder("lesson")
     assert first.name == second.name == "lesson"
     assert first != second
     for folder in (first, second):
         folder.parent.rmdir()  # which is there, and empty
-    monkeypatch.setenv(records.RUNS_VARIABLE, str(tmp_path))
+    monkeypatch.setenv(records.RUNS_FOLDER_VARIABLE, str(tmp_path))
     assert records.run_folder("lesson") == records.run_folder("lesson") == tmp_path / "lesson"
 
 
@@ -131,7 +131,7 @@ def test_a_temporary_run_is_removed_when_its_process_ends(tmp_path: Path) -> Non
     )
     for kept in ([], ["kept"]):
         asked = {
-            records.RUNS_VARIABLE: str(tmp_path / "kept") if kept else "",
+            records.RUNS_FOLDER_VARIABLE: str(tmp_path / "kept") if kept else "",
             "TMPDIR": str(tmp_path),
         }
         python("-c", program, env=os.environ | asked)

@@ -76,7 +76,7 @@ def test_every_recorded_run_can_be_traced() -> None:
         kind = "demo-lstm" if record["recipe"].get("network") == "lstm" else "demo"
         known = find_recipe(kind).to_dict()
         gone = {"beta1": 0.9, "weight_decay": 0.0, "patience": 0}  # settings that nobody changed
-        gone |= {"accumulate": 1, "bf16": results.precision(record) == "bfloat16"}
+        gone |= {"accumulate": 1, "bf16": results.precision_of_run(record) == "bfloat16"}
         gone |= {"decay": "inverse_sqrt", "optimizer": "adam", "muon_rate_factor": 1.0}
         gone |= {"cooccurrence_start": False, "cooccurrence_embeddings": False}
         for part in ("data", "model", "training"):

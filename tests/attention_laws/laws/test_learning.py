@@ -148,8 +148,8 @@ def test_a_hidden_step_count_that_began_earlier_is_warned_of() -> None:
         (7, "warned", "7 steps"),
     ):
         own, counts = small_setup(), itertools.count(start)
-        adapter = own.adapter()
-        own.updates = lambda counts=counts: next(counts)
+        adapter = own.to_adapter()
+        own.count_updates = lambda counts=counts: next(counts)
         expect(adapter, USED, verdict, seen)
 
 
@@ -157,7 +157,7 @@ def test_steps_of_a_trained_model_are_counted_on() -> None:
     own = small_setup()
     for _ in range(3):
         own.train_step(*own.make_batch([[5, 6]], [[7, 8]]))
-    expect(own.adapter(), USED, "kept", "steps 4 to 8")
+    expect(own.to_adapter(), USED, "kept", "steps 4 to 8")
 
 
 NAMES = [law.name for law in laws_in_modules(learning)]

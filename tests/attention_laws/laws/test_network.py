@@ -14,7 +14,7 @@ from attention_laws.laws import MODEL_LAWS
 from experiments.laws.mutants import FILE, SAME, fingerprint, run
 from lessonkit.museum import FAULTS
 from lessonkit.museum.edited_source import SourceEdit
-from lessonkit.museum.fault import apply_edits
+from lessonkit.museum.fault import apply_edits_to_model
 from tests.attention_laws.one_law import expect, small_adapter, try_law
 
 FAULTS_BY_NAME = {fault.name: fault for fault in FAULTS}
@@ -79,7 +79,7 @@ def test_a_faint_leak_is_broken_in_float64_too() -> None:
         SourceEdit("attention", "weights.masked_fill(~mask, 0.0)", "weights"),
     )
     adapter = small_adapter()
-    apply_edits(adapter.module, "faint", edits)
+    apply_edits_to_model(adapter.module, "faint", edits)
     for name in ("source_padding_is_ignored", "batch_rows_are_independent"):
         line = try_law(adapter, name)
         assert line.verdict == Verdict.BROKEN

@@ -9,29 +9,34 @@ from pathlib import Path
 import pytest
 
 from lessonkit.museum import FAULTS
-from lessonkit.museum.edited_source import MisfitError, SourceEdit, load_edited_modules, misfits
+from lessonkit.museum.edited_source import (
+    QuoteMisfitError,
+    SourceEdit,
+    load_edited_modules,
+    quote_misfit_messages,
+)
 from tests.helpers import ROOT
 
 CHANGED = "math.sqrt(self.d_model)"  # in transformer/embeddings.py, quoted by some edits
 
 
 def test_every_edit_fits_the_source() -> None:
-    messages = [message for fault in FAULTS for message in misfits(fault.edits)]
+    messages = [message for fault in FAULTS for message in quote_misfit_messages(fault.edits)]
     assert not messages, "\n".join(messages)
     for fault in FAULTS:
-        fault.modules()
+        fault.load_modules()
 
 
 def test_an_edit_that_does_not_fit_names_its_place_and_the_nearest_line() -> None:
     lost = SourceEdit("masks", "diagonal=k_len - k_len", "diagonal=0", "faults.toml:7 (lost)")
-    with pytest.raises(MisfitError) as raised:
+    with pytest.raises(QuoteMisfitError) as raised:
         load_edited_modules("lost", (lost, lost))
     message, _ = str(raised.value).splitlines()
     assert message.startswith("faults.toml:7 (lost) quotes 'diagonal=k_len - k_len'")
     assert "transformer/masks.py has 0 times" in message
     assert "diagonal=k_len - q_len" in message.partition("most like it is line ")[2]
     twice = SourceEdit("masks", "import", "import")
-    (message,) = misfits([twice])
+    (message,) = quote_misfit_messages([twice])
     assert "times and not once" in message
 
 
@@ -79,7 +84,7 @@ def test_imports_in_another_order_leave_every_fault_loadable(course: Path) -> No
         "from lessonkit.museum import FAULTS\n"
         "import transformer\n"
         "print(transformer.__file__)\n"
-        "print(sum(bool(fault.modules()) for fault in FAULTS))\n"
+        "print(sum(bool(fault.load_modules()) for fault in FAULTS))\n"
     )
     done = run_in(course, "-c", program)
     assert done.returncode == 0, done.stderr

@@ -9,10 +9,10 @@ from attention_laws.adapter import Adapter
 from attention_laws.run import diagnose, diagnose_pipeline
 from experiments.fault_detection import drawn_config
 from lessonkit.museum import FAULTS, sound_adapter
-from lessonkit.museum.edited_source import SOUND
-from lessonkit.museum.fault import LAWS_RECORD, recorded_laws
+from lessonkit.museum.edited_source import SOUND_MODULE
+from lessonkit.museum.fault import BROKEN_LAWS_RECORD, load_broken_laws_by_fault
 from lessonkit.museum.pipeline import sound_pipeline
-from lessonkit.museum.sound import Setup, sound_model
+from lessonkit.museum.sound import TrainingSetup, sound_model
 from transformer.decoding import greedy_search
 from transformer.support.files import read_json
 from transformer.support.folders import results_folder
@@ -32,11 +32,11 @@ UNBROKEN = {
     "loss_favors_the_target",
 }
 # A law that is newer than the record is not in it.
-TRIED = set(read_json(results_folder() / LAWS_RECORD)["laws"])
+TRIED = set(read_json(results_folder() / BROKEN_LAWS_RECORD)["laws"])
 
 
 def test_every_recorded_law_is_broken_by_a_fault() -> None:
-    broken = {law for report in recorded_laws().values() for law in report["broken"]}
+    broken = {law for report in load_broken_laws_by_fault().values() for law in report["broken"]}
     assert TRIED - broken == UNBROKEN
 
 
@@ -46,7 +46,7 @@ def test_a_fault_breaks_the_laws_that_are_recorded(group: str) -> None:
     for each in FAULTS:
         if each.group == group:
             broken = [law for law in each.diagnose().broken_laws if law in TRIED]
-            assert broken == recorded_laws()[each.name]["broken"], each
+            assert broken == load_broken_laws_by_fault()[each.name]["broken"], each
 
 
 @pytest.mark.slow
@@ -61,15 +61,15 @@ def test_what_is_sound_breaks_no_law() -> None:
 
 
 def test_a_fault_leaves_the_packages_own_code_and_the_weights_alone() -> None:
-    code = NAMED["own_value"].modules()
-    model, faulty = sound_model(3), code[SOUND].sound_model(3)
+    code = NAMED["own_value"].load_modules()
+    model, faulty = sound_model(3), code[SOUND_MODULE].sound_model(3)
     for name, value in model.state_dict().items():
         assert torch.equal(value, faulty.state_dict()[name])
     assert (
         type(faulty.encoder.layers[0].self_attention)
         is code["transformer.attention"].MultiHeadAttention
     )
-    assert diagnose(Setup(model).adapter()).broken_laws == []
+    assert diagnose(TrainingSetup(model).to_adapter()).broken_laws == []
 
 
 def test_a_model_that_is_there_is_altered_as_one_that_is_made() -> None:
@@ -77,8 +77,8 @@ def test_a_model_that_is_there_is_altered_as_one_that_is_made() -> None:
     model = sound_model(5).eval()
     for name in ("no_causal_mask", "causal_inverted", "padding_attended", "own_value"):
         altered = copy.deepcopy(model)
-        NAMED[name].add_to(altered)
-        made = NAMED[name].modules()[SOUND].sound_model(5).eval()
+        NAMED[name].add_to_model(altered)
+        made = NAMED[name].load_modules()[SOUND_MODULE].sound_model(5).eval()
         assert not torch.allclose(model(src, tgt_in), altered(src, tgt_in))
         torch.testing.assert_close(altered(src, tgt_in), made(src, tgt_in))
         greedy_search(altered, src, max_len=3)
@@ -86,14 +86,14 @@ def test_a_model_that_is_there_is_altered_as_one_that_is_made() -> None:
 
 def test_validation_that_is_wrong_gives_other_figures() -> None:
     """No law sees these; what they report is what is wrong with them."""
-    setup = Setup(sound_model(2))
+    setup = TrainingSetup(sound_model(2))
     one, other = (
         setup.make_batch(*each) for each in ([[[5]], [[8]]], [[[6, 7], [8]], [[9], [4, 5]]])
     )
     sound_figure, figures = setup.validate([one, other]), []
     for name in ("averaged_over_batches", "trains", "hidden"):
-        code = NAMED[f"validation_{name}"].modules()
-        faulty = code[SOUND].Setup(copy.deepcopy(setup.model.eval()))
+        code = NAMED[f"validation_{name}"].load_modules()
+        faulty = code[SOUND_MODULE].TrainingSetup(copy.deepcopy(setup.model.eval()))
         figures.append(faulty.validate([one, other]))
         assert (faulty.model.output.weight.grad is not None) == (name == "trains")
     alone = [setup.validate([each]) for each in (one, other)]
