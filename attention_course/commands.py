@@ -23,7 +23,7 @@ from attention_course.options import (
 )
 from attention_course.training import train_with_options
 from transformer.recipes import find_recipe
-from transformer.support.files import check_file, to_json, write_json
+from transformer.support.files import check_writable_file, to_json_bytes, write_json
 
 PROGRAM_NAME = "python -m transformer"
 ENGINE_NAMES = ("ctranslate2", "onnx", "transformers")
@@ -159,10 +159,10 @@ def evaluate_model(options: argparse.Namespace) -> None:
 
     # A record that cannot be written is refused before the work.
     if options.record is not None:
-        check_file(options.record)
+        check_writable_file(options.record)
         origin = load_model_origin(options.model)
     figures = evaluate_folder(options.model, options.split, options.beam, options.alpha)
-    print(to_json(figures).decode(), end="")
+    print(to_json_bytes(figures).decode(), end="")
     if options.record is not None:
         write_json(options.record, origin | {"figures": figures})
 

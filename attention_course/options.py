@@ -7,7 +7,7 @@ from typing import Any
 
 from transformer.config import BEAM_SIZE, LENGTH_PENALTY
 from transformer.support.errors import UserError
-from transformer.support.folders import model_names
+from transformer.support.folders import shipped_model_names
 
 # The names of `training.devices.Precision`, which would load torch.
 PRECISION_NAMES = ("float32", "tf32", "bf16", "fp16")
@@ -48,7 +48,7 @@ def parse_settings(pairs: Sequence[str], steps: int | None) -> dict[str, str]:
 
 
 add_corpus_argument = option_adder("name", "NAME", "as `corpora list` shows it")
-MODEL_HELP = f"a model folder, or a shipped model: {', '.join(model_names())}"
+MODEL_HELP = f"a model folder, or a shipped model: {', '.join(shipped_model_names())}"
 add_model_argument = option_adder("model", "MODEL", MODEL_HELP)
 add_beam_option = option_adder(
     "--beam", "K", f"prefixes to follow; 1 is greedy ({BEAM_SIZE})", type=int, default=BEAM_SIZE

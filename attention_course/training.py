@@ -31,7 +31,7 @@ def train_with_options(
     out: Path = options.out or Path("runs") / recipe.name
     resume_command = _resume_command_line(options, "experiments" if more_options else "transformer")
     try:
-        with processes.process_group() as device:
+        with processes.joined_process_group() as device:
             # The other processes would print the same.
             show: Callable[..., None] = print if processes.rank() == 0 else _ignore_report
             result = train_recipe(
@@ -65,9 +65,9 @@ def _ignore_report(*_: object) -> None:
 
 def _resume_command_line(options: argparse.Namespace, package: str) -> str:
     """Return the command that goes on with the run that `options` began."""
-    from transformer.support.provenance import launcher
+    from transformer.support.provenance import launch_command_prefix
 
     words = list(options.typed)
     if not options.resume:
         words.append("--resume")
-    return f"{launcher()} -m {shlex.join([package, *words])}"
+    return f"{launch_command_prefix()} -m {shlex.join([package, *words])}"

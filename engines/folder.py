@@ -27,9 +27,9 @@ from transformer.data.corpora import CORPORA
 from transformer.data.tokenizers import BPETokenizer
 from transformer.model import Transformer
 from transformer.models.folder import SRC_TOKENIZER, TGT_TOKENIZER, read_model
-from transformer.support.errors import UserError, unknown_name
-from transformer.support.files import check_folder, read_json, write_atomically
-from transformer.support.folders import CARD, find_model
+from transformer.support.errors import UserError, unknown_name_error
+from transformer.support.files import check_writable_folder, read_json, write_atomically
+from transformer.support.folders import CARD_FILE_NAME, find_model_folder
 
 
 class ExportEngine(NamedTuple):
@@ -92,17 +92,17 @@ def export_model(model: str | Path, engine: str, out: Path) -> Path:
             cannot be read, or the engine has no form for it. Nothing is then made.
     """
     if engine not in ENGINES:
-        raise unknown_name("engine", engine, ENGINES)
+        raise unknown_name_error("engine", engine, ENGINES)
     if os.path.lexists(out):
         raise UserError(f"{out} exists: remove it first, or give another folder")
-    check_folder(out)
+    check_writable_folder(out)
     package = ENGINES[engine].writer
     if importlib.util.find_spec(package) is None:
         raise UserError(
             f"{package} is not installed: python -m pip install {package}, or install the course "
             "with its extra [export]"
         )
-    description, network = read_model(find_model(model))
+    description, network = read_model(find_model_folder(model))
     if not isinstance(network, Transformer):
         raise UserError(f"{model} is an LSTM, and only Transformers are exported: name another")
     source = check_tokenizer_exportable(description.src_tokenizer)
@@ -150,7 +150,7 @@ def _readme_text(model: str | Path, engine: str, recipe: Recipe) -> str:
     if engine == "transformers":
         from engines.to_transformers import hub_card_front_matter
 
-        card = find_model(model) / CARD
+        card = find_model_folder(model) / CARD_FILE_NAME
         figures = read_json(card)["figures"] if card.exists() else None
         head = hub_card_front_matter(Path(model).name, recipe.data, figures)
     return head + README_TEMPLATE.format(

@@ -12,7 +12,7 @@ from torch.nn.functional import pad
 
 from transformer.embeddings import Embedding
 from transformer.model import Transformer
-from transformer.parts import other_parts
+from transformer.parts import non_paper_part_class_names
 from transformer.positions import ConcatenatedPositions
 from transformer.support.errors import UserError
 
@@ -38,7 +38,7 @@ def word_and_position_tables(embedding: Embedding) -> tuple[Tensor, Tensor]:
 
 def check_paper_parts(model: Transformer) -> None:
     """Raise a UserError unless a network has the paper's parts: other engines know no others."""
-    others = ", ".join(other_parts(model))
+    others = ", ".join(non_paper_part_class_names(model))
     if others:
         raise UserError(
             f"this model has parts of its own ({others}), and only the paper's are "

@@ -22,8 +22,8 @@ from attention_course.options import (
     option_adder,
 )
 from experiments.plans import EXPERIMENTS
-from transformer.support.files import check_file
-from transformer.support.folders import require_checkout
+from transformer.support.files import check_writable_file
+from transformer.support.folders import require_checkout_root
 
 BENCH_SECTIONS = ("training", "export", "gpu")
 AXE = "axe-core@4.14.1"  # checks pages for accessibility
@@ -54,12 +54,12 @@ class Command(NamedTuple):
 
     def run(self, options: argparse.Namespace) -> int:
         """Run it; raise a UserError before any work if its file cannot be written."""
-        root = require_checkout()
+        root = require_checkout_root()
         arguments: dict[str, Any] = {**vars(options), "namespace": options, "root": root}
         if self.file and not arguments.get("file"):
             arguments["file"] = root / self.file.format_map(arguments)
         if "file" in arguments:
-            check_file(arguments["file"])
+            check_writable_file(arguments["file"])
         module, _, name = self.function.rpartition(".")
         function = getattr(import_module(f"experiments.{module}"), name)
         parameters = inspect.signature(function).parameters

@@ -12,7 +12,7 @@ from transformer.data import corpora
 from transformer.models.folder import RUN
 from transformer.models.translator import Translator
 from transformer.support.files import read_json, write_json
-from transformer.support.folders import find_model
+from transformer.support.folders import find_model_folder
 from transformer.support.provenance import provenance
 from transformer.training.devices import pick_device
 
@@ -35,7 +35,7 @@ def record_model(
     model: str, file: Path, measure: Callable[[Translator], dict[str, Any]]
 ) -> dict[str, Any]:
     """Take one measure of a model, and write it with its origin."""
-    folder = find_model(model)
+    folder = find_model_folder(model)
     training = read_json(folder / RUN)  # fails before the work, if at all
     translator = Translator.load(folder, pick_device())
     data = translator.recipe.data

@@ -17,7 +17,7 @@ from transformer.config import TrainingConfig
 from transformer.support.errors import UserError
 from transformer.training import processes
 from transformer.training.loop import paper_adam
-from transformer.training.settings import RATE_FACTOR
+from transformer.training.settings import RATE_FACTOR_KEY
 
 MOMENTUM, ITERATIONS = 0.95, 5
 # Of the odd polynomial that each iteration applies to the singular values: steep at 0, so that
@@ -123,7 +123,7 @@ class MuonAndAdam(Optimizer):
         others = [weight for weight in model.parameters() if id(weight) not in hidden_ids]
         groups: list[dict[str, Any]] = [
             {"params": others},
-            {"params": hidden, RATE_FACTOR: rate_factor},
+            {"params": hidden, RATE_FACTOR_KEY: rate_factor},
         ]
         super().__init__(groups, {"lr": 0.0})
         muon = Muon(hidden, precision=precision)

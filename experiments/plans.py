@@ -13,7 +13,7 @@ from typing import Any
 from experiments.training_options import TrainingOptions, override
 from transformer.config import Recipe
 from transformer.recipes import find_recipe
-from transformer.support.errors import unknown_name
+from transformer.support.errors import unknown_name_error
 
 
 @dataclass(frozen=True)
@@ -66,5 +66,5 @@ EXPERIMENTS = {name: _experiment(name, table) for name, table in TABLE["experime
 def find(name: str) -> Experiment:
     """Return the experiment of this name."""
     if name not in EXPERIMENTS:
-        raise unknown_name("experiment", name, EXPERIMENTS)
+        raise unknown_name_error("experiment", name, EXPERIMENTS)
     return EXPERIMENTS[name]

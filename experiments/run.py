@@ -16,16 +16,16 @@ from transformer.evaluation.evaluate import evaluate_translator
 from transformer.models.folder import (
     LOG,
     RUN,
-    Description,
+    ModelDescription,
     Network,
     holds_run,
     read_recipe,
     saved_steps,
-    step_file,
+    step_weights_path,
 )
 from transformer.models.translator import Translator
-from transformer.support.errors import UserError, unknown_name
-from transformer.support.files import check_file, read_json, write_json
+from transformer.support.errors import UserError, unknown_name_error
+from transformer.support.files import check_writable_file, read_json, write_json
 from transformer.training.devices import Precision, pick_device, pick_device_and_precision
 from transformer.training.recipe import train_recipe
 from transformer.training.report import read_log
@@ -59,7 +59,7 @@ def run_experiment(
     """
     order = list(experiment.variants)
     if unknown := set(only) - set(order):
-        raise unknown_name("variant", min(unknown), order)
+        raise unknown_name_error("variant", min(unknown), order)
     runs = [
         (variant, seed, out / f"{order.index(variant)}-{seed}")
         for seed in seeds
@@ -110,7 +110,7 @@ def _train(
 
 def check_record(record: Path, experiment: Experiment) -> None:
     """Refuse a record of another experiment, recipe or budget, or with variants unknown to it."""
-    check_file(record)
+    check_writable_file(record)
     if not record.exists():
         return
     held, wanted = read_json(record), experiment.about()
@@ -130,7 +130,10 @@ def check_run(folder: Path, experiment: Experiment, variant: str, seed: int) -> 
     """Refuse a folder with a run whose settings or faults are not the variant's of today."""
     if not holds_run(folder):
         return
-    same = read_recipe(folder).settings() == experiment.changed(variant, seed)[0].settings()
+    same = (
+        read_recipe(folder).name_and_sections()
+        == experiment.changed(variant, seed)[0].name_and_sections()
+    )
     file = folder / SWITCHED_ON
     faults = read_json(file) if file.exists() else []
     if not same or faults != experiment.switched_on(variant):
@@ -140,7 +143,7 @@ def check_run(folder: Path, experiment: Experiment, variant: str, seed: int) -> 
         )
 
 
-def measure(folder: Path, build: Callable[[Description], Network]) -> dict[str, Any]:
+def measure(folder: Path, build: Callable[[ModelDescription], Network]) -> dict[str, Any]:
     """Measure a run, with what made its network, on its corpus's validation text.
 
     With a beam of 4, greedily and, where checkpoints are averaged, greedily with the last one.
@@ -154,7 +157,7 @@ def measure(folder: Path, build: Callable[[Description], Network]) -> dict[str, 
     }
     if steps := saved_steps(folder):
         last = Translator.load(
-            folder, pick_device(), weights=step_file(folder, steps[-1]), build=build
+            folder, pick_device(), weights=step_weights_path(folder, steps[-1]), build=build
         )
         figures["last"] = evaluate_translator(last, text, beam_size=1)
     return figures

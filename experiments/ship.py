@@ -26,8 +26,8 @@ from transformer.models.folder import (
 from transformer.models.translator import Translator
 from transformer.models.weights import load_tensors, save_tensors
 from transformer.support.errors import UserError
-from transformer.support.files import check_folder, read_json, write_atomically, write_json
-from transformer.support.folders import CARD, models_folder
+from transformer.support.files import check_writable_folder, read_json, write_atomically, write_json
+from transformer.support.folders import CARD_FILE_NAME, models_folder
 from transformer.training.report import read_log
 
 MAX_WEIGHT_BYTES = 8_000_000
@@ -47,7 +47,7 @@ def ship(folder: Path, name: str) -> Path:
     out = models_folder() / name
     if out.exists():
         raise UserError(f"{out} exists: remove it first, or give another name")
-    check_folder(out)
+    check_writable_folder(out)
     description = read_description(folder)
     training = read_json(folder / RUN)
     read_log(folder / LOG)  # only to refuse a run without one
@@ -66,7 +66,7 @@ def ship(folder: Path, name: str) -> Path:
             shutil.copy(path, model / path.name)
         write_manifest(model)
         card = _card(model)
-        write_json(model / CARD, card)
+        write_json(model / CARD_FILE_NAME, card)
         text = page(name, description.recipe, card, training)
         write_atomically(model / "README.md", text.encode())
         model.rename(out)  # whole or not at all

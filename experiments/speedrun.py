@@ -25,7 +25,7 @@ from transformer.evaluation.evaluate import evaluate_translator
 from transformer.models.folder import read_recipe
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
-from transformer.support.files import check_file, read_json, write_json
+from transformer.support.files import check_writable_file, read_json, write_json
 from transformer.support.folders import results_folder
 from transformer.support.provenance import provenance
 
@@ -105,7 +105,7 @@ def record_runs(
     _, options = override(recipe, options, parse_settings(settings, None))
     folder = results_folder() / FOLDER
     file = folder / f"{len(load_speed_runs()) + 1:02}.json"
-    check_file(file)
+    check_writable_file(file)
     origin = provenance(torch.device("cpu"))
     runs = []
     for seed in seeds:

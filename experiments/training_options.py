@@ -20,7 +20,7 @@ from attention_course.training import train_with_options
 from transformer.config import ModelConfig, Recipe
 from transformer.recipes import find_recipe
 from transformer.support.checks import check_fields
-from transformer.support.errors import UserError, require, unknown_name
+from transformer.support.errors import UserError, require, unknown_name_error
 from transformer.training.schedule import learning_rate
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class TrainingOptions:
         check_fields(self)
         for field, known in (("decay", SCHEDULES), ("optimizer", OPTIMIZERS)):
             if getattr(self, field) not in known:
-                raise unknown_name(field, getattr(self, field), known)
+                raise unknown_name_error(field, getattr(self, field), known)
         message = "muon_rate_factor has no effect on adam: leave it out, or set optimizer=muon"
         require(self.muon_rate_factor == 1.0 or self.optimizer == "muon", message)
 

@@ -7,12 +7,12 @@ the records and the museum. Each name is loaded when it is first used.
 
 from typing import TYPE_CHECKING
 
-from lessonkit.analysis import EXPORTS as ANALYSIS_EXPORTS
-from lessonkit.charts import EXPORTS as CHARTS_EXPORTS
+from lessonkit.analysis import EXPORTED_NAMES_BY_MODULE as ANALYSIS_EXPORTS
+from lessonkit.charts import EXPORTED_NAMES_BY_MODULE as CHARTS_EXPORTS
 from transformer.support.exports import lazy_exports
 
 # The exported names, by the module that defines them. The block below repeats them for editors.
-EXPORTS = {
+EXPORTED_NAMES_BY_MODULE = {
     "charts": ("renderer",),
     "museum": ("FAULTS", "sound_adapter"),
     "museum.trainable": ("builder_with_faults",),
@@ -26,9 +26,11 @@ EXPORTS = {
         "scores_by_variant",
     ),
 }
-EXPORTS |= {f"analysis.{module}": names for module, names in ANALYSIS_EXPORTS.items()}
-EXPORTS |= {f"charts.{module}": names for module, names in CHARTS_EXPORTS.items()}
-__all__, __dir__, __getattr__ = lazy_exports(__name__, EXPORTS)
+EXPORTED_NAMES_BY_MODULE |= {
+    f"analysis.{module}": names for module, names in ANALYSIS_EXPORTS.items()
+}
+EXPORTED_NAMES_BY_MODULE |= {f"charts.{module}": names for module, names in CHARTS_EXPORTS.items()}
+__all__, __dir__, __getattr__ = lazy_exports(__name__, EXPORTED_NAMES_BY_MODULE)
 
 if TYPE_CHECKING:
     from lessonkit.analysis import *

@@ -145,5 +145,5 @@ def _is_readable_without_download(corpus: str, split: str) -> bool:
     other_splits = set(corpora.CORPORA[corpus].splits) - {"train", split}
     return all(
         is_right or any(other in file.name for other in other_splits)
-        for file, is_right in corpora.verify(corpus).items()
+        for file, is_right in corpora.is_intact_by_file(corpus).items()
     )

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from lessonkit.records import RUNS_FOLDER_VARIABLE
 from transformer.support.errors import UserError
-from transformer.support.folders import require_checkout
+from transformer.support.folders import require_checkout_root
 
 DRIVE_MOUNT_FOLDER = "drive"  # where Google Drive is mounted: a folder beside the clone
 TPU_ENVIRONMENT_VARIABLES = (
@@ -42,7 +42,7 @@ def set_up(keep_on_drive: bool = False) -> None:
     if any(name in os.environ for name in TPU_ENVIRONMENT_VARIABLES):
         print("This runtime has a TPU, which the course cannot use: choose a T4 GPU or a CPU.")
     try:
-        install_packages(read_required_packages(require_checkout() / "pyproject.toml"))
+        install_packages(read_required_packages(require_checkout_root() / "pyproject.toml"))
         if keep_on_drive:
             os.environ[RUNS_FOLDER_VARIABLE] = str(mount_drive_runs_folder())
     except UserError as error:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from transformer.support.errors import unknown_name
+from transformer.support.errors import unknown_name_error
 from transformer.support.files import read_json
 from transformer.support.folders import results_folder
 
@@ -42,7 +42,7 @@ def load_result(name: str) -> dict[str, Any]:
         path.relative_to(folder).with_suffix("").as_posix(): path for path in folder.rglob("*.json")
     }
     if name not in known:
-        raise unknown_name("recorded run", name, known)
+        raise unknown_name_error("recorded run", name, known)
     record: dict[str, Any] = read_json(known[name])
     return record
 
@@ -56,7 +56,7 @@ def load_runs(recipe: str) -> dict[str, list[dict[str, Any]]]:
     folder = results_folder()
     known = {path.stem: path for path in (*folder.glob("*.json"), *folder.glob("systems/*.json"))}
     if recipe not in known:
-        raise unknown_name("recorded run", recipe, known)
+        raise unknown_name_error("recorded run", recipe, known)
     records = map(read_json, (known[recipe], *folder.glob(f"seeds/{recipe}-[0-9]*.json")))
     runs: dict[str, list[dict[str, Any]]] = {}
     for record in sorted(records, key=lambda each: int(each["training"]["seed"])):
@@ -110,7 +110,7 @@ def course_profile() -> str:
 
         return "full" if torch.cuda.is_available() else "quick"
     if chosen not in COURSE_PROFILES:
-        raise unknown_name("COURSE_PROFILE", chosen, COURSE_PROFILES)
+        raise unknown_name_error("COURSE_PROFILE", chosen, COURSE_PROFILES)
     return chosen
 
 

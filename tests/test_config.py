@@ -10,7 +10,7 @@ import pytest
 from transformer.config import DataConfig, ModelConfig, Recipe, RecurrentConfig, TrainingConfig
 from transformer.recipes import find_recipe
 from transformer.support.errors import UserError
-from transformer.training.loop import BETA1
+from transformer.training.loop import ADAM_BETA1
 
 DEMO = find_recipe("demo")
 
@@ -24,7 +24,7 @@ def test_the_defaults_are_the_papers_base_model() -> None:
     assert (model.num_layers, model.d_model, model.d_ff, model.num_heads) == (6, 512, 2048, 8)
     assert (model.key_size, model.value_size, model.dropout) == (64, 64, 0.1)
     assert (training.steps, training.warmup_steps, training.label_smoothing) == (100_000, 4000, 0.1)
-    assert (BETA1, training.beta2, training.epsilon) == (0.9, 0.98, 1e-9)
+    assert (ADAM_BETA1, training.beta2, training.epsilon) == (0.9, 0.98, 1e-9)
 
 
 CANNOT_BE: dict[Callable[..., object], list[tuple[dict[str, Any], str]]] = {
@@ -143,9 +143,9 @@ def test_a_recurrent_recipe_comes_back_from_json_and_takes_its_own_keys() -> Non
 
 def test_settings_are_all_but_the_words_about_a_recipe_which_names_its_network() -> None:
     renamed = dataclasses.replace(DEMO, about="another line", differs="in a word")
-    assert renamed.settings() == DEMO.settings()
-    assert DEMO.override({"seed": "7"}).settings() != DEMO.settings()
-    assert dataclasses.replace(DEMO, name="x").settings() != DEMO.settings()
+    assert renamed.name_and_sections() == DEMO.name_and_sections()
+    assert DEMO.override({"seed": "7"}).name_and_sections() != DEMO.name_and_sections()
+    assert dataclasses.replace(DEMO, name="x").name_and_sections() != DEMO.name_and_sections()
     recurrent = dataclasses.replace(DEMO, model=RecurrentConfig())
     assert (DEMO.to_dict()["network"], recurrent.to_dict()["network"]) == ("transformer", "lstm")
     with pytest.raises(UserError, match="not a recipe of this version: 'gru'"):

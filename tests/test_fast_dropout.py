@@ -7,8 +7,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from transformer.fast_dropout import LEVELS, FastDropout, fast_dropout, use_fast_dropout
-from transformer.support.modes import evaluating
+from transformer.fast_dropout import NUM_16_BIT_VALUES, FastDropout, fast_dropout, use_fast_dropout
+from transformer.support.modes import evaluation_mode
 
 SHAPE = (7, 11, 13)  # 1,001 numbers: not a multiple of the four that share a random number
 
@@ -19,7 +19,7 @@ def test_what_is_kept_is_scaled_so_that_the_mean_stays(p: float) -> None:
     hidden = torch.full((1000, 1000), 3.0)
     dropped = FastDropout(p)(hidden)
     kept = dropped != 0
-    share = round((1 - p) * LEVELS) / LEVELS
+    share = round((1 - p) * NUM_16_BIT_VALUES) / NUM_16_BIT_VALUES
     assert torch.allclose(dropped[kept], torch.tensor(3.0 / share))
     deviation = math.sqrt(p * (1 - p) / hidden.numel())
     assert abs(kept.double().mean().item() - share) < 5 * deviation
@@ -43,7 +43,8 @@ def test_each_of_the_levels_is_used() -> None:
     many = torch.ones(2048, 1024)
     assert torch.equal(FastDropout(1e-6)(many), many)  # rounded to 0: all levels are kept
     torch.manual_seed(6)
-    kept = int((FastDropout(1 - 1 / LEVELS)(many) != 0).sum())  # one level alone: 32 numbers
+    # One level alone: 32 numbers.
+    kept = int((FastDropout(1 - 1 / NUM_16_BIT_VALUES)(many) != 0).sum())
     assert 10 < kept < 60
 
 
@@ -63,7 +64,7 @@ def test_at_the_ends_in_evaluation_and_elsewhere_it_is_pytorchs(
 
 def test_a_model_is_in_the_mode_that_it_was_in_after_an_error_too() -> None:
     model = nn.Sequential(nn.Linear(3, 5), FastDropout(0.5).eval())
-    with pytest.raises(ZeroDivisionError), evaluating(model):
+    with pytest.raises(ZeroDivisionError), evaluation_mode(model):
         assert not any(module.training for module in model.modules()) / 0
     assert [module.training for module in model.modules()] == [True, True, False]
 

@@ -24,9 +24,9 @@ from transformer.feed_forward import FeedForward
 from transformer.layers import DecoderLayer
 from transformer.masks import padding_mask
 from transformer.model import Transformer
-from transformer.models.folder import Description, read_description
+from transformer.models.folder import ModelDescription, read_description
 from transformer.models.translator import Translator
-from transformer.parts import PAPER, Parts
+from transformer.parts import PAPER_PARTS, Parts
 from transformer.positions import SinusoidalPositions, rotate
 from transformer.recipes import find_recipe
 from transformer.support.errors import UserError
@@ -192,10 +192,10 @@ def test_grouped_queries_have_a_smaller_cache() -> None:
 
 def test_a_description_builds_with_other_parts(tiny_folder: Path) -> None:
     description = read_description(tiny_folder)
-    build = partial(Description.build, parts=RMS_NORM)
+    build = partial(ModelDescription.build, parts=RMS_NORM)
     assert any(isinstance(module, nn.RMSNorm) for module in build(description).modules())
-    assert Parts(self_attention=make_attention) == PAPER
-    assert make(PAPER).parts == PAPER
+    assert Parts(self_attention=make_attention) == PAPER_PARTS
+    assert make(PAPER_PARTS).parts == PAPER_PARTS
 
 
 def export(model: Transformer, engine: str, folder: Path) -> None:
@@ -227,13 +227,13 @@ def test_trained_with_other_parts_it_is_loaded_with_the_same_alone(
 
     monkeypatch.setattr(corpora, "load", load_few)
     folder, recipe = tmp_path / "model", find_recipe("demo").override(TINY | {"steps": "2"})
-    build = partial(Description.build, parts=ROTARY)
+    build = partial(ModelDescription.build, parts=ROTARY)
     train_recipe(recipe, folder, build=build, on_report=lambda report: None)
     model = Translator.load(folder, build=build).model
     assert any(isinstance(module, RotaryAttention) for module in model.modules())
     # Weights of the same names and shapes, and other parts in the same places.
     other = Parts(self_attention=make_other_attention, positions=lambda config: NoPositions())
-    other_build = partial(Description.build, parts=other)
+    other_build = partial(ModelDescription.build, parts=other)
     for call in (
         Translator.load,
         partial(Translator.load, build=other_build),

@@ -11,13 +11,13 @@ from transformer.support.exports import lazy_exports
 __version__ = "0.1.0"
 
 # The exported names, by the module that defines them. The block below repeats them for editors.
-EXPORTS = {
+EXPORTED_NAMES_BY_MODULE = {
     "config": ("BOS_ID", "EOS_ID", "PAD_ID", "UNK_ID", "ModelConfig", "TrainingConfig"),
     "masks": ("causal_mask", "padding_mask"),
     "attention": ("MultiHeadAttention", "scaled_dot_product_attention"),
     "feed_forward": ("FeedForward",),
     "positions": ("rotate", "sinusoidal_positions"),
-    "parts": ("PAPER", "Parts"),
+    "parts": ("PAPER_PARTS", "Parts"),
     "embeddings": ("Embedding",),
     "layers": ("DecoderLayer", "EncoderLayer", "Residual"),
     "model": ("Decoder", "Encoder", "Transformer", "count_parameters"),
@@ -26,7 +26,7 @@ EXPORTS = {
     "data": ("batches", "corpora", "tokenizers"),
     "data.embedded_corpus": ("embedded",),
     "data.grouping": ("group_pairs",),
-    "data.parallel": ("ParallelText", "aligned_tokens"),
+    "data.parallel": ("ParallelText", "tokenize_for_alignment"),
     "data.batches": (
         "Batch",
         "TokenBudgetBatches",
@@ -47,12 +47,12 @@ EXPORTS = {
     "models.folder": ("holds_run", "read_description"),
     "models.weights": ("load_tensors",),
     "models.translator": ("Translator",),
-    "evaluation.scores": ("bleu", "chrf", "parse_f1", "phrases"),
+    "evaluation.scores": ("bleu", "chrf", "parse_f1", "count_phrases"),
     "evaluation.evaluate": ("evaluate_translator", "text_loss"),
     "recipes": ("find_recipe",),
-    "support.folders": ("find_model", "results_folder"),
+    "support.folders": ("find_model_folder", "results_folder"),
 }
-__all__, __dir__, __getattr__ = lazy_exports(__name__, EXPORTS)
+__all__, __dir__, __getattr__ = lazy_exports(__name__, EXPORTED_NAMES_BY_MODULE)
 
 if TYPE_CHECKING:
     from transformer.attention import MultiHeadAttention, scaled_dot_product_attention
@@ -70,11 +70,11 @@ if TYPE_CHECKING:
     )
     from transformer.data.embedded_corpus import embedded
     from transformer.data.grouping import group_pairs
-    from transformer.data.parallel import ParallelText, aligned_tokens
+    from transformer.data.parallel import ParallelText, tokenize_for_alignment
     from transformer.decoding import beam_search, greedy_search, length_penalty
     from transformer.embeddings import Embedding
     from transformer.evaluation.evaluate import evaluate_translator, text_loss
-    from transformer.evaluation.scores import bleu, chrf, parse_f1, phrases
+    from transformer.evaluation.scores import bleu, chrf, count_phrases, parse_f1
     from transformer.feed_forward import FeedForward
     from transformer.layers import DecoderLayer, EncoderLayer, Residual
     from transformer.lstm import Recurrent
@@ -83,10 +83,10 @@ if TYPE_CHECKING:
     from transformer.models.folder import holds_run, read_description
     from transformer.models.translator import Translator
     from transformer.models.weights import load_tensors
-    from transformer.parts import PAPER, Parts
+    from transformer.parts import PAPER_PARTS, Parts
     from transformer.positions import rotate, sinusoidal_positions
     from transformer.recipes import find_recipe
-    from transformer.support.folders import find_model, results_folder
+    from transformer.support.folders import find_model_folder, results_folder
     from transformer.training.devices import Precision, pick_device_and_precision
     from transformer.training.loop import new_state, train, update
     from transformer.training.loss import label_smoothing_loss

@@ -61,7 +61,7 @@ def scaled_dot_product_attention(
     return dropped @ value, weights  # (batch, num_heads, q_len, d_v)
 
 
-class Cache:
+class TensorCache:
     """Tensors that a module keeps from step to step while decoding (not in the paper)."""
 
     tensors: tuple[Tensor, ...] = ()  # the first axis of each is the batch
@@ -71,7 +71,7 @@ class Cache:
         self.tensors = tuple(tensor[rows] for tensor in self.tensors)
 
 
-class KeyValueCache(Cache):
+class KeyValueCache(TensorCache):
     """Keys and values that one attention has computed, (batch, num_heads, k_len, d_k or d_v).
 
     Self-attention grows its cache by a position a step; cross-attention fills it once.

@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Any, Self
 
 from transformer.support.checks import check_fields
-from transformer.support.errors import UserError, short_repr, unknown_name
+from transformer.support.errors import UserError, short_repr, unknown_name_error
 
 SPECIAL_TOKENS = ("<pad>", "<unk>", "<bos>", "<eos>")
 PAD_ID, UNK_ID, BOS_ID, EOS_ID = range(4)
@@ -119,8 +119,9 @@ class RecurrentConfig:
         return self.hidden_size
 
 
-SECTIONS = ("data", "model", "training")  # the parts of a recipe
-NETWORKS = {"transformer": ModelConfig, "lstm": RecurrentConfig}  # as recipe.json calls them
+RECIPE_SECTIONS = ("data", "model", "training")  # the parts of a recipe
+# By the name in recipe.json.
+CONFIG_CLASSES_BY_NETWORK = {"transformer": ModelConfig, "lstm": RecurrentConfig}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -208,13 +209,15 @@ class Recipe:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON; `from_dict` reads them back."""
-        network = next(name for name, kind in NETWORKS.items() if isinstance(self.model, kind))
+        network = next(
+            name for name, kind in CONFIG_CLASSES_BY_NETWORK.items() if isinstance(self.model, kind)
+        )
         return dataclasses.asdict(self) | {"network": network}
 
-    def settings(self) -> dict[str, Any]:
+    def name_and_sections(self) -> dict[str, Any]:
         """Return all that makes a difference to a run: not the words about it."""
         values = self.to_dict()
-        return {"recipe": self.name} | {name: values[name] for name in SECTIONS}
+        return {"recipe": self.name} | {name: values[name] for name in RECIPE_SECTIONS}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
@@ -227,7 +230,7 @@ class Recipe:
             raise UserError(f"not a recipe of this version: {short_repr(values)}")
         words = {name: value for name, value in values.items() if name != "network"}
         try:
-            network = NETWORKS[values["network"]]
+            network = CONFIG_CLASSES_BY_NETWORK[values["network"]]
             return cls(
                 data=DataConfig(**words.pop("data")),
                 model=network(**words.pop("model")),
@@ -243,12 +246,12 @@ class Recipe:
         Raises:
             UserError: the key is unknown (the nearest is named), or the value does not fit it.
         """
-        sections: dict[str, Any] = {name: getattr(self, name) for name in SECTIONS}
+        sections: dict[str, Any] = {name: getattr(self, name) for name in RECIPE_SECTIONS}
         section_of = {key: name for name, section in sections.items() for key in vars(section)}
-        changes: dict[str, dict[str, Any]] = {name: {} for name in SECTIONS}
+        changes: dict[str, dict[str, Any]] = {name: {} for name in RECIPE_SECTIONS}
         for key, value in settings.items():
             if key not in section_of:
-                raise unknown_name("key", key, section_of)
+                raise unknown_name_error("key", key, section_of)
             changes[section_of[key]][key] = value
         for name, section in sections.items():
             sections[name] = dataclasses.replace(section, **changes[name])

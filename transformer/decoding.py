@@ -51,7 +51,7 @@ def length_penalty(length: int, alpha: float = LENGTH_PENALTY) -> float:
     return ((5 + length) / 6) ** alpha
 
 
-def check_search(beam_size: int, alpha: float = LENGTH_PENALTY) -> None:
+def check_search_settings(beam_size: int, alpha: float = LENGTH_PENALTY) -> None:
     """Raise a UserError unless a search can have these settings."""
     check_number("beam_size", beam_size, 1, MAX_BEAM_SIZE, integer=True)
     check_number("alpha", alpha, 0, MAX_ALPHA)
@@ -82,7 +82,7 @@ class Beam:
             vocab_size: Number of target types.
         """
         if scores[0] == -torch.inf:  # no token can follow
-            self._stop()
+            self._end_with_unfinished_prefixes()
             return []
         penalty = length_penalty(len(self.prefixes[0]), self.alpha)  # of one token longer
         continuations = [
@@ -101,10 +101,10 @@ class Beam:
         if len(self.hypotheses) >= self.size or self.scores[0] == -torch.inf:
             self.done = True
         elif len(self.prefixes[0]) > self.limit:
-            self._stop()
+            self._end_with_unfinished_prefixes()
         return [parent for _, parent, _ in living]
 
-    def _stop(self) -> None:
+    def _end_with_unfinished_prefixes(self) -> None:
         """Take the prefixes as they stand, those that have a probability above 0."""
         penalty = length_penalty(max(1, len(self.prefixes[0]) - 1), self.alpha)
         self.hypotheses += [
@@ -114,7 +114,7 @@ class Beam:
         ]
         self.done = True
 
-    def best(self) -> list[Hypothesis]:
+    def best_hypotheses(self) -> list[Hypothesis]:
         """Return the best `size` hypotheses, the best first, unfinished ones last."""
         return sorted(self.hypotheses, key=lambda h: (not h.finished, -h.score))[: self.size]
 
@@ -124,7 +124,7 @@ def start_beams(
 ) -> list[Beam]:
     """Return a new beam for each source; arguments and errors are those of `beam_search`."""
     check_id_tensor("src", src)
-    check_search(beam_size, alpha)
+    check_search_settings(beam_size, alpha)
     check_number("extra_length", extra_length, 0, MAX_DIMENSION, integer=True)
     if max_len is not None:
         check_number("max_len", max_len, 1, MAX_DIMENSION, integer=True)
@@ -221,7 +221,7 @@ def beam_search(
         if len(unfinished) < len(beams):
             memory, src_mask = memory[rows], src_mask[rows]
         beams = [beams[i] for i in unfinished]
-    return [beam.best() for beam in all_beams]
+    return [beam.best_hypotheses() for beam in all_beams]
 
 
 def greedy_search(model: EncoderDecoder, src: Tensor, **options: Any) -> list[Hypothesis]:

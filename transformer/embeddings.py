@@ -6,7 +6,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from transformer.config import ModelConfig
-from transformer.parts import PAPER, Parts
+from transformer.parts import PAPER_PARTS, Parts
 from transformer.support.checks import check_id_tensor, check_number
 from transformer.support.errors import UserError
 
@@ -14,7 +14,7 @@ from transformer.support.errors import UserError
 class Embedding(nn.Module):
     """Token vectors, scaled by sqrt(width), with their positions and dropout (§3.4, §3.5, §5.4)."""
 
-    def __init__(self, config: ModelConfig, vocab_size: int, parts: Parts = PAPER) -> None:
+    def __init__(self, config: ModelConfig, vocab_size: int, parts: Parts = PAPER_PARTS) -> None:
         super().__init__()
         self.max_len = config.max_len
         self.scale = math.sqrt(config.word_dim)

@@ -10,8 +10,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-LEVELS = 2**16  # values of a random number of 16 bits
-Model = TypeVar("Model", bound=nn.Module)
+NUM_16_BIT_VALUES = 2**16  # values of a random number of 16 bits
+ModelT = TypeVar("ModelT", bound=nn.Module)
 
 
 def fast_dropout(hidden: Tensor, p: float, training: bool = True) -> Tensor:
@@ -22,12 +22,12 @@ def fast_dropout(hidden: Tensor, p: float, training: bool = True) -> Tensor:
     """
     if not training or p in (0, 1) or hidden.device.type != "cpu":
         return F.dropout(hidden, p, training)
-    keep_levels = max(1, round((1 - p) * LEVELS))
+    keep_levels = max(1, round((1 - p) * NUM_16_BIT_VALUES))
     longs = torch.empty((hidden.numel() + 3) // 4, dtype=torch.int64)
     bits = longs.random_(-(2**63), None).view(torch.int16)[: hidden.numel()]
     # The largest value kept has 16 bits at p = 0 too.
-    mask = (bits <= keep_levels - 1 - LEVELS // 2).view(hidden.shape)
-    return hidden * (mask.to(hidden.dtype) * (LEVELS / keep_levels))
+    mask = (bits <= keep_levels - 1 - NUM_16_BIT_VALUES // 2).view(hidden.shape)
+    return hidden * (mask.to(hidden.dtype) * (NUM_16_BIT_VALUES / keep_levels))
 
 
 class FastDropout(nn.Dropout):
@@ -38,7 +38,7 @@ class FastDropout(nn.Dropout):
         return fast_dropout(hidden, self.p, self.training)
 
 
-def use_fast_dropout(model: Model) -> Model:
+def use_fast_dropout(model: ModelT) -> ModelT:
     """Replace each `nn.Dropout` of a model, in place, and return the model."""
     for module in model.modules():
         if type(module) is nn.Dropout:

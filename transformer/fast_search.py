@@ -12,13 +12,13 @@ from transformer.config import BOS_ID, PAD_ID
 from transformer.decoding import EncoderDecoder, Hypothesis, beam_search
 from transformer.model import DecoderCache
 
-GROUP_SIZE = 64  # types of a group
-MAX_FLAT_ROWS = 3  # prefixes for which a plain top-k is as fast
+VOCAB_GROUP_SIZE = 64  # types of a group
+MAX_ROWS_FOR_PLAIN_TOPK = 3  # prefixes for which a plain top-k is as fast
 
 
 def fast_beam_search(model: EncoderDecoder, src: Tensor, **options: Any) -> list[list[Hypothesis]]:
     """Search as `beam_search` does, with the same options, results and errors (§6.1)."""
-    shared = _SharedSources(model)
+    shared = _ModelWithSharedSourceCache(model)
     return beam_search(shared, src, pick_continuations=top_continuations_by_group, **options)
 
 
@@ -34,16 +34,18 @@ def top_continuations_by_group(
     log_probs = torch.log_softmax(logits, dim=-1, out=logits)
     log_probs[..., PAD_ID] = log_probs[..., BOS_ID] = -torch.inf
     sentences, beam_size, vocab_size = log_probs.shape
-    groups, rest = divmod(vocab_size, GROUP_SIZE)
-    if groups <= count or sentences * beam_size <= MAX_FLAT_ROWS:
+    groups, rest = divmod(vocab_size, VOCAB_GROUP_SIZE)
+    if groups <= count or sentences * beam_size <= MAX_ROWS_FOR_PLAIN_TOPK:
         totals = (prefix_scores[:, :, None] + log_probs).flatten(start_dim=1)
         scores, indices = totals.topk(count)
         return scores, indices
-    maxima = log_probs[:, :, : vocab_size - rest].unflatten(2, (groups, GROUP_SIZE)).amax(dim=3)
+    maxima = (
+        log_probs[:, :, : vocab_size - rest].unflatten(2, (groups, VOCAB_GROUP_SIZE)).amax(dim=3)
+    )
     best_groups = (prefix_scores[:, :, None] + maxima).flatten(start_dim=1).topk(count)[1]
     candidates = _indices_in_groups(best_groups, groups, vocab_size)
     if rest:
-        candidates = torch.cat((candidates, _indices_of_rest(log_probs, rest)), dim=1)
+        candidates = torch.cat((candidates, _indices_outside_groups(log_probs, rest)), dim=1)
     totals = log_probs.flatten(start_dim=1).gather(1, candidates)
     totals = totals + prefix_scores.gather(1, candidates // vocab_size)
     scores, positions = totals.topk(count)
@@ -56,12 +58,12 @@ def _indices_in_groups(best_groups: Tensor, groups: int, vocab_size: int) -> Ten
     `best_groups` holds prefix * groups + group, (sentences, count); the result is
     (sentences, count * GROUP_SIZE).
     """
-    first = best_groups // groups * vocab_size + best_groups % groups * GROUP_SIZE
-    within = torch.arange(GROUP_SIZE, device=best_groups.device)
+    first = best_groups // groups * vocab_size + best_groups % groups * VOCAB_GROUP_SIZE
+    within = torch.arange(VOCAB_GROUP_SIZE, device=best_groups.device)
     return (first[:, :, None] + within).flatten(start_dim=1)
 
 
-def _indices_of_rest(log_probs: Tensor, rest: int) -> Tensor:
+def _indices_outside_groups(log_probs: Tensor, rest: int) -> Tensor:
     """Return the indices of each prefix's last types, which fill no group: (sentences, ...)."""
     sentences, beam_size, vocab_size = log_probs.shape
     ids = torch.arange(vocab_size - rest, vocab_size, device=log_probs.device)
@@ -69,7 +71,7 @@ def _indices_of_rest(log_probs: Tensor, rest: int) -> Tensor:
     return (prefixes[:, None] * vocab_size + ids).flatten().expand(sentences, -1)
 
 
-class _SharedSources:
+class _ModelWithSharedSourceCache:
     """A model whose cache copies no source's keys and values while no sentence leaves the batch."""
 
     def __init__(self, model: EncoderDecoder) -> None:
@@ -78,10 +80,10 @@ class _SharedSources:
 
     def new_cache(self) -> Any:
         cache = self.model.new_cache()
-        return _BeamCache(len(cache.layers)) if type(cache) is DecoderCache else cache
+        return _SharedSourceCache(len(cache.layers)) if type(cache) is DecoderCache else cache
 
 
-class _BeamCache(DecoderCache):
+class _SharedSourceCache(DecoderCache):
     """A cache for beam search, in which the prefixes of a sentence share its source."""
 
     def select(self, rows: Tensor) -> None:

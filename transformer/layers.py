@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from transformer.attention import KeyValueCache
 from transformer.config import MAX_DIMENSION, ModelConfig
-from transformer.parts import PAPER, Parts
+from transformer.parts import PAPER_PARTS, Parts
 from transformer.support.checks import (
     check_float_tensor,
     check_hidden_states,
@@ -53,7 +53,7 @@ class Residual(nn.Module):
         return (total, *others) if others else total
 
 
-def make_residual(config: ModelConfig, parts: Parts = PAPER) -> Residual:
+def make_residual(config: ModelConfig, parts: Parts = PAPER_PARTS) -> Residual:
     """Make the residual connection around a sub-layer (§3.1)."""
     return Residual(config.d_model, config.dropout, config.pre_norm, parts.norm(config))
 
@@ -61,7 +61,7 @@ def make_residual(config: ModelConfig, parts: Parts = PAPER) -> Residual:
 class EncoderLayer(nn.Module):
     """Self-attention, then feed-forward (§3.1, left half of Fig. 1)."""
 
-    def __init__(self, config: ModelConfig, parts: Parts = PAPER) -> None:
+    def __init__(self, config: ModelConfig, parts: Parts = PAPER_PARTS) -> None:
         super().__init__()
         self.self_attention = parts.self_attention(config)
         self.feed_forward = parts.feed_forward(config)
@@ -85,7 +85,7 @@ class EncoderLayer(nn.Module):
 class DecoderLayer(nn.Module):
     """Self-attention, cross-attention, feed-forward (§3.1, right half of Fig. 1)."""
 
-    def __init__(self, config: ModelConfig, parts: Parts = PAPER) -> None:
+    def __init__(self, config: ModelConfig, parts: Parts = PAPER_PARTS) -> None:
         super().__init__()
         self.self_attention = parts.self_attention(config)
         self.cross_attention = parts.cross_attention(config)

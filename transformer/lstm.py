@@ -9,13 +9,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from transformer.attention import Cache, scaled_dot_product_attention
+from transformer.attention import TensorCache, scaled_dot_product_attention
 from transformer.config import RecurrentConfig
 from transformer.embeddings import look_up
 from transformer.masks import padding_mask
 from transformer.model import AttentionMaps
 from transformer.support.checks import check_src_and_tgt
-from transformer.support.modes import evaluating
+from transformer.support.modes import evaluation_mode
 
 
 class Recurrent(nn.Module):
@@ -65,14 +65,14 @@ class Recurrent(nn.Module):
         return pad_packed_sequence(outputs, batch_first=True, total_length=src.shape[1])[0]
 
     def decode(
-        self, tgt_in: Tensor, memory: Tensor, src_mask: Tensor, cache: Cache | None = None
+        self, tgt_in: Tensor, memory: Tensor, src_mask: Tensor, cache: TensorCache | None = None
     ) -> Tensor:
         """Score the token after each of `tgt_in`, with the arguments of `Transformer.decode`."""
-        hidden, _ = self._steps(tgt_in, memory, src_mask, cache or self.new_cache())
+        hidden, _ = self._decode_step_by_step(tgt_in, memory, src_mask, cache or self.new_cache())
         return self.output(hidden)  # (batch, tgt_len, tgt_vocab_size)
 
-    def _steps(
-        self, tgt_in: Tensor, memory: Tensor, src_mask: Tensor, cache: Cache
+    def _decode_step_by_step(
+        self, tgt_in: Tensor, memory: Tensor, src_mask: Tensor, cache: TensorCache
     ) -> tuple[Tensor, list[Tensor]]:
         """Run the decoder token by token.
 
@@ -80,7 +80,7 @@ class Recurrent(nn.Module):
             Its hidden states, (batch, tgt_len, hidden_size), and each step's attention weights,
             (batch, 1, 1, src_len), or none without attention.
         """
-        hidden, cell, keys = cache.tensors or self._first_state(memory)
+        hidden, cell, keys = cache.tensors or self._first_state_and_keys(memory)
         hidden_states, all_weights = [], []
         for token in self.dropout(look_up(self.tgt_embedding, tgt_in)).unbind(dim=1):
             step_input = token
@@ -95,7 +95,7 @@ class Recurrent(nn.Module):
         cache.tensors = hidden, cell, keys
         return torch.stack(hidden_states, dim=1), all_weights
 
-    def _first_state(self, memory: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def _first_state_and_keys(self, memory: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return the decoder's first hidden and cell state, and the keys of the source.
 
         The state is the encoder's last one; with attention it is made of the backward direction's.
@@ -106,17 +106,17 @@ class Recurrent(nn.Module):
         hidden = torch.tanh(self.first_state(memory[:, 0, self.config.hidden_size :]))
         return hidden, torch.zeros_like(hidden), self.key_projection(memory)
 
-    def new_cache(self) -> Cache:
+    def new_cache(self) -> TensorCache:
         """Return an empty cache for `decode`: of hidden and cell state, and the source's keys."""
-        return Cache()
+        return TensorCache()
 
     @torch.no_grad()
     def attention_maps(self, src: Tensor, tgt_in: Tensor) -> AttentionMaps:
         """Return every attention weight: `cross`, with attention, has one layer of one head."""
         src_mask = padding_mask(src)
-        with evaluating(self):
+        with evaluation_mode(self):
             memory = self.encode(src, src_mask)
-            _, weights = self._steps(tgt_in, memory, src_mask, self.new_cache())
+            _, weights = self._decode_step_by_step(tgt_in, memory, src_mask, self.new_cache())
         (batch, src_len), tgt_len = src.shape, tgt_in.shape[1]
 
         def no_layer(q_len: int, k_len: int) -> Tensor:

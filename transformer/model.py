@@ -11,17 +11,17 @@ from transformer.config import NUM_SPECIAL_TOKENS, ModelConfig
 from transformer.embeddings import Embedding
 from transformer.layers import DecoderLayer, EncoderLayer
 from transformer.masks import causal_mask, padding_mask
-from transformer.parts import PAPER, Parts
+from transformer.parts import PAPER_PARTS, Parts
 from transformer.positions import LearnedPositions
 from transformer.support.checks import MAX_VOCAB_SIZE, check_number, check_src_and_tgt
 from transformer.support.errors import UserError
-from transformer.support.modes import evaluating
+from transformer.support.modes import evaluation_mode
 
 
 class Encoder(nn.Module):
     """A stack of encoder layers (§3.1)."""
 
-    def __init__(self, config: ModelConfig, parts: Parts = PAPER) -> None:
+    def __init__(self, config: ModelConfig, parts: Parts = PAPER_PARTS) -> None:
         super().__init__()
         layers = (EncoderLayer(config, parts) for _ in range(config.num_layers))
         self.layers = nn.ModuleList(layers)
@@ -64,7 +64,7 @@ class DecoderCache:
 class Decoder(nn.Module):
     """A stack of decoder layers (§3.1)."""
 
-    def __init__(self, config: ModelConfig, parts: Parts = PAPER) -> None:
+    def __init__(self, config: ModelConfig, parts: Parts = PAPER_PARTS) -> None:
         super().__init__()
         layers = (DecoderLayer(config, parts) for _ in range(config.num_layers))
         self.layers = nn.ModuleList(layers)
@@ -119,7 +119,7 @@ class Transformer(nn.Module):
         *,
         src_vocab_size: int,
         tgt_vocab_size: int,
-        parts: Parts = PAPER,
+        parts: Parts = PAPER_PARTS,
     ) -> None:
         super().__init__()
         for name, size in (("src_vocab_size", src_vocab_size), ("tgt_vocab_size", tgt_vocab_size)):
@@ -198,7 +198,7 @@ class Transformer(nn.Module):
         check_src_and_tgt(src, tgt_in)
         src_mask = padding_mask(src)
         tgt_mask = causal_mask(tgt_in.shape[1], device=tgt_in.device)
-        with evaluating(self):
+        with evaluation_mode(self):
             memory, encoder = self.encoder(self.src_embedding(src), src_mask, return_weights=True)
             hidden = self.tgt_embedding(tgt_in)
             _, decoder, cross = self.decoder(

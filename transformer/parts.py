@@ -7,7 +7,7 @@ Another part is passed in, and no file of the network changes:
 
 To train with it, and to load what was trained:
 
-    build = partial(Description.build, parts=parts)
+    build = partial(ModelDescription.build, parts=parts)
     train_recipe(recipe, folder, build=build)
     Translator.load(folder, build=build)
 
@@ -53,16 +53,16 @@ class Parts:
     positions: MakePart = make_positions
 
 
-PAPER = Parts()
+PAPER_PARTS = Parts()
 
 
-def other_parts(model: nn.Module) -> dict[str, str]:
+def non_paper_part_class_names(model: nn.Module) -> dict[str, str]:
     """Return the class of each part of a model that is not the paper's: {"norm": "RMSNorm"}."""
-    parts = getattr(model, "parts", PAPER)
+    parts = getattr(model, "parts", PAPER_PARTS)
     classes = {}
     for field in fields(Parts):
         make_part = getattr(parts, field.name)
-        if make_part != getattr(PAPER, field.name):
+        if make_part != getattr(PAPER_PARTS, field.name):
             with torch.device("meta"):
                 classes[field.name] = type(make_part(model.config)).__qualname__
     return classes

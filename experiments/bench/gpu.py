@@ -17,9 +17,9 @@ from lessonkit.analysis.flops import step_flops
 from transformer.config import ModelConfig
 from transformer.model import Transformer, count_parameters
 from transformer.support.errors import UserError
-from transformer.training.devices import Precision, memory, pick_device_and_precision
+from transformer.training.devices import Precision, memory_bytes, pick_device_and_precision
 from transformer.training.loop import new_state, update
-from transformer.training.schedule import configured_rate
+from transformer.training.schedule import configured_learning_rate
 
 RECIPE = "multi30k-de-en"
 BASE = {"batch_tokens": "25000", "warmup_steps": "4000", "learning_rate_factor": "1"}  # §5.1, §5.3
@@ -50,7 +50,7 @@ def measure(save: Callable[[dict[str, Any]], None], steps: int = STEPS) -> None:
         name: {"batches": workload.about(), "ways": {}} for name, workload in loads.items()
     }
     figures = {
-        "memory_gb": round(memory(device) / 1e9, 1),
+        "memory_gb": round(memory_bytes(device) / 1e9, 1),
         "largest_product": {str(p): largest_rate(p, device) for p in Precision},
         "steps": steps,
         "models": models,
@@ -84,7 +84,7 @@ def run(workload: Workload, device: torch.device, way: str) -> dict[str, Any]:
     scale = state.scaler.get_scale()
     seconds, speeds, rates, skipped = [], [], [], 0
     for step, batch in enumerate(workload.batches, start=1):
-        rate = configured_rate(step, network.d_model, training)
+        rate = configured_learning_rate(step, network.d_model, training)
         started = time.perf_counter()
         tokens, nll, _ = update(model, state, batch, training, rate, precision)
         loss = float(nll) / tokens  # waits for the GPU

@@ -22,8 +22,8 @@ from transformer.fast_dropout import use_fast_dropout
 from transformer.model import Transformer
 from transformer.recipes import find_recipe
 from transformer.training.devices import Precision
-from transformer.training.loop import BETA1, new_state, update
-from transformer.training.schedule import configured_rate
+from transformer.training.loop import ADAM_BETA1, new_state, update
+from transformer.training.schedule import configured_learning_rate
 
 OURS, TORCH = "ours", "torch.nn.Transformer"
 
@@ -157,7 +157,7 @@ def _ours(workload: Workload, training: TrainingConfig, precision: Precision) ->
     state = new_state(model, training, precision)
 
     def step(number: int, batch: Batch) -> None:
-        rate = configured_rate(number, workload.network.d_model, training)
+        rate = configured_learning_rate(number, workload.network.d_model, training)
         update(model, state, batch, training, rate, precision)
 
     return Contender(model, step)
@@ -167,7 +167,7 @@ def _peer(model: nn.Module, training: TrainingConfig, precision: Precision) -> C
     """Make updates as most tutorials do, with the settings of ours."""
     loss = nn.CrossEntropyLoss(ignore_index=PAD_ID, label_smoothing=training.label_smoothing)
     settings: dict[str, Any] = {
-        "betas": (BETA1, training.beta2),
+        "betas": (ADAM_BETA1, training.beta2),
         "eps": training.epsilon,
         "fused": True,
     }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from transformer.support.exports import lazy_exports
 
 # The exported names, by the module that defines them. The block below repeats them for editors.
-EXPORTS = {
+EXPORTED_NAMES_BY_MODULE = {
     "ablation": ("Ablation", "EDGE_KINDS", "translate_without_each_head"),
     "activations": ("mean_head_outputs", "next_token_probabilities"),
     "alignment": ("alignment_error_rate", "diagonal_links", "word_attention"),
@@ -54,7 +54,7 @@ EXPORTS = {
     "translation_memory": ("translate_from_memory",),
     "two_processes": ("run_in_two_processes",),
 }
-__all__, __dir__, __getattr__ = lazy_exports(__name__, EXPORTS)
+__all__, __dir__, __getattr__ = lazy_exports(__name__, EXPORTED_NAMES_BY_MODULE)
 
 if TYPE_CHECKING:
     from lessonkit.analysis.ablation import EDGE_KINDS, Ablation, translate_without_each_head

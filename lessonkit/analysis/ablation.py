@@ -60,8 +60,8 @@ class AblationStudy:
         ids = self._search(self.model)
         self._tgt_in = torch.tensor([[BOS_ID, *ids[:-1]]], device=self._src.device)
         self.baseline = AblatedTranslation(ids, self._probabilities(self.model))
-        self.src_tokens = translator.src_tokenizer.pieces(self._src[0].tolist())
-        self.tgt_tokens = translator.tgt_tokenizer.pieces(ids)
+        self.src_tokens = translator.src_tokenizer.ids_to_pieces(self._src[0].tolist())
+        self.tgt_tokens = translator.tgt_tokenizer.ids_to_pieces(ids)
 
     def translate_without(self, ablation: Ablation) -> AblatedTranslation:
         """Translate with something taken away; raise a UserError if it cannot be."""

@@ -17,7 +17,7 @@ from torch import Tensor
 from lessonkit.analysis.activations import require_transformer
 from transformer.config import BOS_ID
 from transformer.data.batches import collate_sources
-from transformer.data.parallel import WORD_PATTERN
+from transformer.data.parallel import WORD_OR_MARK_PATTERN
 from transformer.data.tokenizers import Tokenizer
 from transformer.masks import padding_mask
 from transformer.model import AttentionMaps, Transformer
@@ -73,7 +73,7 @@ def words_of(tokenizer: Tokenizer, ids: Sequence[int]) -> tuple[list[str], Tenso
     A sentence without words is a UserError.
     """
     text = tokenizer.decode(ids)
-    spans = [match.span() for match in re.finditer(WORD_PATTERN, text)]
+    spans = [match.span() for match in re.finditer(WORD_OR_MARK_PATTERN, text)]
     if not spans:
         raise UserError(f"{text!r} has no words to align: give a sentence")
     word_ends = [end for _, end in spans]
@@ -92,7 +92,7 @@ def words_of(tokenizer: Tokenizer, ids: Sequence[int]) -> tuple[list[str], Tenso
 class WordAttention(NamedTuple):
     """Cross-attention between words, of a model that has pieces of words."""
 
-    src_words: list[str]  # as `aligned_tokens` cuts them
+    src_words: list[str]  # as `tokenize_for_alignment` cuts them
     tgt_words: list[str]
     # Rows sum to 1, the last column is "<eos>":
     weights: Tensor  # (num_layers, num_heads, tgt_words, src_words + 1)

@@ -39,7 +39,7 @@ def article_cases(translator: Translator, text: ParallelText) -> list[ArticleCas
         word = _first_noun(words)
         if words[0] != "The" or article not in ARTICLES or word is None:
             continue
-        pieces = translator.src_tokenizer.pieces(translator.src_tokenizer.encode(sentence))
+        pieces = translator.src_tokenizer.ids_to_pieces(translator.src_tokenizer.encode(sentence))
         starts = [index for index, piece in enumerate(pieces) if piece.startswith("▁")]
         ends = [*starts[1:], len(pieces)]
         cases.append(

@@ -4,7 +4,7 @@ import csv
 from functools import cache
 from typing import NamedTuple
 
-from transformer.support.folders import corpus_folder
+from transformer.support.folders import embedded_corpus_folder
 
 
 class Noun(NamedTuple):
@@ -18,7 +18,7 @@ class Noun(NamedTuple):
 
 def corpus_table(name: str) -> list[dict[str, str]]:
     """Read a table of `data/corpus/`, a row for each line; lines that open with # are remarks."""
-    lines = (corpus_folder() / name).read_text(encoding="utf-8").splitlines()
+    lines = (embedded_corpus_folder() / name).read_text(encoding="utf-8").splitlines()
     table = (line for line in lines if line and not line.startswith("#"))
     return list(csv.DictReader(table, delimiter="\t", quoting=csv.QUOTE_NONE))
 

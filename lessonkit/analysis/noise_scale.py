@@ -16,7 +16,7 @@ from transformer.config import TrainingConfig
 from transformer.data.batches import Batch
 from transformer.support.checks import check_list
 from transformer.support.errors import UserError, require, short_repr
-from transformer.support.modes import evaluating
+from transformer.support.modes import evaluation_mode
 from transformer.training.model_loss import batch_loss
 
 
@@ -46,7 +46,7 @@ def gradient_noise(model: nn.Module, batches: Sequence[Batch]) -> GradientNoise:
     if n < 2:
         raise UserError(f"{n} batches: give two or more, to see how far they differ")
     # Without dropout: what it draws is not the sentences' doing.
-    with evaluating(model):
+    with evaluation_mode(model):
         gradients = [_gradient(model, batch) for batch in batches]
     single = float(torch.stack([gradient.square().sum() for gradient in gradients]).mean())
     joint = float(torch.stack(gradients).mean(0).square().sum())

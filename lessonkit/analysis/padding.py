@@ -7,7 +7,7 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-from transformer.data.batches import Example, TokenBudgetBatches, length_key
+from transformer.data.batches import Example, TokenBudgetBatches, length_sort_key
 
 Plan = list[list[int]]  # for each batch the positions of its examples
 
@@ -25,7 +25,7 @@ def plan_batches(examples: Sequence[Example], batch_tokens: int, seed: int = 1) 
     rows = round(len(examples) / len(budget))
     order = list(range(len(examples)))
     random.Random(seed).shuffle(order)
-    by_length = sorted(order, key=lambda index: length_key(examples[index]))
+    by_length = sorted(order, key=lambda index: length_sort_key(examples[index]))
     return {
         "random": _in_batches(order, rows),
         "sorted": _in_batches(by_length, rows),

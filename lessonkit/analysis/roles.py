@@ -14,7 +14,7 @@ from torch import Tensor
 
 from lessonkit.analysis.alignment import SentencePair
 from lessonkit.analysis.phrase_tree import PhraseTree
-from transformer.data.embedded_corpus import Sentence, detokenize
+from transformer.data.embedded_corpus import TrilingualSentence, detokenize
 from transformer.models.translator import Translator
 
 NEXT, BEFORE, ITSELF = "any word: the next word", "any word: the word before", "any word: itself"
@@ -49,7 +49,7 @@ class WordPair(NamedTuple):
     keys: tuple[int, ...]  # several words where two subjects are joined
 
 
-def word_pairs(sentence: Sentence) -> Iterator[WordPair]:
+def word_pairs(sentence: TrilingualSentence) -> Iterator[WordPair]:
     """Yield every pair that a question asks about, in one English sentence of the corpus."""
     words, tree = sentence.en.split(), PhraseTree(sentence.parse)
     for word, text in enumerate(words):
@@ -142,7 +142,9 @@ class RoleShares(NamedTuple):
     shares: Tensor  # mean share of each head, (num_layers, num_heads)
 
 
-def measure_roles(translator: Translator, sentences: Sequence[Sentence]) -> list[RoleShares]:
+def measure_roles(
+    translator: Translator, sentences: Sequence[TrilingualSentence]
+) -> list[RoleShares]:
     """Ask all questions of a model that reads the corpus's own translations.
 
     The encoder is asked about English sources alone. Cross-attention is asked in the rows that
@@ -173,7 +175,7 @@ class _Case(NamedTuple):
     shares: Tensor  # (num_layers, num_heads)
 
 
-def _cases(translator: Translator, sentence: Sentence) -> Iterator[_Case]:
+def _cases(translator: Translator, sentence: TrilingualSentence) -> Iterator[_Case]:
     """Yield the cases of every question in one sentence.
 
     The model reads the sentence with its translation; its attention is added up to words.

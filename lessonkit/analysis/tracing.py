@@ -28,7 +28,7 @@ from transformer.layers import DecoderLayer, EncoderLayer, Residual
 from transformer.masks import causal_mask
 from transformer.model import Transformer
 from transformer.models.translator import Translator
-from transformer.parts import other_parts
+from transformer.parts import non_paper_part_class_names
 from transformer.support.errors import UserError
 
 DEFAULT_SENTENCE = "The black cat is sleeping."
@@ -106,7 +106,7 @@ def trace(
     other parts than the paper's, whose steps are not these.
     """
     model = require_transformer(translator)
-    if parts := other_parts(model):
+    if parts := non_paper_part_class_names(model):
         raise UserError(
             f"the model's {' and '.join(parts)} are not the paper's, whose steps a trace shows: "
             "give a model without `parts`"
@@ -121,8 +121,8 @@ def trace(
     tgt_ids = [*hypothesis.ids, EOS_ID] if hypothesis.finished else hypothesis.ids
     tgt_in = torch.tensor([[BOS_ID, *tgt_ids[:-1]]])
     calls, weights = _record_run(model, head, attention, src, tgt_in)
-    read_tokens = translator.tgt_tokenizer.pieces(tgt_in[0].tolist())
-    source_tokens = translator.src_tokenizer.pieces(src[0].tolist())
+    read_tokens = translator.tgt_tokenizer.ids_to_pieces(tgt_in[0].tolist())
+    source_tokens = translator.src_tokenizer.ids_to_pieces(src[0].tolist())
     query_tokens = source_tokens if head.stack == "encoder" else read_tokens
     key_tokens = read_tokens if head.stack == "decoder" else source_tokens
     translation = translator.tgt_tokenizer.decode(hypothesis.ids)
@@ -130,7 +130,7 @@ def trace(
     return Trace(
         source=_side(model.src_embedding, sentence.strip(), source_tokens, src),
         target=_side(model.tgt_embedding, translation, read_tokens, tgt_in),
-        written=translator.tgt_tokenizer.pieces(tgt_ids),
+        written=translator.tgt_tokenizer.ids_to_pieces(tgt_ids),
         written_ids=torch.tensor(tgt_ids),
         pre_norm=model.config.pre_norm,
         attention=_head_trace(head, attention, query_tokens, key_tokens, calls, weights),
@@ -139,7 +139,7 @@ def trace(
         decoded=calls["decoder"].output,
         logits=logits,
         probabilities=logits.softmax(dim=-1),
-        types=translator.tgt_tokenizer.pieces(range(translator.tgt_tokenizer.vocab_size)),
+        types=translator.tgt_tokenizer.ids_to_pieces(range(translator.tgt_tokenizer.vocab_size)),
     )
 
 

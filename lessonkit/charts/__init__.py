@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from transformer.support.exports import lazy_exports
 
 # The exported names, by the module that defines them. The block below repeats them for editors.
-EXPORTS = {
+EXPORTED_NAMES_BY_MODULE = {
     "ablation": ("ablation_explorer",),
     "alignment": ("draw_alignment",),
     "all_reduce": ("StepCost", "all_reduce_explorer"),
@@ -31,7 +31,7 @@ EXPORTS = {
     "training_curves": ("draw_gradient_norms", "draw_loss", "draw_training_losses"),
     "widgets": ("attention_widget", "interactive_widget"),
 }
-__all__, __dir__, __getattr__ = lazy_exports(__name__, EXPORTS)
+__all__, __dir__, __getattr__ = lazy_exports(__name__, EXPORTED_NAMES_BY_MODULE)
 
 if TYPE_CHECKING:
     from lessonkit.charts.ablation import ablation_explorer

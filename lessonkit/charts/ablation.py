@@ -139,7 +139,7 @@ def _rows(
     yield {"line": 1, "label": "whole model", "tokens": study.tgt_tokens}
     for kind, target, ablation in ablations:
         ablated = study.translate_without(ablation)
-        tokens = _shortened(study.translator.tgt_tokenizer.pieces(ablated.ids))
+        tokens = _shortened(study.translator.tgt_tokenizer.ids_to_pieces(ablated.ids))
         same = ablated.ids == study.baseline.ids
         yield {
             "line": 2,
@@ -199,5 +199,5 @@ def _vocabulary(study: AblationStudy, rows: Iterable[Mapping[str, Any]]) -> dict
         for step in row.get("probabilities", []):
             ids.update(int(bar.split()[0]) for bar in step.split(","))
     ordered = sorted(ids)
-    pieces = study.translator.tgt_tokenizer.pieces(ordered)
+    pieces = study.translator.tgt_tokenizer.ids_to_pieces(ordered)
     return {str(token_id): piece for token_id, piece in zip(ordered, pieces, strict=True)}

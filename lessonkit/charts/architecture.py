@@ -9,7 +9,7 @@ from matplotlib.path import Path as Outline
 from PIL import Image
 
 from lessonkit.charts.style import DARK
-from transformer.support.errors import unknown_name
+from transformer.support.errors import unknown_name_error
 
 PICTURE = "architecture.png"  # as figures/ has it; in the wheel it lies beside this module
 FOLDERS = (Path(__file__).parent, Path(__file__).parents[2] / "figures")
@@ -48,7 +48,7 @@ def draw_architecture(part: str) -> Figure:
     The title says in words where one is. `part` is one of `HIGHLIGHTS`; another is a UserError.
     """
     if part not in HIGHLIGHTS:
-        raise unknown_name("part", part, list(HIGHLIGHTS))
+        raise unknown_name_error("part", part, list(HIGHLIGHTS))
     words, boxes = HIGHLIGHTS[part]
     width, height = SIZE
     picture = next(folder / PICTURE for folder in FOLDERS if (folder / PICTURE).is_file())

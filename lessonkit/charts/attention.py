@@ -13,8 +13,8 @@ from torch import Tensor
 from lessonkit.charts.controls import WEIGHTS, heading, radio, slider
 from lessonkit.charts.heatmap import View, cell_chart, check_size, pack, view
 from transformer.config import BOS_ID, SPECIAL_TOKENS
-from transformer.models.translator import Attention
-from transformer.support.checks import check_float_tensor, check_texts, describe
+from transformer.models.translator import TranslationWithAttention
+from transformer.support.checks import check_float_tensor, check_texts, describe_value
 from transformer.support.errors import UserError
 
 LABEL_POINTS = 8
@@ -115,7 +115,7 @@ def draw_mask(
     (q_len, k_len); tokens are as for `draw_attention`.
     """
     if getattr(mask, "dtype", None) != torch.bool:
-        raise UserError(f"mask is {describe(mask)}: give a boolean one, True = may attend")
+        raise UserError(f"mask is {describe_value(mask)}: give a boolean one, True = may attend")
     label_cells("a mask", mask, queries, keys, ax, title)
     colors = ListedColormap([BLOCKED, ALLOWED])
     ax.imshow(mask.int().cpu().numpy(), cmap=colors, vmin=0, vmax=1)
@@ -129,7 +129,7 @@ def draw_mask(
     return ax
 
 
-def require_attention(attention: Attention) -> None:
+def require_attention(attention: TranslationWithAttention) -> None:
     """Raise a UserError unless there is attention to draw."""
     if not len(attention.maps.cross):
         raise UserError(
@@ -137,7 +137,7 @@ def require_attention(attention: Attention) -> None:
         )
 
 
-def attention_explorer(attention: Attention) -> alt.Chart:
+def attention_explorer(attention: TranslationWithAttention) -> alt.Chart:
     """Draw one head's weights, with controls for the stack, the layer and the head (§3.2.3).
 
     Stacks: the encoder's self-attention (source to source), the decoder's (each token that it
@@ -179,7 +179,7 @@ def attention_explorer(attention: Attention) -> alt.Chart:
     )
 
 
-def _views(attention: Attention) -> dict[str, View]:
+def _views(attention: TranslationWithAttention) -> dict[str, View]:
     src, tgt = attention.src_tokens, attention.tgt_tokens
     tgt_in = [SPECIAL_TOKENS[BOS_ID], *tgt[:-1]]
     return {

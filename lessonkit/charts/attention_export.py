@@ -5,16 +5,16 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from transformer.models.translator import Attention, Translator
+from transformer.models.translator import TranslationWithAttention, Translator
 from transformer.support.errors import UserError
-from transformer.support.files import check_file, write_atomically, write_json
+from transformer.support.files import check_writable_file, write_atomically, write_json
 
 
 def check_attention_file(path: Path) -> None:
     """Refuse, with a UserError, a file that `write_attention` could not write."""
     if path.suffix not in (".json", ".png"):
         raise UserError(f"--attention {path}: give a name that ends in .json or .png")
-    check_file(path)
+    check_writable_file(path)
 
 
 def write_attention(
@@ -37,7 +37,7 @@ def write_attention(
         write_atomically(path, _picture(translator.attention(shown[0], beam_size)))
 
 
-def _numbers(attention: Attention) -> dict[str, object]:
+def _numbers(attention: TranslationWithAttention) -> dict[str, object]:
     """Return plain values, weights to four decimals."""
     maps = attention.maps._asdict().items()
     return {
@@ -53,7 +53,7 @@ def _rounded(values: Any) -> Any:
     return [_rounded(v) for v in values] if isinstance(values, list) else round(values, 4)
 
 
-def _picture(attention: Attention) -> bytes:
+def _picture(attention: TranslationWithAttention) -> bytes:
     try:
         from matplotlib import pyplot as plt
 

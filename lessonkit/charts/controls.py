@@ -5,7 +5,7 @@ from typing import Any
 
 import altair as alt
 
-from transformer.support.errors import UserError, unknown_name
+from transformer.support.errors import UserError, unknown_name_error
 
 # How the page that embeds a chart lays it out: controls above the picture, in a line that breaks
 # where it must, in the page's colours, and sliders wide enough to aim with.
@@ -44,7 +44,7 @@ def choice(name: str, value: Any, options: Iterable[Any], label: str = "") -> al
     """Make a value that a list changes; raise a UserError if it is none of the options."""
     options = list(options)
     if value not in options:
-        raise unknown_name(name, str(value), map(str, options))
+        raise unknown_name_error(name, str(value), map(str, options))
     bind = alt.binding_select(options=options, name=f"{label or name} ")
     return alt.param(name=name, value=value, bind=bind)
 

@@ -15,7 +15,7 @@ from lessonkit.charts.controls import UNFRAMED, WEIGHTS, choice, heading, slider
 from lessonkit.charts.heatmap import unpack
 from lessonkit.charts.style import INK, TARGET
 from transformer.config import BOS_ID, SPECIAL_TOKENS
-from transformer.models.translator import Attention
+from transformer.models.translator import TranslationWithAttention
 
 THUMB = 84  # pixels of a head's small picture, with its margin
 SIDE_BY_SIDE = 400  # pixels of a table of heads beside which the large picture has room
@@ -33,7 +33,7 @@ HERE = "datum.stack == stack && datum.layer == layer && datum.head == head"
 
 
 def heads_explorer(
-    attention: Attention, query: int, without: Mapping[str, Mapping[Head, str]]
+    attention: TranslationWithAttention, query: int, without: Mapping[str, Mapping[Head, str]]
 ) -> alt.VConcatChart:
     """Draw every head of a stack small, the chosen one large, and what one token looks at.
 
@@ -164,7 +164,7 @@ def _side(kind: Any, field: str, title: str, count: int) -> Any:
     return kind(f"{field}:Q", scale=scale, axis=axis)
 
 
-def _sentence(attention: Attention) -> alt.LayerChart:
+def _sentence(attention: TranslationWithAttention) -> alt.LayerChart:
     """Write the keys in a line, each on a ground as dark as its weight for the query."""
     row = f"min(query, length({SHOWN}.queries))"
     read = [SPECIAL_TOKENS[BOS_ID], *attention.tgt_tokens]

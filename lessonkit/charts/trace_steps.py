@@ -9,7 +9,7 @@ from torch import Tensor
 
 from lessonkit.analysis.tracing import Side, Trace
 from transformer.positions import rotate
-from transformer.support.errors import UserError, unknown_name
+from transformer.support.errors import UserError, unknown_name_error
 
 RANKS = 8  # types shown of a vocabulary: the one written, then the likeliest others
 MOVED = 7  # places by which the turned queries and keys are moved on, to compare
@@ -33,7 +33,7 @@ def steps_of(trace: Trace, part: str | None) -> list[Step]:
     if part is None:
         return _whole(trace)
     if part not in PARTS:
-        raise unknown_name("part", part, list(PARTS))
+        raise unknown_name_error("part", part, list(PARTS))
     return PARTS[part](trace)
 
 

@@ -16,12 +16,12 @@ from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress
 from lessonkit.exercises.toy_models import MAX_SENTENCE_LENGTH
 from lessonkit.exercises.toys import Toy, make_normal_sampler, seeded_generator
-from lessonkit.exercises.words import read_lesson_words
+from lessonkit.exercises.words import read_words
 from transformer.config import PAD_ID
 
 DECODER_FAULT_NAMES = ("none", "sees the future", "sees padding", "deaf to the source")
 
-lesson_words = read_lesson_words("12")
+lesson_words = read_words("12")
 progress = show_progress
 recall = lesson_words.recall()
 one_state = lesson_words.prediction("one_state")

@@ -14,14 +14,14 @@ from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress
 from lessonkit.exercises.toy_models import TinyNetwork
 from lessonkit.exercises.toys import Toy
-from lessonkit.exercises.words import read_lesson_words
+from lessonkit.exercises.words import read_words
 
 TRAINER_FAULT_NAMES = ("none", "nothing moves", "some weights stay", "uphill", "gradients add up")
 LEARNING_RATE_OF_TRAINER = 1e-6  # so small that a step must be looked for closely
 
 Pair = tuple[str, str]
 
-lesson_words = read_lesson_words("09")
+lesson_words = read_words("09")
 progress = show_progress
 recall = lesson_words.recall()
 french_for_german = lesson_words.prediction("french_for_german")

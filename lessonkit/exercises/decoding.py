@@ -21,11 +21,11 @@ from lessonkit.exercises.toy_models import (
     unambiguous_search_cases,
 )
 from lessonkit.exercises.toys import make_normal_sampler
-from lessonkit.exercises.words import read_lesson_words
+from lessonkit.exercises.words import read_words
 from transformer.config import BOS_ID, EOS_ID
 from transformer.masks import padding_mask
 
-lesson_words = read_lesson_words("06")
+lesson_words = read_words("06")
 progress = show_progress
 recall = lesson_words.recall()
 greedy_to_blame = lesson_words.prediction("greedy_to_blame")
@@ -55,7 +55,7 @@ def _greedy_decode_score_by_score(
     """Ask for one score at a time, as many as there are types."""
     written: list[int] = []
     while len(written) < limit:
-        scores = model.next_token_scores(src[0].tolist(), [BOS_ID, *written])
+        scores = model.scores(src[0].tolist(), [BOS_ID, *written])
         token = max(range(len(scores)), key=scores.__getitem__)
         if token == EOS_ID:
             break
@@ -70,9 +70,7 @@ def _greedy_decode_cases() -> list[tuple[ReadOnceTransformer, Tensor, Tensor, in
         src = torch.tensor([[4 + seed % 3, 5, 6, 4, EOS_ID][seed % 4 :]])
         case = (model, src, padding_mask(src), limit)
         written = [BOS_ID, *_greedy_decode_score_by_score(*case)]
-        steps = [
-            sorted(model.next_token_scores(src[0].tolist(), written[:n]))[-2:] for n in range(1, 7)
-        ]
+        steps = [sorted(model.scores(src[0].tolist(), written[:n]))[-2:] for n in range(1, 7)]
         if all(best - second > MIN_LEAD_OF_BEST_SCORE for second, best in steps):
             cases.append(case)
     return cases

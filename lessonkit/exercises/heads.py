@@ -9,11 +9,11 @@ from torch import Tensor, tensor
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress
 from lessonkit.exercises.toys import make_normal_sampler
-from lessonkit.exercises.words import read_lesson_words
+from lessonkit.exercises.words import read_words
 
 AlignmentLinks = list[tuple[int, int]]  # a sentence's links, (source, target)
 
-lesson_words = read_lesson_words("11")
+lesson_words = read_words("11")
 progress = show_progress
 recall = lesson_words.recall()
 dull_head = lesson_words.prediction("dull_head")

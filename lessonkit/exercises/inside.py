@@ -1,6 +1,6 @@
 """The gaps and exercises of lesson 10, in its order: places hidden, edges cut, a vector exchanged.
 
-`EvenAttention` and `WitnessModel` are its toys.
+`Even` and `Witnesses` are its toys.
 """
 
 import itertools
@@ -14,45 +14,45 @@ from torch import Tensor, tensor
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress
 from lessonkit.exercises.toys import Toy
-from lessonkit.exercises.words import read_lesson_words
+from lessonkit.exercises.words import read_words
 
-lesson_words = read_lesson_words("10")
+lesson_words = read_words("10")
 progress = show_progress
 recall = lesson_words.recall()
 both_routes = lesson_words.prediction("both_routes")
 exchanged_article = lesson_words.prediction("exchanged_article")
 
-QueryKeyEdges = list[tuple[int, int]]  # (query, key), from 0
+Edges = list[tuple[int, int]]  # (query, key), from 0
 
 
 @dataclass(repr=False)
-class EvenAttention(Toy):
+class Even(Toy):
     """A toy encoder-decoder that attends evenly to all it sees. Token 4 is the vector [4, -4]."""
 
     def encode(self, src: Tensor, mask: Tensor) -> Tensor:
         """Add to each token the mean of those it sees: (1, src_len) -> (1, src_len, 2)."""
-        vectors = _ids_to_vectors(src)
-        return vectors + self._mean_of_visible(mask, vectors, vectors)
+        vectors = _vectors(src)
+        return vectors + self._mean(mask, vectors, vectors)
 
     def decode(self, tgt_in: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
         """Add to each token the mean of the memory it sees: logits, (1, tgt_len, 2)."""
-        vectors = _ids_to_vectors(tgt_in)
-        return vectors + self._mean_of_visible(mask, vectors, memory)
+        vectors = _vectors(tgt_in)
+        return vectors + self._mean(mask, vectors, memory)
 
-    def _mean_of_visible(self, mask: Tensor, query: Tensor, memory: Tensor) -> Tensor:
+    def _mean(self, mask: Tensor, query: Tensor, memory: Tensor) -> Tensor:
         seen = mask[:, 0].expand(1, query.shape[1], memory.shape[1]).float()
         return seen @ memory / seen.sum(dim=-1, keepdim=True)
 
 
-def _ids_to_vectors(ids: Tensor) -> Tensor:
+def _vectors(ids: Tensor) -> Tensor:
     return ids[..., None] * tensor([1.0, -1.0])
 
 
-def _full_mask(length: int) -> Tensor:
+def _open(length: int) -> Tensor:
     return torch.ones(1, 1, 1, length, dtype=torch.bool)
 
 
-def _id_row(*tokens: int) -> Tensor:
+def _ids(*tokens: int) -> Tensor:
     return tensor([tokens])
 
 
@@ -67,45 +67,36 @@ def my_hidden(
     return model.decode(tgt_in, memory, seen)
 
 
-def _logits_without_hidden_places(
+def _taken_out(
     model: Any, src: Tensor, mask: Tensor, tgt_in: Tensor, before: list[int], after: list[int]
 ) -> Tensor:
     """Take the places out of the ids, and out of the memory; masks then have nothing to hide."""
     read = [i for i in range(src.shape[1]) if i not in before and bool(mask[0, 0, 0, i])]
-    memory = model.encode(src[:, read], _full_mask(len(read)))
+    memory = model.encode(src[:, read], _open(len(read)))
     left = [row for row, place in enumerate(read) if place not in after]
-    return model.decode(tgt_in, memory[:, left], _full_mask(len(left)))
+    return model.decode(tgt_in, memory[:, left], _open(len(left)))
 
 
-_PADDED_MASK = tensor([[[[True, True, True, False]]]])
+_PADDED = tensor([[[[True, True, True, False]]]])
 hidden = Exercise(
     my_hidden,
     lesson_words,
     worked=[
-        (
-            (EvenAttention(), _id_row(4, 6), _full_mask(2), _id_row(1), [], []),
-            tensor([[[11.0, -11.0]]]),
-        ),
-        (
-            (EvenAttention(), _id_row(4, 6), _full_mask(2), _id_row(1), [1], []),
-            tensor([[[9.0, -9.0]]]),
-        ),  # 1 + 4 + 4
-        (
-            (EvenAttention(), _id_row(4, 6), _full_mask(2), _id_row(1), [], [1]),
-            tensor([[[10.0, -10.0]]]),
-        ),  # 1 + 4 + 5
+        ((Even(), _ids(4, 6), _open(2), _ids(1), [], []), tensor([[[11.0, -11.0]]])),
+        ((Even(), _ids(4, 6), _open(2), _ids(1), [1], []), tensor([[[9.0, -9.0]]])),  # 1 + 4 + 4
+        ((Even(), _ids(4, 6), _open(2), _ids(1), [], [1]), tensor([[[10.0, -10.0]]])),  # 1 + 4 + 5
     ],
     cases=[
-        (EvenAttention(), _id_row(4, 6, 9), _full_mask(3), _id_row(1, 5), [0], [2]),
-        (EvenAttention(), _id_row(4, 6, 9), _full_mask(3), _id_row(1, 7, 5), [1, 2], []),
-        (EvenAttention(), _id_row(4, 6, 9), _full_mask(3), _id_row(1), [], [0, 1]),
-        (EvenAttention(), _id_row(4, 6, 9, 0), _PADDED_MASK, _id_row(1, 8), [1], [0]),
+        (Even(), _ids(4, 6, 9), _open(3), _ids(1, 5), [0], [2]),
+        (Even(), _ids(4, 6, 9), _open(3), _ids(1, 7, 5), [1, 2], []),
+        (Even(), _ids(4, 6, 9), _open(3), _ids(1), [], [0, 1]),
+        (Even(), _ids(4, 6, 9, 0), _PADDED, _ids(1, 8), [1], [0]),
     ],
-    expected=_logits_without_hidden_places,
+    expected=_taken_out,
 )
 
 
-def my_cut(mask: Tensor, edges: QueryKeyEdges) -> Tensor:
+def my_cut(mask: Tensor, edges: Edges) -> Tensor:
     """Return the mask (1, 1, length, length) with some edges closed."""
     length = mask.shape[-1]
     left = mask.expand(1, 1, length, length).clone()
@@ -117,15 +108,15 @@ def my_cut(mask: Tensor, edges: QueryKeyEdges) -> Tensor:
 cut = Exercise(
     my_cut,
     lesson_words,
-    worked=[((_full_mask(2), [(0, 1)]), tensor([[[[True, False], [True, True]]]]))],
+    worked=[((_open(2), [(0, 1)]), tensor([[[[True, False], [True, True]]]]))],
     cases=[
-        (_full_mask(1), []),
-        (_full_mask(2), []),
-        (_full_mask(2), [(1, 0)]),
-        (_full_mask(3), [(0, 2), (1, 2)]),
-        (_full_mask(3), [(2, 0), (2, 1), (0, 1)]),
-        (_PADDED_MASK, [(0, 1)]),
-        (_PADDED_MASK, [(3, 0), (1, 2)]),
+        (_open(1), []),
+        (_open(2), []),
+        (_open(2), [(1, 0)]),
+        (_open(3), [(0, 2), (1, 2)]),
+        (_open(3), [(2, 0), (2, 1), (0, 1)]),
+        (_PADDED, [(0, 1)]),
+        (_PADDED, [(3, 0), (1, 2)]),
     ],
     expected=lambda mask, edges: (
         mask
@@ -145,7 +136,7 @@ def my_patched(
     return model.decode(tgt_in, memory, mask)
 
 
-def _patched_logits_by_where(
+def _by_where(
     model: Any, src: Tensor, other: Tensor, mask: Tensor, tgt_in: Tensor, places: list[int]
 ) -> Tensor:
     """Choose between the two memories, place by place."""
@@ -159,24 +150,21 @@ patched = Exercise(
     lesson_words,
     worked=[
         # The runs are 9, 11 and 11, 17; patched 9, 17, whose mean is 13, and 1 more.
-        (
-            (EvenAttention(), _id_row(4, 6), _id_row(4, 10), _full_mask(2), _id_row(1), [1]),
-            tensor([[[14.0, -14.0]]]),
-        )
+        ((Even(), _ids(4, 6), _ids(4, 10), _open(2), _ids(1), [1]), tensor([[[14.0, -14.0]]]))
     ],
     cases=[
-        (EvenAttention(), _id_row(4, 6), _id_row(4, 10), _full_mask(2), _id_row(1), []),
-        (EvenAttention(), _id_row(4, 6), _id_row(4, 10), _full_mask(2), _id_row(1), [0]),
-        (EvenAttention(), _id_row(4, 6, 9), _id_row(8, 6, 9), _full_mask(3), _id_row(1, 5), [0, 2]),
-        (EvenAttention(), _id_row(4, 6, 9), _id_row(4, 7, 9), _full_mask(3), _id_row(1, 5), [1]),
-        (EvenAttention(), _id_row(4, 6, 9, 0), _id_row(5, 6, 7, 0), _PADDED_MASK, _id_row(1), [2]),
+        (Even(), _ids(4, 6), _ids(4, 10), _open(2), _ids(1), []),
+        (Even(), _ids(4, 6), _ids(4, 10), _open(2), _ids(1), [0]),
+        (Even(), _ids(4, 6, 9), _ids(8, 6, 9), _open(3), _ids(1, 5), [0, 2]),
+        (Even(), _ids(4, 6, 9), _ids(4, 7, 9), _open(3), _ids(1, 5), [1]),
+        (Even(), _ids(4, 6, 9, 0), _ids(5, 6, 7, 0), _PADDED, _ids(1), [2]),
     ],
-    expected=_patched_logits_by_where,
+    expected=_by_where,
 )
 
 
 @dataclass(repr=False)
-class WitnessModel(Toy):
+class Witnesses(Toy):
     """A toy model that says "La" while one of its witnesses is whole, and "Le" if none is.
 
     A witness is a list of places; hide one of them, and it tells nothing any more.
@@ -199,14 +187,14 @@ def my_smallest_cut(answer: Callable[[list[int]], str], places: list[int]) -> li
     return []
 
 
-def _smallest_cut_by_bitmask(answer: Callable[[list[int]], str], places: list[int]) -> list[int]:
+def _by_bits(answer: Callable[[list[int]], str], places: list[int]) -> list[int]:
     """Try every set there is, written in bits, and sort those that change something."""
     sets = [[p for i, p in enumerate(places) if n >> i & 1] for n in range(2 ** len(places))]
     changing = [each for each in sets if answer(each) != answer([])]
     return min(changing, key=lambda each: (len(each), each), default=[])
 
 
-_WITNESS_LISTS: tuple[list[list[int]], ...] = (
+_WITNESSES: tuple[list[list[int]], ...] = (
     [[2]],
     [[1, 2], [2, 3]],
     [[0], [2]],
@@ -219,11 +207,11 @@ smallest_cut = Exercise(
     my_smallest_cut,
     lesson_words,
     worked=[
-        ((WitnessModel([[1]]), [0, 1]), [1]),
-        ((WitnessModel([[0], [1]]), [0, 1]), [0, 1]),  # either alone is not needed
-        ((WitnessModel([]), [0, 1]), []),
+        ((Witnesses([[1]]), [0, 1]), [1]),
+        ((Witnesses([[0], [1]]), [0, 1]), [0, 1]),  # either alone is not needed
+        ((Witnesses([]), [0, 1]), []),
     ],
-    cases=[(WitnessModel(each), list(range(n))) for each in _WITNESS_LISTS for n in (4, 5)]
-    + [(WitnessModel([[2, 4]]), [4, 5])],
-    expected=_smallest_cut_by_bitmask,
+    cases=[(Witnesses(each), list(range(n))) for each in _WITNESSES for n in (4, 5)]
+    + [(Witnesses([[2, 4]]), [4, 5])],
+    expected=_by_bits,
 )

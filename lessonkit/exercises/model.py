@@ -16,11 +16,11 @@ from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress
 from lessonkit.exercises.toy_models import Layer
 from lessonkit.exercises.toys import make_normal_sampler, seeded_generator
-from lessonkit.exercises.words import read_lesson_words
+from lessonkit.exercises.words import read_words
 from transformer.config import ModelConfig
 from transformer.masks import causal_mask
 
-lesson_words = read_lesson_words("04")
+lesson_words = read_words("04")
 progress = show_progress
 recall = lesson_words.recall()
 lost_gradient = lesson_words.prediction("lost_gradient")
@@ -34,7 +34,7 @@ def my_layer_norm(hidden: Tensor, gain: Tensor, bias: Tensor) -> Tensor:
     return (hidden - mean) / torch.sqrt(variance + 1e-5) * gain + bias
 
 
-def _layer_norm_cases() -> list[tuple[Tensor, Tensor, Tensor]]:
+def _to_normalise() -> list[tuple[Tensor, Tensor, Tensor]]:
     generator, cases = seeded_generator(3), []
     for length, width in ((1, 2), (2, 3), (3, 5), (5, 7)):
         hidden = 4 * torch.rand(length, width, generator=generator) + 1
@@ -57,7 +57,7 @@ layer_norm = Exercise(
             tensor([[-1.0, 1.0]]) / 2**0.5,
         ),
     ],
-    cases=_layer_norm_cases(),
+    cases=_to_normalise(),
     expected=lambda hidden, *affine: F.layer_norm(hidden, hidden.shape[-1:], *affine),
 )
 
@@ -73,17 +73,15 @@ def my_vocabulary(parameters: int, d_model: int, d_ff: int, num_layers: int) -> 
     return (parameters - stacks) // d_model
 
 
-def _count_parameters(types: int, d_model: int, d_ff: int, num_layers: int) -> int:
+def _count(types: int, d_model: int, d_ff: int, num_layers: int) -> int:
     config = ModelConfig(d_model=d_model, d_ff=d_ff, num_layers=num_layers, num_heads=1)
     return expected_parameters(config, types, types)
 
 
-def _vocabulary_by_bisection(parameters: int, *sizes: int) -> int:
+def _by_bisection(parameters: int, *sizes: int) -> int:
     """Search for the number of types that gives this number of parameters."""
     candidates = range(1, parameters)
-    place = bisect.bisect_left(
-        candidates, parameters, key=lambda types: _count_parameters(types, *sizes)
-    )
+    place = bisect.bisect_left(candidates, parameters, key=lambda types: _count(types, *sizes))
     return candidates[place]
 
 
@@ -92,7 +90,7 @@ vocabulary = Exercise(
     lesson_words,
     worked=[((63_045_632, 512, 2048, 6), 37_000)],
     cases=[
-        (_count_parameters(types, *sizes), *sizes)
+        (_count(types, *sizes), *sizes)
         for *sizes, types in (
             (2, 3, 2, 7),
             (2, 5, 3, 11),
@@ -101,7 +99,7 @@ vocabulary = Exercise(
             (512, 2048, 6, 37_000),
         )
     ],
-    expected=_vocabulary_by_bisection,
+    expected=_by_bisection,
     properties={"a vocabulary is a whole number": lambda value, *sizes: value == int(value)},
 )
 
@@ -123,7 +121,7 @@ def my_decoder_layer(
     return hidden
 
 
-def _to_pytorch_layer(layer: Layer, pre_norm: bool) -> nn.TransformerDecoderLayer:
+def _with_weights_of(layer: Layer, pre_norm: bool) -> nn.TransformerDecoderLayer:
     width, heads, d_ff = layer.d_model, layer.num_heads, layer.inner.shape[1]
     theirs = nn.TransformerDecoderLayer(
         width, heads, d_ff, dropout=0.0, batch_first=True, norm_first=pre_norm
@@ -146,7 +144,7 @@ def _to_pytorch_layer(layer: Layer, pre_norm: bool) -> nn.TransformerDecoderLaye
     return theirs
 
 
-def _decoder_layer_by_pytorch(
+def _by_torch(
     hidden: Tensor,
     memory: Tensor,
     tgt_mask: Tensor,
@@ -160,11 +158,11 @@ def _decoder_layer_by_pytorch(
     no_target = ~tgt_mask.expand(batch, layer.num_heads, tgt_len, tgt_len).flatten(0, 1)
     no_source = ~src_mask.expand(batch, layer.num_heads, tgt_len, src_len).flatten(0, 1)
     with torch.random.fork_rng(devices=[]), torch.no_grad():
-        theirs = _to_pytorch_layer(layer, pre_norm)
+        theirs = _with_weights_of(layer, pre_norm)
         return theirs(hidden, memory, tgt_mask=no_target, memory_mask=no_source)
 
 
-def _decoder_layer_cases() -> list[tuple[Tensor, Tensor, Tensor, Tensor, Layer, bool]]:
+def _layer_cases() -> list[tuple[Tensor, Tensor, Tensor, Tensor, Layer, bool]]:
     """One token and more, as many as the source has and not; dropout off and on, both orders."""
     draw, cases = make_normal_sampler(0), []
     for seed, (batch, tgt_len, src_len, num_heads, d_model) in enumerate(
@@ -180,8 +178,8 @@ def _decoder_layer_cases() -> list[tuple[Tensor, Tensor, Tensor, Tensor, Layer, 
     return cases
 
 
-_HIDDEN, _MEMORY = tensor([[[1.0, 3.0]]]), tensor([[[1.0, 1.0]]])
-_FULL_MASK = torch.ones(1, 1, 1, 1, dtype=torch.bool)
+_IN, _MEMORY = tensor([[[1.0, 3.0]]]), tensor([[[1.0, 1.0]]])
+_OPEN = torch.ones(1, 1, 1, 1, dtype=torch.bool)
 
 
 decoder_layer = Exercise(
@@ -190,16 +188,16 @@ decoder_layer = Exercise(
     worked=[
         # every matrix is the identity, and one token attends to itself and to one other:
         # 1 3 + 1 3 is normed to -1 1; + 1 1 is 0 2, normed to -1 1; + 0 1 is -1 2, normed
-        ((_HIDDEN, _MEMORY, _FULL_MASK, _FULL_MASK, Layer(2, 1), False), tensor([[[-1.0, 1.0]]])),
+        ((_IN, _MEMORY, _OPEN, _OPEN, Layer(2, 1), False), tensor([[[-1.0, 1.0]]])),
         # 1 3 + -1 1 is 0 4; + 1 1 is 1 5; its norm is -1 1, of which the ReLU leaves 0 1
-        ((_HIDDEN, _MEMORY, _FULL_MASK, _FULL_MASK, Layer(2, 1), True), tensor([[[1.0, 6.0]]])),
+        ((_IN, _MEMORY, _OPEN, _OPEN, Layer(2, 1), True), tensor([[[1.0, 6.0]]])),
         # dropout leaves 0 of the first number and makes 3/2 of the second:
         # 1 3 + 0 1.5 is 1 4.5; + 0 1.5 is 1 6; + 0 1.5
         (
-            (_HIDDEN, _MEMORY, _FULL_MASK, _FULL_MASK, Layer(2, 1, None, drops=True), True),
+            (_IN, _MEMORY, _OPEN, _OPEN, Layer(2, 1, None, drops=True), True),
             tensor([[[1.0, 7.5]]]),
         ),
     ],
-    cases=_decoder_layer_cases(),
-    expected=_decoder_layer_by_pytorch,
+    cases=_layer_cases(),
+    expected=_by_torch,
 )

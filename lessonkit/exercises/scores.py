@@ -19,12 +19,12 @@ from lessonkit.analysis.significance import t_critical
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress
 from lessonkit.exercises.toys import Toy, seeded_generator
-from lessonkit.exercises.words import read_lesson_words
+from lessonkit.exercises.words import read_words
 
-WordList = list[str]
-ScoreFunction = Callable[[Tensor], float]
+Words = list[str]
+Score = Callable[[Tensor], float]
 
-lesson_words = read_lesson_words("07")
+lesson_words = read_words("07")
 progress = show_progress
 recall = lesson_words.recall()
 five_ways_apart = lesson_words.prediction("five_ways_apart")
@@ -32,7 +32,7 @@ seven_points = lesson_words.prediction("seven_points")
 point_seen = lesson_words.prediction("point_seen")
 
 
-def my_clipped_counts(hypothesis: WordList, reference: WordList, n: int) -> tuple[int, int]:
+def my_clipped_counts(hypothesis: Words, reference: Words, n: int) -> tuple[int, int]:
     """Count the n-grams that match, clipped, and all of the hypothesis."""
     counts = []
     for words in (hypothesis, reference):
@@ -42,15 +42,13 @@ def my_clipped_counts(hypothesis: WordList, reference: WordList, n: int) -> tupl
     return (said & wanted).total(), said.total()
 
 
-def _clipped_counts_by_sacrebleu(
-    hypothesis: WordList, reference: WordList, n: int
-) -> tuple[int, int]:
+def _by_sacrebleu(hypothesis: Words, reference: Words, n: int) -> tuple[int, int]:
     said, wanted = (" ".join(side) for side in (hypothesis, reference))
     score = BLEU(tokenize="none", force=True).corpus_score([said], [[wanted]])
     return score.counts[n - 1], score.totals[n - 1]
 
 
-def _clipped_count_cases() -> list[tuple[WordList, WordList, int]]:
+def _sentences() -> list[tuple[Words, Words, int]]:
     sides = [list(words) for k in (1, 2, 3) for words in itertools.product("ab", repeat=k)]
     pairs = itertools.product(sides, repeat=2)
     cases = [(said, wanted, n) for said, wanted in pairs for n in (1, 2)]
@@ -73,13 +71,13 @@ clipped_counts = Exercise(
         ((["a", "red", "cat"], ["a", "red", "dog"], 2), (1, 2)),
         ((["cat"], ["a", "cat"], 2), (0, 0)),
     ],
-    cases=_clipped_count_cases(),
-    expected=_clipped_counts_by_sacrebleu,
+    cases=_sentences(),
+    expected=_by_sacrebleu,
 )
 
 
 @dataclass(repr=False)
-class ShareScore(Toy):
+class Share(Toy):
     """A toy score of a text: the sum of what is right, over the sum of all, in points."""
 
     def __call__(self, sums: Tensor) -> float:
@@ -89,7 +87,7 @@ class ShareScore(Toy):
 
 
 def my_paired_differences(
-    first: Tensor, second: Tensor, draws: Tensor, score: ScoreFunction
+    first: Tensor, second: Tensor, draws: Tensor, score: Score
 ) -> list[float]:
     """Return how far the second is ahead in each draw of sentences."""
     differences = []
@@ -99,34 +97,28 @@ def my_paired_differences(
     return differences
 
 
-def _paired_differences_case(
-    sentences: int, number: int
-) -> tuple[Tensor, Tensor, Tensor, ShareScore]:
+def _systems(sentences: int, number: int) -> tuple[Tensor, Tensor, Tensor, Share]:
     """Two systems on some sentences, and as many draws as there are sentences."""
     generator = seeded_generator(10 * sentences + number)
     whole = torch.randint(1, 9, (2, sentences), generator=generator)
     right = (whole * torch.rand(2, sentences, generator=generator)).long()
     draws = torch.randint(sentences, (sentences, sentences), generator=generator)
     counts = torch.stack((right, whole), dim=-1)  # (systems, sentences, 2)
-    return counts[0], counts[1], draws, ShareScore()
+    return counts[0], counts[1], draws, Share()
 
 
 _ALONE, _BOTH = torch.tensor([[1, 2], [0, 2]]), torch.tensor([[1, 2], [2, 2]])
-_SENTENCE_DRAWS = torch.tensor([[0, 1], [1, 1], [0, 0]])
+_DRAWS = torch.tensor([[0, 1], [1, 1], [0, 0]])
 
 paired_differences = Exercise(
     my_paired_differences,
     lesson_words,
     worked=[
         # of 4 words 3 right and 1; 4 and 0; of the first sentence alone both have half
-        ((_ALONE, _BOTH, _SENTENCE_DRAWS, ShareScore()), [50.0, 100.0, 0.0]),
-        ((_ALONE, _ALONE, _SENTENCE_DRAWS, ShareScore()), [0.0, 0.0, 0.0]),
+        ((_ALONE, _BOTH, _DRAWS, Share()), [50.0, 100.0, 0.0]),
+        ((_ALONE, _ALONE, _DRAWS, Share()), [0.0, 0.0, 0.0]),
     ],
-    cases=[
-        _paired_differences_case(sentences, number)
-        for sentences in (2, 3, 5)
-        for number in range(4)
-    ],
+    cases=[_systems(sentences, number) for sentences in (2, 3, 5) for number in range(4)],
     # how often each sentence is drawn, times its counts
     expected=lambda first, second, draws, score: [
         score(often @ second) - score(often @ first)
@@ -142,7 +134,7 @@ def my_seed_interval(runs: list[float], factor: float) -> tuple[float, float]:
     return middle - factor * error, middle + factor * error
 
 
-def _seed_interval_from_sums(runs: list[float], factor: float) -> tuple[float, float]:
+def _from_sums(runs: list[float], factor: float) -> tuple[float, float]:
     """Return the same, from the sum of the runs and that of their squares."""
     n, total = len(runs), math.fsum(runs)
     squares = math.fsum(run * run for run in runs) - total * total / n
@@ -169,7 +161,7 @@ seed_interval = Exercise(
             )
         ),
     ],
-    expected=_seed_interval_from_sums,
+    expected=_from_sums,
 )
 
 
@@ -181,10 +173,10 @@ def my_difference_error(first: list[float], second: list[float]) -> float:
     return math.sqrt(squared)
 
 
-def _difference_error_by_half_widths(first: list[float], second: list[float]) -> float:
+def _by_half_widths(first: list[float], second: list[float]) -> float:
     """Join the half widths of both means' intervals, at one standard error."""
-    low, high = _seed_interval_from_sums(first, 1.0)
-    other_low, other_high = _seed_interval_from_sums(second, 1.0)
+    low, high = _from_sums(first, 1.0)
+    other_low, other_high = _from_sums(second, 1.0)
     return math.hypot((high - low) / 2, (other_high - other_low) / 2)
 
 
@@ -202,7 +194,7 @@ difference_error = Exercise(
         ([1.0, 2.0], [3.0, 4.0, 8.0]),
         ([90.1, 90.4, 89.7], [90.1, 90.4, 89.7]),
     ],
-    expected=_difference_error_by_half_widths,
+    expected=_by_half_widths,
 )
 
 
@@ -217,7 +209,7 @@ def my_sign_flips(differences: list[int]) -> float:
     return as_far / 2 ** len(differences)
 
 
-def _sums_of_all_sign_choices(differences: list[int]) -> list[int]:
+def _sums(differences: list[int]) -> list[int]:
     """Return the sum under every choice of signs, one difference after the other."""
     sums = [0]
     for difference in differences:
@@ -237,8 +229,6 @@ sign_flips = Exercise(
     cases=[(list(each),) for n in (1, 2, 3) for each in itertools.product((-2, 0, 1, 3), repeat=n)]
     + [([4, 1, -2, 3, 3],), ([1, 2, 3, 4, 5, -6],), ([2, 2, 2, 1, -1, 2],)],
     expected=lambda differences: float(
-        statistics.mean(
-            abs(each) >= abs(sum(differences)) for each in _sums_of_all_sign_choices(differences)
-        )
+        statistics.mean(abs(each) >= abs(sum(differences)) for each in _sums(differences))
     ),
 )

@@ -9,46 +9,45 @@ from typing import Any
 import torch
 from torch import Tensor
 
-SRC_IDS = torch.tensor([[7, 8, 16, 3]])
-TGT_IN_IDS = torch.tensor([[2, 5, 28, 22, 21, 9, 11]])
-OTHER_SRC_IDS = torch.tensor([[12, 9, 4, 3]])
-OTHER_TGT_IN_IDS = torch.tensor([[2, 8, 17, 5, 26, 13, 4]])
+SRC = torch.tensor([[7, 8, 16, 3]])
+TGT_IN = torch.tensor([[2, 5, 28, 22, 21, 9, 11]])
+OTHER_SRC = torch.tensor([[12, 9, 4, 3]])
+OTHER_TGT_IN = torch.tensor([[2, 8, 17, 5, 26, 13, 4]])
 STEPS_BEFORE_SWAP = 3
 
 
-def describe_future_leak(model: Any) -> str:
+def future(model: Any) -> str:
     """Change one target token, and look at the logits before it."""
     changes = {
-        place: _first_logits_change(model, SRC_IDS, _with_token_replaced(TGT_IN_IDS, place, 4))
-        for place in (1, 2, 6)
+        place: _logits_change(model, SRC, _replaced(TGT_IN, place, 4)) for place in (1, 2, 6)
     }
     listed = ", ".join(f"by {change:.2f} with the token at {at}" for at, change in changes.items())
     return f"the logits at position 0 move {listed}"
 
 
-def describe_padding_effect(model: Any) -> str:
+def padding(model: Any) -> str:
     """Append padding to the source, and look at the memory and at the logits."""
-    padded = torch.nn.functional.pad(SRC_IDS, (0, 2))
-    memory = _max_abs_difference(model.encode(SRC_IDS), model.encode(padded)[:, : SRC_IDS.shape[1]])
-    logits = _first_logits_change(model, padded, TGT_IN_IDS)
+    padded = torch.nn.functional.pad(SRC, (0, 2))
+    memory = _distance(model.encode(SRC), model.encode(padded)[:, : SRC.shape[1]])
+    logits = _logits_change(model, padded, TGT_IN)
     return f"the memory moves by {memory:.2f}, the logits by {logits:.2f}"
 
 
-def describe_neighbour_effect(model: Any) -> str:
+def neighbour(model: Any) -> str:
     """Exchange one source token, and look at the memory of the others."""
     others = [0, 2, 3]
-    changed = model.encode(_with_token_replaced(SRC_IDS, 1, 12))[0, others]
-    distance = _max_abs_difference(model.encode(SRC_IDS)[0, others], changed)
+    changed = model.encode(_replaced(SRC, 1, 12))[0, others]
+    distance = _distance(model.encode(SRC)[0, others], changed)
     return f"the memory of the others moves by {distance:.2f}"
 
 
-def describe_row_difference(model: Any) -> str:
+def rows(model: Any) -> str:
     """Put the same sentence into a batch twice, and compare its logits."""
-    twice = model.forward(SRC_IDS.expand(2, -1), TGT_IN_IDS.expand(2, -1))
-    return f"the logits of the two rows are {_max_abs_difference(*twice):.2f} apart"
+    twice = model.forward(SRC.expand(2, -1), TGT_IN.expand(2, -1))
+    return f"the logits of the two rows are {_distance(*twice):.2f} apart"
 
 
-def describe_repeated_step(model: Any) -> str:
+def step(model: Any) -> str:
     """Make the same step twice from the same weights, and look at weights and gradients."""
     before = {name: weight.clone() for name, weight in model.module.state_dict().items()}
     norms = []
@@ -63,34 +62,34 @@ def describe_repeated_step(model: Any) -> str:
     )
 
 
-def describe_padding_loss(model: Any) -> str:
+def loss(model: Any) -> str:
     """Change the logits at padding alone, and look at the loss."""
     generator = torch.Generator().manual_seed(0)
     logits = torch.randn(2, 3, model.tgt_vocab_size, generator=generator)
     tgt_out = torch.tensor([[5, 6, 3], [7, 3, 0]])
     changed = logits.clone()
     changed[1, 2] *= -1
-    change = _max_abs_difference(model.loss(logits, tgt_out), model.loss(changed, tgt_out))
+    change = _distance(model.loss(logits, tgt_out), model.loss(changed, tgt_out))
     return f"the loss moves by {change:.2f}"
 
 
-def describe_cache_errors(model: Any) -> str:
+def cache(model: Any) -> str:
     """Go step by step with the cache, and compare with one pass: twice, and with rows exchanged."""
-    first, second = (_cache_error(model, src) for src in (SRC_IDS, OTHER_SRC_IDS))
+    first, second = (_cache_error(model, src) for src in (SRC, OTHER_SRC))
     return (
         f"the first sentence is {first:.2f} apart, the second {second:.2f}, "
         f"with its rows exchanged {_cache_error_after_swap(model):.2f}"
     )
 
 
-EXPERIMENTS_BY_NAME: dict[str, Callable[[Any], str]] = {
-    "future": describe_future_leak,
-    "padding": describe_padding_effect,
-    "neighbour": describe_neighbour_effect,
-    "rows": describe_row_difference,
-    "step": describe_repeated_step,
-    "loss": describe_padding_loss,
-    "cache": describe_cache_errors,
+EXPERIMENTS: dict[str, Callable[[Any], str]] = {
+    "future": future,
+    "padding": padding,
+    "neighbour": neighbour,
+    "rows": rows,
+    "step": step,
+    "loss": loss,
+    "cache": cache,
 }
 
 
@@ -107,16 +106,16 @@ def gradient_norm(model: Any) -> float:
     return float(torch.nn.utils.get_total_norm(gradients))
 
 
-def _max_abs_difference(one: Tensor, other: Tensor) -> float:
+def _distance(one: Tensor, other: Tensor) -> float:
     return float((one - other).detach().abs().max())
 
 
-def _first_logits_change(model: Any, src: Tensor, tgt_in: Tensor) -> float:
-    before, after = model.forward(SRC_IDS, TGT_IN_IDS), model.forward(src, tgt_in)
-    return _max_abs_difference(before[0, 0], after[0, 0])
+def _logits_change(model: Any, src: Tensor, tgt_in: Tensor) -> float:
+    before, after = model.forward(SRC, TGT_IN), model.forward(src, tgt_in)
+    return _distance(before[0, 0], after[0, 0])
 
 
-def _with_token_replaced(ids: Tensor, place: int, token: int) -> Tensor:
+def _replaced(ids: Tensor, place: int, token: int) -> Tensor:
     changed = ids.clone()
     changed[0, place] = token
     return changed
@@ -126,22 +125,22 @@ def _cache_error(model: Any, src: Tensor) -> float:
     """Return how far logits made step by step are from those of one pass."""
     state = model.cached.start(src)
     steps = []
-    for place in range(TGT_IN_IDS.shape[1]):
-        logits, state = model.cached.step(TGT_IN_IDS[:, place : place + 1], state)
+    for place in range(TGT_IN.shape[1]):
+        logits, state = model.cached.step(TGT_IN[:, place : place + 1], state)
         steps.append(logits)
-    return _max_abs_difference(torch.stack(steps, dim=1), model.forward(src, TGT_IN_IDS))
+    return _distance(torch.stack(steps, dim=1), model.forward(src, TGT_IN))
 
 
 def _cache_error_after_swap(model: Any) -> float:
     """Let two targets of one source swap places after three steps: how far off is the fourth?"""
     place = STEPS_BEFORE_SWAP
     swap = torch.tensor([1, 0])
-    src = SRC_IDS.expand(2, -1)
-    tgt_in = torch.cat((TGT_IN_IDS, OTHER_TGT_IN_IDS))
+    src = SRC.expand(2, -1)
+    tgt_in = torch.cat((TGT_IN, OTHER_TGT_IN))
     state = model.cached.start(src)
     for earlier in range(place):
         _, state = model.cached.step(tgt_in[:, earlier : earlier + 1], state)
     state = model.cached.reorder(state, swap)
     tgt_in = tgt_in[swap]
     logits, _ = model.cached.step(tgt_in[:, place : place + 1], state)
-    return _max_abs_difference(logits, model.forward(src, tgt_in)[:, place])
+    return _distance(logits, model.forward(src, tgt_in)[:, place])

@@ -12,7 +12,7 @@ import torch
 
 from lessonkit.exercises.answers import is_blank, to_lower_case_word
 from lessonkit.exercises.message import AnswerStatus, Message, score_message, wrap_text
-from lessonkit.exercises.ticket_experiments import EXPERIMENTS_BY_NAME, gradient_norm, train_step
+from lessonkit.exercises.ticket_experiments import EXPERIMENTS, gradient_norm, train_step
 from lessonkit.museum import FAULTS, sound_adapter
 from transformer.support.errors import UserError
 
@@ -35,7 +35,7 @@ class Ticket:
     report: str  # what is said of it
     why: str  # what is said of the right answer
 
-    def build_model(self) -> Any:
+    def build(self) -> Any:
         """Build the model, its weights freshly drawn."""
         builders: dict[str, Callable[[int], Any]] = {fault.name: fault.build for fault in FAULTS}
         with torch.random.fork_rng(devices=[]):  # building seeds PyTorch's own generator
@@ -60,9 +60,9 @@ class Tickets:
 
     def log(self, number: int) -> Message:
         """Show a ticket, 1 to 10: what was reported, and the log of 60 steps of copying."""
-        ticket = self._get_ticket(number)
+        ticket = self._ticket(number)
         generator = torch.Generator().manual_seed(MODEL_SEED)
-        model = ticket.build_model()
+        model = ticket.build()
         lines = [wrap_text(ticket.report, f"{number}. ")]
         for step in range(1, LOGGED_STEPS[-1] + 1):
             lengths = torch.randint(3, 8, (16,), generator=generator).tolist()
@@ -77,18 +77,16 @@ class Tickets:
 
     def experiment(self, number: int, name: str) -> Message:
         """Make an experiment on a ticket's model, freshly built; each counts once."""
-        ticket = self._get_ticket(number)
-        if name not in EXPERIMENTS_BY_NAME:
-            raise UserError(
-                f"there is no experiment {name!r}: choose {', '.join(EXPERIMENTS_BY_NAME)}"
-            )
+        ticket = self._ticket(number)
+        if name not in EXPERIMENTS:
+            raise UserError(f"there is no experiment {name!r}: choose {', '.join(EXPERIMENTS)}")
         if (number, name) not in self.made and len(self.made) == MAX_EXPERIMENTS:
             text = f"All {MAX_EXPERIMENTS} experiments are used up: answer with what you know."
             return Message(text)
         self.made.add((number, name))
-        model = ticket.build_model()
+        model = ticket.build()
         model.module.eval()
-        result = wrap_text(f"{EXPERIMENTS_BY_NAME[name](model)}.", f"{number}. {name}: ")
+        result = wrap_text(f"{EXPERIMENTS[name](model)}.", f"{number}. {name}: ")
         left = MAX_EXPERIMENTS - len(self.made)
         return Message(f"{result}\n{left} of {MAX_EXPERIMENTS} experiments left.")
 
@@ -99,19 +97,19 @@ class Tickets:
         for place, (number, ticket) in enumerate(
             zip(NUMBER_WORDS, self.tickets, strict=True), start=1
         ):
-            status, comment = self._judge_letter(ticket, letters.get(number))
+            status, comment = self._judge(ticket, letters.get(number))
             statuses.append(status)
             if comment:
                 lines += ["", wrap_text(comment, f"{place}. ")]
         lines += ["", f"Experiments used: {len(self.made)} of {MAX_EXPERIMENTS}."]
         return score_message(lines, statuses, "a letter")
 
-    def _get_ticket(self, number: int) -> Ticket:
+    def _ticket(self, number: int) -> Ticket:
         if number not in range(1, len(self.tickets) + 1):
             raise UserError(f"there is no ticket {number!r}: they are 1 to {len(self.tickets)}")
         return self.tickets[number - 1]
 
-    def _judge_letter(self, ticket: Ticket, answer: Any) -> tuple[AnswerStatus, str]:
+    def _judge(self, ticket: Ticket, answer: Any) -> tuple[AnswerStatus, str]:
         """Return whether one answer is right; of a wrong one, what would follow from it."""
         if is_blank(answer):
             return "not attempted", ""

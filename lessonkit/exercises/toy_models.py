@@ -112,7 +112,7 @@ class KeyValueBlocks(Toy, Sequence[Any]):
 
     def __post_init__(self) -> None:
         generator = seeded_generator(0)
-        self._pairs = [self._draw_block(generator) for _ in range(self.number)]
+        self._pairs = [self._draw(generator) for _ in range(self.number)]
         self._read: set[int] = set()
         self._newest: set[int] = set()
 
@@ -130,7 +130,7 @@ class KeyValueBlocks(Toy, Sequence[Any]):
         self._newest = wanted
         return self._pairs[place]
 
-    def _draw_block(self, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    def _draw(self, generator: torch.Generator) -> tuple[Tensor, Tensor]:
         key = 3 * torch.randn(self.length, 2, generator=generator)
         return key, torch.randn(self.length, 1, generator=generator)
 
@@ -242,7 +242,7 @@ class ReadOnceTransformer(Toy):
 
     def encode(self, src: Tensor, src_mask: Tensor) -> Tensor:
         """Return a memory (1, src_len, 7) of ids (1, src_len); refuse to do it again."""
-        _require_bool_mask(src_mask)
+        _require_mask(src_mask)
         if self.read:
             raise BrokenRuleError("it reads the source a second time")
         self.read = True
@@ -250,14 +250,14 @@ class ReadOnceTransformer(Toy):
 
     def decode(self, tgt_in: Tensor, memory: Tensor, src_mask: Tensor) -> Tensor:
         """Return the logits of the token after each of (1, tgt_len), which begin with bos."""
-        _require_bool_mask(src_mask)
+        _require_mask(src_mask)
         ids = tgt_in[0].tolist()
         if ids[:1] != [BOS_ID] or len(ids) > MAX_SENTENCE_LENGTH:
             raise ValueError("give all tokens, bos first")
         src = memory[0].argmax(dim=-1).tolist()
-        return torch.tensor([[self.next_token_scores(src, ids[: n + 1]) for n in range(len(ids))]])
+        return torch.tensor([[self.scores(src, ids[: n + 1]) for n in range(len(ids))]])
 
-    def next_token_scores(self, src: list[int], written: list[int]) -> list[float]:
+    def scores(self, src: list[int], written: list[int]) -> list[float]:
         """Return the scores of the seven types that may follow; pad and bos score lowest."""
         if self.seed is None:
             wanted = src[min(len(written), len(src)) - 1]
@@ -269,6 +269,6 @@ class ReadOnceTransformer(Toy):
         return logits.tolist()
 
 
-def _require_bool_mask(src_mask: Any) -> None:
+def _require_mask(src_mask: Any) -> None:
     if getattr(src_mask, "dtype", None) != torch.bool:
         raise ValueError("src_mask is no mask")

@@ -1,6 +1,6 @@
 """The gaps and the exercise of lesson 05, in its order: loss, rate, step, and Adam's own formula.
 
-`ShownBatch` and `PlainGradientDescent` are its toys, beside `TinyNetwork` (§5.3, §5.4).
+`Pairs` and `Descent` are its toys, beside `TinyNetwork` (§5.3, §5.4).
 """
 
 import functools
@@ -20,17 +20,17 @@ from lessonkit.exercises.outcome import AnswerFunction
 from lessonkit.exercises.progress_table import show_progress
 from lessonkit.exercises.toy_models import TinyNetwork
 from lessonkit.exercises.toys import make_normal_sampler
-from lessonkit.exercises.words import read_lesson_words
+from lessonkit.exercises.words import read_words
 from transformer.data.batches import Batch
 
-lesson_words = read_lesson_words("05")
+lesson_words = read_words("05")
 progress = show_progress
 recall = lesson_words.recall()
 how_sure = lesson_words.prediction("how_sure")
 twelve_digits = lesson_words.prediction("twelve_digits")
 
-WeightAndMoments = tuple[Tensor, Tensor, Tensor]
-LossFunction = Callable[[Tensor, Tensor], Tensor]
+State = tuple[Tensor, Tensor, Tensor]
+Loss = Callable[[Tensor, Tensor], Tensor]
 
 
 def my_smoothed_loss(logits: Tensor, targets: Tensor, smoothing: float, pad_id: int) -> Tensor:
@@ -42,7 +42,7 @@ def my_smoothed_loss(logits: Tensor, targets: Tensor, smoothing: float, pad_id: 
     return costs[targets != pad_id].mean()
 
 
-def _smoothed_loss_cases() -> list[tuple[Tensor, Tensor, float, int]]:
+def _logits() -> list[tuple[Tensor, Tensor, float, int]]:
     draw = make_normal_sampler(0)
     targets = [[1]], [[2, 1]], [[1, 0]], [[0, 2]], [[3, 1, 0], [2, 0, 0]], [[0, 4], [1, 2], [3, 3]]
     cases = []
@@ -54,19 +54,19 @@ def _smoothed_loss_cases() -> list[tuple[Tensor, Tensor, float, int]]:
     return cases
 
 
-_EVEN_LOGITS = torch.zeros(1, 2, 4, requires_grad=True)
-_HALF_PROB_LOGITS = tensor([[[math.log(2), 0.0, 0.0]]], requires_grad=True)  # a half, two quarters
+_EVEN = torch.zeros(1, 2, 4, requires_grad=True)
+_HALF = tensor([[[math.log(2), 0.0, 0.0]]], requires_grad=True)  # a half, two quarters
 
 smoothed_loss = Exercise(
     my_smoothed_loss,
     lesson_words,
     worked=[
         # a blind guess among four costs ln 4, whatever the smoothing; padding costs nothing
-        ((_EVEN_LOGITS, tensor([[2, 0]]), 0.1, 0), tensor(math.log(4))),
+        ((_EVEN, tensor([[2, 0]]), 0.1, 0), tensor(math.log(4))),
         # 0.8 is asked of the half, 0.2 of the quarters: 0.8 ln 2 + 0.2 ln 4
-        ((_HALF_PROB_LOGITS, tensor([[0]]), 0.3, 2), tensor(1.2 * math.log(2))),
+        ((_HALF, tensor([[0]]), 0.3, 2), tensor(1.2 * math.log(2))),
     ],
-    cases=_smoothed_loss_cases(),
+    cases=_logits(),
     expected=lambda logits, targets, smoothing, pad_id: F.cross_entropy(
         logits.mT, targets, ignore_index=pad_id, label_smoothing=smoothing
     ),
@@ -101,30 +101,30 @@ warmup_rate = Exercise(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ShownBatch(Batch):
+class Pairs(Batch):
     """A batch whose tensors are shown."""
 
     def __repr__(self) -> str:
         tensors = (self.src, self.tgt_in, self.tgt_out)
-        return f"ex.ShownBatch({', '.join(map(format_value, tensors))})"
+        return f"ex.Pairs({', '.join(map(format_value, tensors))})"
 
 
-class PlainGradientDescent(torch.optim.SGD):
+class Descent(torch.optim.SGD):
     """Plain gradient descent: a step is the rate times the gradient. It comes with another rate."""
 
     def __init__(self, model: nn.Module) -> None:
         super().__init__(model.parameters(), lr=0.25)
 
     def __repr__(self) -> str:
-        return "ex.PlainGradientDescent(model)"
+        return "ex.Descent(model)"
 
 
-def _losses_and_weights(losses: list[Any], model: nn.Module) -> dict[str, Any]:
+def _seen(losses: list[Any], model: nn.Module) -> dict[str, Any]:
     weights = [weight.detach() for weight in model.parameters()]
     return {"losses of two calls": losses, "weights after them": weights}
 
 
-class TwoStepExercise(Exercise):
+class Step(Exercise):
     """One step of training, judged by two in a row: both losses, and the weights they leave."""
 
     def to_case_function(self, answer: AnswerFunction) -> AnswerFunction:
@@ -132,14 +132,12 @@ class TwoStepExercise(Exercise):
 
         @functools.wraps(answer)
         def twice(model: Any, optimizer: Any, *rest: Any) -> Any:
-            return _losses_and_weights([answer(model, optimizer, *rest) for _ in range(2)], model)
+            return _seen([answer(model, optimizer, *rest) for _ in range(2)], model)
 
         return twice
 
 
-def my_training_step(
-    model: Any, optimizer: Any, batch: Any, rate: float, loss_of: LossFunction
-) -> float:
+def my_training_step(model: Any, optimizer: Any, batch: Any, rate: float, loss_of: Loss) -> float:
     """Make one step; return the loss before it."""
     model.train()
     logits = model(batch.src, batch.tgt_in)
@@ -151,12 +149,8 @@ def my_training_step(
     return loss.item()
 
 
-def _two_steps_by_autograd(
-    model: TinyNetwork,
-    optimizer: PlainGradientDescent,
-    batch: ShownBatch,
-    rate: float,
-    loss_of: LossFunction,
+def _two_steps(
+    model: TinyNetwork, optimizer: Descent, batch: Pairs, rate: float, loss_of: Loss
 ) -> dict[str, Any]:
     """Make two steps with no optimizer: the weights less the rate times `autograd.grad`."""
     model.train()
@@ -168,57 +162,45 @@ def _two_steps_by_autograd(
             for weight, grad in zip(weights, grads, strict=True):
                 weight.sub_(rate * grad)
         losses.append(loss.item())
-    return _losses_and_weights(losses, model)
+    return _seen(losses, model)
 
 
-_unsmoothed_loss = functools.partial(my_smoothed_loss, smoothing=0.0, pad_id=0)
-_label_smoothed_loss = functools.partial(my_smoothed_loss, smoothing=0.3, pad_id=0)
+_plain_loss = functools.partial(my_smoothed_loss, smoothing=0.0, pad_id=0)
+_soft_loss = functools.partial(my_smoothed_loss, smoothing=0.3, pad_id=0)
 
 
-def _training_step_cases() -> list[
-    tuple[TinyNetwork, PlainGradientDescent, ShownBatch, float, LossFunction]
-]:
+def _steps() -> list[tuple[TinyNetwork, Descent, Pairs, float, Loss]]:
     batches = [([[4, 3]], [[5]]), ([[5, 3]], [[4, 5]]), ([[4, 5, 3]] * 2, [[4, 0], [5, 6]])]
-    cases: list[tuple[TinyNetwork, PlainGradientDescent, ShownBatch, float, LossFunction]] = []
+    cases: list[tuple[TinyNetwork, Descent, Pairs, float, Loss]] = []
     for seed, (rate, loss_of) in enumerate(
-        itertools.product((0.01, 0.5), (_unsmoothed_loss, _label_smoothed_loss))
+        itertools.product((0.01, 0.5), (_plain_loss, _soft_loss))
     ):
         for src, tgt in batches:
             ids = tensor([[2, *row, 3] for row in tgt])
-            batch = ShownBatch(tensor(src), ids[:, :-1].contiguous(), ids[:, 1:].contiguous())
+            batch = Pairs(tensor(src), ids[:, :-1].contiguous(), ids[:, 1:].contiguous())
             model = TinyNetwork(7, 2 + seed % 2, seed)
-            cases.append((model, PlainGradientDescent(model), batch, rate, loss_of))
+            cases.append((model, Descent(model), batch, rate, loss_of))
     return cases
 
 
-# Nothing but zeros: all types are equally likely, and every gradient is 0.
-_ALL_ZERO_NETWORK = TinyNetwork(7, 2)
-_ONE_WORD_BATCH = ShownBatch(tensor([[4, 3]]), tensor([[2, 5]]), tensor([[5, 3]]))
+_ZEROS = TinyNetwork(
+    7, 2
+)  # nothing but zeros: all types are equally likely, and every gradient is 0
+_WORD = Pairs(tensor([[4, 3]]), tensor([[2, 5]]), tensor([[5, 3]]))
 
-training_step = TwoStepExercise(
+training_step = Step(
     my_training_step,
     lesson_words,
-    worked=[
-        (
-            (
-                _ALL_ZERO_NETWORK,
-                PlainGradientDescent(_ALL_ZERO_NETWORK),
-                _ONE_WORD_BATCH,
-                0.5,
-                _unsmoothed_loss,
-            ),
-            _losses_and_weights([math.log(7)] * 2, _ALL_ZERO_NETWORK),
-        )
-    ],
-    cases=_training_step_cases(),
-    expected=_two_steps_by_autograd,
+    worked=[((_ZEROS, Descent(_ZEROS), _WORD, 0.5, _plain_loss), _seen([math.log(7)] * 2, _ZEROS))],
+    cases=_steps(),
+    expected=_two_steps,
     saved=True,
 )
 
 
 def my_adam_step(
     weight: Tensor, grad: Tensor, m: Tensor, v: Tensor, step: int, rate: float
-) -> WeightAndMoments:
+) -> State:
     """Make one update; return the new weight and both new moments."""
     m = 0.9 * m + 0.1 * grad
     v = 0.98 * v + 0.02 * grad**2
@@ -228,9 +210,7 @@ def my_adam_step(
     return weight, m, v
 
 
-def _adam_step_by_pytorch(
-    weight: Tensor, grad: Tensor, m: Tensor, v: Tensor, step: int, rate: float
-) -> WeightAndMoments:
+def _by_torch(weight: Tensor, grad: Tensor, m: Tensor, v: Tensor, step: int, rate: float) -> State:
     """Let PyTorch's Adam make the step, put where the arguments say it stands."""
     parameter = nn.Parameter(weight.clone())
     parameter.grad = grad.clone()
@@ -245,7 +225,7 @@ def _adam_step_by_pytorch(
     return parameter.detach(), state["exp_avg"], state["exp_avg_sq"]
 
 
-def _adam_step_cases() -> list[tuple[Tensor, Tensor, Tensor, Tensor, int, float]]:
+def _updates() -> list[tuple[Tensor, Tensor, Tensor, Tensor, int, float]]:
     cases = []
     for *numbers, step, rate in (
         (1.0, 2.0, 0.0, 0.0, 1, 0.5),
@@ -270,6 +250,6 @@ adam_step = Exercise(
             (tensor([0.75]), tensor([0.4]), tensor([0.32])),
         )
     ],
-    cases=_adam_step_cases(),
-    expected=_adam_step_by_pytorch,
+    cases=_updates(),
+    expected=_by_torch,
 )

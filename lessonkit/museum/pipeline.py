@@ -12,7 +12,7 @@ from transformer.config import NUM_SPECIAL_TOKENS, UNK_ID
 from transformer.data import corpora
 from transformer.data.tokenizers import Tokenizer
 from transformer.models.folder import read_description
-from transformer.support.folders import find_model
+from transformer.support.folders import find_model_folder
 
 TRAIN, TEST = 400, 60  # sentence pairs
 SentencePairs = tuple[tuple[str, str], ...]
@@ -21,7 +21,7 @@ SentencePairs = tuple[tuple[str, str], ...]
 @cache
 def load_tokenizer(model: str) -> Tokenizer:
     """Read the tokenizer of a shipped model."""
-    return read_description(find_model(model)).src_tokenizer
+    return read_description(find_model_folder(model)).src_tokenizer
 
 
 @cache

@@ -19,7 +19,7 @@ from transformer.data.batches import Example, collate
 from transformer.decoding import Hypothesis, beam_search, greedy_search, length_penalty
 from transformer.fast_dropout import use_fast_dropout
 from transformer.model import Transformer
-from transformer.support.modes import evaluating
+from transformer.support.modes import evaluation_mode
 from transformer.training.schedule import learning_rate
 
 SRC_VOCAB_SIZE, TGT_VOCAB_SIZE = 23, 29  # unequal, so that neither can stand for the other
@@ -80,7 +80,7 @@ class TrainingSetup:
     def validate(self, batches: Sequence[tuple[Tensor, Tensor, Tensor]]) -> float:
         """Measure the loss on held-out batches, without dropout or smoothing: nats per token."""
         nll, tokens = 0.0, 0
-        with evaluating(self.model), torch.no_grad():
+        with evaluation_mode(self.model), torch.no_grad():
             for src, tgt_in, tgt_out in batches:
                 logits, wanted = self.model(src, tgt_in).flatten(end_dim=1), tgt_out.flatten()
                 loss = F.cross_entropy(logits, wanted, ignore_index=PAD_ID, reduction="sum")
@@ -100,7 +100,7 @@ class TrainingSetup:
         return self._eval_search(beam_search, src, beam_size=beam_size, alpha=alpha, max_len=length)
 
     def _eval_search(self, search: Callable[..., Any], src: Tensor, **options: Any) -> Any:
-        with evaluating(self.model):
+        with evaluation_mode(self.model):
             return search(self.model, src, use_cache=True, **options)
 
     def beam_candidates(self, src: Tensor, beam_size: int, length: int) -> list[list[Candidate]]:

@@ -10,8 +10,8 @@ from lessonkit.museum import FAULTS
 from lessonkit.museum.fault import apply_edits_to_model
 from transformer.attention import MultiHeadAttention
 from transformer.model import Transformer
-from transformer.models.folder import Description, Network
-from transformer.support.errors import UserError, unknown_name
+from transformer.models.folder import ModelDescription, Network
+from transformer.support.errors import UserError, unknown_name_error
 
 TRAINABLE_FAULTS = {fault.label: fault for fault in FAULTS if fault.label}
 
@@ -32,7 +32,7 @@ def add_faults(model: Transformer, *labels: str) -> None:
         apply_edits_to_model(model, "_and_".join(faults), edits)
 
 
-def builder_with_faults(*labels: str) -> Callable[[Description], Network]:
+def builder_with_faults(*labels: str) -> Callable[[ModelDescription], Network]:
     """Return what builds a recipe's network with some of `TRAINABLE_FAULTS`, from the same seed.
 
     It is passed as `build` to `train_recipe` and `Translator.load`.
@@ -42,9 +42,9 @@ def builder_with_faults(*labels: str) -> Callable[[Description], Network]:
     """
     for label in labels:
         if label not in TRAINABLE_FAULTS:
-            raise unknown_name("fault", label, TRAINABLE_FAULTS)
+            raise unknown_name_error("fault", label, TRAINABLE_FAULTS)
 
-    def build(description: Description) -> Network:
+    def build(description: ModelDescription) -> Network:
         model = description.build()
         if labels:
             if not isinstance(model, Transformer):

@@ -17,7 +17,7 @@ from attention_course.__main__ import main
 from tests.helpers import HANGS, TINY, weekly
 from transformer.data import corpora
 from transformer.models.folder import LAST, holds_run
-from transformer.training.interrupt import STOPPING
+from transformer.training.interrupt import STOP_NOTICE
 
 Capture = pytest.CaptureFixture[str]
 PROGRAM = [sys.executable, "-m", "transformer"]
@@ -84,7 +84,7 @@ def test_a_request_to_end_a_training_keeps_everything(sig: signal.Signals, tmp_p
     run = begin(command, as_a_shell_does)
     run.send_signal(sig)
     out, err = run.communicate(timeout=HANGS)
-    assert (run.returncode, err) == (130, f"{STOPPING}\n")
+    assert (run.returncode, err) == (130, f"{STOP_NOTICE}\n")
     said, _, again = out.splitlines()[-1].partition("; go on with: ")
     assert re.fullmatch(r"stopped after step \d+, all is kept", said)
     assert shlex.split(again) == ["python", "-m", "transformer", *command, "--resume"]

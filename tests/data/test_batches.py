@@ -12,7 +12,7 @@ from transformer.data.batches import (
     collate,
     collate_sources,
     encode_pairs,
-    length_key,
+    length_sort_key,
     padding_share,
 )
 from transformer.data.parallel import ParallelText
@@ -135,10 +135,10 @@ def test_a_pool_holds_about_its_number_of_batches() -> None:
     examples = examples_of([(6, 6)] * 900)
     for sentences in (None, 4):
         batches = TokenBudgetBatches(examples, 7 * 16, sentences, pool_batches=9)
-        pools = [*batches._pools(range(len(examples)))][:-1]
+        pools = [*batches._cut_into_pools(range(len(examples)))][:-1]
         assert {len([*batches._pack(pool)]) for pool in pools} == {9}
 
 
 def test_of_pairs_as_long_those_with_like_targets_stand_together() -> None:
     pairs = examples_of([(7, 2), (7, 5), (3, 7), (7, 2)])
-    assert [length_key(pair) for pair in pairs] == [(8, 2), (8, 5), (8, 7), (8, 2)]
+    assert [length_sort_key(pair) for pair in pairs] == [(8, 2), (8, 5), (8, 7), (8, 2)]

@@ -21,7 +21,7 @@ from transformer.data import corpora, downloads
 from transformer.data.corpora import CORPORA
 from transformer.data.grouping import grouping_key
 from transformer.data.parallel import ParallelText
-from transformer.data.readers import READERS, Corpus
+from transformer.data.readers import READERS_BY_FORMAT, Corpus
 from transformer.support.errors import UserError
 
 Patch = pytest.MonkeyPatch
@@ -40,7 +40,7 @@ def test_every_entry_is_complete() -> None:
         assert {"train", "validation"} < set(corpus.splits)
         assert corpora.default_test_split(name).startswith("test")
         assert all(pair.count("-") == 1 for pair in corpus.directions)
-        assert corpus.format in READERS
+        assert corpus.format in READERS_BY_FORMAT
         assert not corpus.url or (corpus.files and re.fullmatch(r"https://.*/", corpus.url))
         assert all(re.fullmatch(r"[0-9a-f]{64}", sha256) for sha256 in corpus.files.values())
         if corpus.format == "lines":  # a file for each language of each split, and no other
@@ -128,7 +128,7 @@ def fetch(address: str) -> Path:
     with Patch.context() as patch:
         patch.setitem(CORPORA, "multi30k", small)
         (path,) = corpora.fetch("multi30k")
-        assert corpora.verify("multi30k") == {path: True}
+        assert corpora.is_intact_by_file("multi30k") == {path: True}
     assert path.read_bytes() == CONTENT
     return path
 
@@ -179,7 +179,7 @@ def test_a_corrupted_cached_file_is_downloaded_anew_and_never_used(
     place = tmp_path / "cache" / "multi30k" / NAME
     place.parent.mkdir(parents=True)
     place.write_bytes(b"half a file")
-    assert not corpora.verify("multi30k")[place]
+    assert not corpora.is_intact_by_file("multi30k")[place]
     with pytest.raises(UserError, match="404 Client Error"):
         fetch(f"{server}missing/")
     assert fetch(f"{server}good/") == place

@@ -9,9 +9,9 @@ import pytest
 
 from transformer.data import corpora, embedded_corpus
 from transformer.data.corpora import CORPORA
-from transformer.data.embedded_corpus import EMBEDDED_FILE, Embedded, embedded
-from transformer.data.parallel import aligned_tokens
-from transformer.support.folders import corpus_folder
+from transformer.data.embedded_corpus import EMBEDDED_FILE_NAME, EmbeddedCorpus, embedded
+from transformer.data.parallel import tokenize_for_alignment
+from transformer.support.folders import embedded_corpus_folder
 
 LANGUAGES, split_of = ("en", "fr", "de"), embedded.sentences
 SIZES = {"train": 20_000, "validation": 500, "test": 1_000}
@@ -24,17 +24,17 @@ SENTENCES = [
 def test_a_damaged_or_missing_file_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    content = (corpus_folder() / EMBEDDED_FILE).read_bytes()
-    monkeypatch.setattr(embedded_corpus, "corpus_folder", lambda: tmp_path)
+    content = (embedded_corpus_folder() / EMBEDDED_FILE_NAME).read_bytes()
+    monkeypatch.setattr(embedded_corpus, "embedded_corpus_folder", lambda: tmp_path)
     with pytest.raises(FileNotFoundError):
-        Embedded().parses("test", "en", "tree")
+        EmbeddedCorpus().sentences_and_parses("test", "en", "tree")
     damaged = [content[:-5], b"", b"no gzip"]
     for place in (0, 1000, len(content) // 2, len(content) - 1):
         damaged.append(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
     for bad in damaged:
-        (tmp_path / EMBEDDED_FILE).write_bytes(bad)
+        (tmp_path / EMBEDDED_FILE_NAME).write_bytes(bad)
         with pytest.raises((OSError, EOFError, TypeError, zlib.error)):
-            Embedded().pairs("train", "de", "en")
+            EmbeddedCorpus().pairs("train", "de", "en")
 
 
 TREES = {
@@ -105,7 +105,7 @@ def test_pairs_in_all_directions() -> None:
         for src, tgt, links, reverse in zip(
             text.src, text.tgt, text.alignments, back.alignments, strict=True
         ):
-            words, others = aligned_tokens(src), aligned_tokens(tgt)
+            words, others = tokenize_for_alignment(src), tokenize_for_alignment(tgt)
             assert all(a in range(len(words)) and b in range(len(others)) for a, b in links)
             assert {(b, a) for a, b in links} == reverse
             alone = {word.lower() for i, word in enumerate(words) if i not in {a for a, _ in links}}

@@ -12,7 +12,7 @@ from transformer.data.normalizers import normalize_german
 from transformer.data.tokenizers import (
     BPETokenizer,
     WordTokenizer,
-    has_word_rules,
+    can_split_words,
     load,
     split_words,
     train,
@@ -69,7 +69,7 @@ def test_bpe_by_hand() -> None:
     assert tokenizer.decode([byte_id(" "), byte_id(" "), byte_id("x")]) == " x"
     ids = [BOS_ID, *tokenizer.encode("ab"), UNK_ID, EOS_ID, PAD_ID]
     assert tokenizer.decode(ids) == "ab"
-    assert tokenizer.pieces(ids) == ["<bos>", "▁ab", "<unk>", "<eos>", "<pad>"]
+    assert tokenizer.ids_to_pieces(ids) == ["<bos>", "▁ab", "<unk>", "<eos>", "<pad>"]
 
 
 def test_bpe_two_ways_to_one_piece_share_its_id() -> None:
@@ -152,8 +152,8 @@ def test_words_follow_the_rules_of_their_language() -> None:
     ):
         assert split_words(lang, text) == cut.split()
         assert split_words(lang, text, lowercase=True) == cut.lower().split()
-        assert has_word_rules(lang)
-    assert not has_word_rules("tlh")
+        assert can_split_words(lang)
+    assert not can_split_words("tlh")
 
 
 def test_a_language_that_nobody_listed_is_encoded_and_comes_back() -> None:
@@ -167,7 +167,12 @@ def test_words_show_unknown_words_and_decode_leaves_special_ids_out() -> None:
     tokenizer = WordTokenizer("en", ["dog", "."])
     assert tokenizer.tokens("Blue dog.") == ["Blue", "dog", "."]
     assert tokenizer.encode("Blue dog.") == [UNK_ID, 4, 5]
-    assert tokenizer.pieces([BOS_ID, UNK_ID, 4, EOS_ID]) == ["<bos>", "<unk>", "dog", "<eos>"]
+    assert tokenizer.ids_to_pieces([BOS_ID, UNK_ID, 4, EOS_ID]) == [
+        "<bos>",
+        "<unk>",
+        "dog",
+        "<eos>",
+    ]
     assert tokenizer.decode([BOS_ID, UNK_ID, 4, 5, EOS_ID, PAD_ID]) == "dog ."
 
 

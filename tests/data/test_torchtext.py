@@ -67,7 +67,7 @@ def renumbering(field: Any, tokenizer: Tokenizer) -> torch.Tensor:
     """For each of torchtext's ids ours, by the type that it stands for."""
     ours = {token: number for number, token in enumerate(SPECIAL_TOKENS)}
     names = {"<sos>": "<bos>"}
-    words = tokenizer.pieces(range(len(SPECIAL_TOKENS), tokenizer.vocab_size))
+    words = tokenizer.ids_to_pieces(range(len(SPECIAL_TOKENS), tokenizer.vocab_size))
     ours |= {word: number for number, word in enumerate(words, start=len(SPECIAL_TOKENS))}
     return torch.tensor([ours[names.get(token, token)] for token in field.vocab.itos])
 
@@ -76,7 +76,7 @@ def test_the_same_types_in_the_same_order(sides: Sides) -> None:
     sizes = []
     for name, tokenizer in zip(("src", "trg"), sides.tokenizers, strict=True):
         theirs = sides.dataset.fields[name].vocab.itos
-        ours = tokenizer.pieces(range(tokenizer.vocab_size))
+        ours = tokenizer.ids_to_pieces(range(tokenizer.vocab_size))
         assert theirs[:4] == SPECIALS
         assert tuple(ours[:4]) == SPECIAL_TOKENS
         assert theirs[4:] == ours[4:]

@@ -72,7 +72,7 @@ def test_evaluate_translator_returns_all_figures(tiny: Translator, text: Paralle
             "perplexity": round(math.exp(loss), 3),
             "loss": round(loss, 4),
             "sentences": 7,
-            "run_on": scores.count_run_on(hypotheses, references),
+            "run_on": scores.count_run_on_translations(hypotheses, references),
             "beam_size": 1,
             "alpha": 0.6,
             "parameters": count_parameters(tiny.model),

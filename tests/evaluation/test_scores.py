@@ -9,7 +9,13 @@ import pytest
 import sacrebleu
 
 from lessonkit.analysis.bootstrap import bleu_of_counts, sentence_counts
-from transformer.evaluation.scores import bleu, chrf, count_run_on, parse_f1, phrases
+from transformer.evaluation.scores import (
+    bleu,
+    chrf,
+    count_phrases,
+    count_run_on_translations,
+    parse_f1,
+)
 from transformer.evaluation.scores import bleu_tokenised_lowercased as lowercased
 from transformer.support.errors import UserError
 
@@ -111,24 +117,31 @@ def test_what_cannot_be_scored() -> None:
         (["a", "b"], [["a"], []], r"translation 2 has \[\] for references: give a list"),
         (["a"], ["a"], "translation 1 has 'a' for references: give a list"),
     ):
-        for score in (bleu, chrf, english, count_run_on):
+        for score in (bleu, chrf, english, count_run_on_translations):
             with pytest.raises(UserError, match=message):
                 score(hypotheses, references)
 
 
 def test_outputs_that_run_on_are_counted_by_their_longest_reference() -> None:
     twice, more = "a b c d e f", "a b c d e f g"
-    assert count_run_on([twice, more], [["x y z"], ["x y z"]]) == 1  # twice as long is no more
-    assert count_run_on([more], [["x y z", "x y z w"]]) == 0  # 7 words beside 4
-    assert count_run_on(["les les les les les les", "les"], [["les chats"], ["les chats"]]) == 1
+    # Twice as long is no more.
+    assert count_run_on_translations([twice, more], [["x y z"], ["x y z"]]) == 1
+    assert count_run_on_translations([more], [["x y z", "x y z w"]]) == 0  # 7 words beside 4
+    outputs = ["les les les les les les", "les"]
+    assert count_run_on_translations(outputs, [["les chats"], ["les chats"]]) == 1
 
 
 GOLD = "(S (NP DT NN )NP (VP VB (NP DT JJ NN )NP )VP . )S"
 
 
 def test_phrases_by_hand() -> None:
-    assert phrases(GOLD) == {("S", 0, 7): 1, ("NP", 0, 2): 1, ("VP", 2, 6): 1, ("NP", 3, 6): 1}
-    assert phrases("(NP (NP NN )NP )NP") == {("NP", 0, 1): 2}
+    assert count_phrases(GOLD) == {
+        ("S", 0, 7): 1,
+        ("NP", 0, 2): 1,
+        ("VP", 2, 6): 1,
+        ("NP", 3, 6): 1,
+    }
+    assert count_phrases("(NP (NP NN )NP )NP") == {("NP", 0, 1): 2}
 
 
 def test_trees_by_hand() -> None:

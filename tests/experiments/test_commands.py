@@ -57,7 +57,7 @@ def ends(*arguments: str) -> object:
 @pytest.fixture
 def kept(tmp_path: Path, monkeypatch: Patch) -> Path:
     """The folder data/results of an empty checkout."""
-    monkeypatch.setattr(commands, "require_checkout", lambda: tmp_path)
+    monkeypatch.setattr(commands, "require_checkout_root", lambda: tmp_path)
     return tmp_path / "data" / "results"
 
 
@@ -175,7 +175,7 @@ def test_the_tables_are_put_where_they_stand(
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     monkeypatch.setattr("experiments.page_tables.page_tables", lambda root: pages)
-    monkeypatch.setattr(commands, "require_checkout", lambda: tmp_path)
+    monkeypatch.setattr(commands, "require_checkout_root", lambda: tmp_path)
     assert main(["tables"]) == 0
     assert capsys.readouterr().out.splitlines() == [f"{page}: {mark}" for page, mark in pages]
     for page, mark in pages:

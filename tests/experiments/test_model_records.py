@@ -13,7 +13,7 @@ from transformer.evaluation import evaluate
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 from transformer.support.files import read_json
-from transformer.support.folders import find_model
+from transformer.support.folders import find_model_folder
 
 
 def test_a_random_split_keeps_every_pair_once() -> None:
@@ -52,7 +52,7 @@ def test_what_cannot_be_recorded_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Translator, "load", lambda *_: pytest.fail("the model was loaded"))
-    folder = shutil.copytree(find_model("demo-en-fr"), tmp_path / "model")
+    folder = shutil.copytree(find_model_folder("demo-en-fr"), tmp_path / "model")
     (folder / "run.json").unlink()
     with pytest.raises(UserError, match=r"run\.json"):
         model_records.record_five_ways(str(folder), tmp_path / "ways.json", beam=1)

@@ -58,7 +58,8 @@ def test_each_variant_changes_what_it_says_and_no_more() -> None:
 def test_what_is_recorded_as_bfloat16_is_not_computed_otherwise(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(devices, "_seconds", lambda numbers: 1.0)  # no gain, with them or without
+    # No gain, with them or without.
+    monkeypatch.setattr(devices, "_matrix_product_seconds", lambda numbers: 1.0)
     short = dataclasses.replace(SMALL, variants={"as it is": {}, "short": {"precision": "bf16"}})
     record = tmp_path / "record.json"
     with pytest.raises(UserError, match="'small' computes in bfloat16, for which this processor"):

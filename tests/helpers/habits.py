@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from transformer.data.embedded_corpus import Sentence, detokenize, embedded
+from transformer.data.embedded_corpus import TrilingualSentence, detokenize, embedded
 from transformer.model import AttentionMaps
 from transformer.models.translator import Translator
 
@@ -32,7 +32,7 @@ def of_habits(*kinds: str) -> Callable[[Tensor, Tensor], AttentionMaps]:
     return maps
 
 
-def one_piece_each(translator: Translator, most: int) -> Sequence[Sentence]:
+def one_piece_each(translator: Translator, most: int) -> Sequence[TrilingualSentence]:
     """Return the first sentences of the test set whose English words have one piece each."""
     encode = translator.src_tokenizer.encode
     return [

@@ -94,6 +94,6 @@ def run_case(case: str, out: Path) -> list[float]:
 
 if __name__ == "__main__":
     folder = Path(sys.argv[1])
-    with processes.process_group():
+    with processes.joined_process_group():
         results = {case: run_case(case, folder / case) for case in sys.argv[2:]}
         processes.on_rank_zero(lambda: (folder / "answer.json").write_text(json.dumps(results)))

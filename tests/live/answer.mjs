@@ -34,13 +34,13 @@ function tokens({ tokenizer, texts }) {
   const reader = new BPETokenizer(JSON.parse(readFileSync(tokenizer, "utf8")));
   return texts.map((text) => {
     const ids = reader.encode(text);
-    return { ids, pieces: reader.pieces(ids), back: reader.decode(ids) };
+    return { ids, pieces: reader.ids_to_pieces(ids), back: reader.decode(ids) };
   });
 }
 
 function text_of({ tokenizer, rows }) {
   const reader = new BPETokenizer(JSON.parse(readFileSync(tokenizer, "utf8")));
-  return rows.map((ids) => ({ text: reader.decode(ids), pieces: reader.pieces(ids) }));
+  return rows.map((ids) => ({ text: reader.decode(ids), pieces: reader.ids_to_pieces(ids) }));
 }
 
 function translate({ folder, sentences, beam_size, alpha }) {

@@ -95,7 +95,7 @@ def untrained(folder: Path, settings: dict[str, str], dtype: torch.dtype) -> Tra
     """Write a tiny model as it was drawn, its norms and biases drawn too; gives it."""
     recipe = find_recipe("demo").override(TINY | {"num_layers": "2"} | settings)
     texts = ["the old woman reads a book"] * 5, ["la vieille femme lit un livre"] * 5
-    description = models.Description(recipe, *tokenizers.train(recipe.data, *texts))
+    description = models.ModelDescription(recipe, *tokenizers.train(recipe.data, *texts))
     torch.manual_seed(3)
     model = description.build()
     for parameter in model.parameters():

@@ -108,7 +108,7 @@ test("widths of a head", () => {
 test("merges: the pair learned first, wherever it stands, the left one of two", () => {
   const merges = ["a b", "b c", "Ġ ab", "ab ab"];
   const tokenizer = new BPETokenizer({ kind: "bpe", merges, lowercase: false, normalizer: "plain" });
-  const pieces = (text) => tokenizer.pieces(tokenizer.encode(text));
+  const pieces = (text) => tokenizer.ids_to_pieces(tokenizer.encode(text));
   assert.deepEqual(pieces("abc"), ["▁ab", "c"]); // a b before b c
   assert.deepEqual(pieces("xbc ababab"), ["▁", "x", "bc", "▁ab", "abab"]);
   assert.deepEqual(pieces("é"), ["▁", "<0xC3>", "<0xA9>"]);

@@ -21,7 +21,7 @@ from transformer.models.weights import (
 from transformer.recipes import find_recipe
 from transformer.support.errors import UserError
 from transformer.support.files import write_json
-from transformer.support.folders import find_model
+from transformer.support.folders import find_model_folder
 
 SENTENCE = "The old woman is reading a book."
 
@@ -39,7 +39,7 @@ def test_a_description_comes_back_as_it_was_written_and_its_sides_are_not_mixed_
     )
     src, tgt = tokenizers.train(recipe.data, ["a dog sleeps"] * 3, ["le chat noir dort"] * 3)
     folder = tmp_path / "new" / "folder"
-    model_folder.write_description(folder, model_folder.Description(recipe, src, tgt))
+    model_folder.write_description(folder, model_folder.ModelDescription(recipe, src, tgt))
     again = model_folder.read_description(folder)
     assert again.recipe == recipe
     assert again.src_tokenizer.to_dict() == src.to_dict()
@@ -56,9 +56,9 @@ def test_a_model_is_read_with_its_weights_ready_to_use(tiny_folder: Path) -> Non
 
 
 def test_one_flipped_bit_is_seen(tiny_folder: Path, tmp_path: Path) -> None:
-    for source in (tiny_folder, find_model("demo-parser")):
+    for source in (tiny_folder, find_model_folder("demo-parser")):
         folder = Path(shutil.copytree(source, tmp_path / source.name))
-        for name in (*model_folder.IN_MANIFEST, model_folder.MANIFEST):
+        for name in (*model_folder.FILES_IN_MANIFEST, model_folder.MANIFEST):
             content = (folder / name).read_bytes()
             for place in range(3, len(content), len(content) // 7):
                 flipped = bytearray(content)
@@ -92,10 +92,10 @@ def test_a_tokenizer_of_another_model(folder: Path) -> None:
 
 def test_the_steps_to_average_are_those_of_whole_files_of_ours(tmp_path: Path) -> None:
     for step in (500, 1_000_000, 20, 999_999):
-        save_tensors(model_folder.step_file(tmp_path, step), {"a": torch.ones(1)})
+        save_tensors(model_folder.step_weights_path(tmp_path, step), {"a": torch.ones(1)})
     for name in ("step_000020 (1)", "step_", "step_best", "step_0000021", "step_00002\u0660"):
-        model_folder.step_file(tmp_path, 0).with_stem(name).write_text("mine")
-    model_folder.step_file(tmp_path, 7).mkdir()
+        model_folder.step_weights_path(tmp_path, 0).with_stem(name).write_text("mine")
+    model_folder.step_weights_path(tmp_path, 7).mkdir()
     assert model_folder.saved_steps(tmp_path) == [20, 500, 999_999, 1_000_000]
 
 

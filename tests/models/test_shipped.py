@@ -19,7 +19,7 @@ from transformer.support import folders
 from transformer.support.errors import UserError
 from transformer.support.files import read_json
 
-NAMES = folders.model_names()
+NAMES = folders.shipped_model_names()
 
 
 @pytest.fixture
@@ -41,13 +41,13 @@ def test_a_run_is_shipped_and_found_by_its_name_unless_a_folder_has_it(
     load = corpora.load
     monkeypatch.setattr(corpora, "load", few)
     out = ship.ship(tiny_folder, "en-fr")
-    assert folders.model_names() == ["en-fr"]
-    assert folders.find_model("en-fr") == out == models / "en-fr"
+    assert folders.shipped_model_names() == ["en-fr"]
+    assert folders.find_model_folder("en-fr") == out == models / "en-fr"
     assert all(tensor.dtype != torch.float32 for tensor in load_tensors(out / WEIGHTS)[0].values())
     half = Translator.load("en-fr").model.parameters()
     for before, after in zip(tiny.model.parameters(), half, strict=True):
         assert torch.equal(after, before.half().float())
-    card = read_json(out / folders.CARD)
+    card = read_json(out / folders.CARD_FILE_NAME)
     assert card["figures"]["split"] == "test"
     assert card["pairs"] == 60
     text = (out / "README.md").read_text(encoding="utf-8")
@@ -56,7 +56,7 @@ def test_a_run_is_shipped_and_found_by_its_name_unless_a_folder_has_it(
     with pytest.raises(UserError, match="en-fr exists: remove it first"):
         ship.ship(tiny_folder, "en-fr")
     monkeypatch.chdir(models)
-    assert folders.find_model("en-fr") == Path("en-fr")
+    assert folders.find_model_folder("en-fr") == Path("en-fr")
 
 
 @pytest.mark.slow
@@ -84,7 +84,7 @@ def test_what_is_too_large_or_not_whole_or_cannot_be_measured_is_not_shipped(
 
 def test_an_unknown_model_is_named(models: Path) -> None:
     with pytest.raises(UserError, match=r"no model folder 'de-en': .* with the course \(none\)"):
-        folders.find_model("de-en")
+        folders.find_model_folder("de-en")
 
 
 load_once = cache(corpora.load)
@@ -95,7 +95,7 @@ load_once = cache(corpora.load)
 def test_a_shipped_model_is_as_good_as_its_card(
     name: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    card = read_json(folders.find_model(name) / folders.CARD)
+    card = read_json(folders.find_model_folder(name) / folders.CARD_FILE_NAME)
     corpus, *which = (card["figures"][key] for key in ("corpus", "split", "src_lang", "tgt_lang"))
     if corpora.CORPORA[corpus].files:
         monkeypatch.setenv("TRANSFORMER_DATA", str(request.getfixturevalue("shared_data")))
@@ -105,8 +105,8 @@ def test_a_shipped_model_is_as_good_as_its_card(
 
 def test_shipped_models_are_small_and_their_pages_are_their_cards() -> None:
     for name in NAMES:
-        folder = folders.find_model(name)
+        folder = folders.find_model_folder(name)
         assert (folder / "model.safetensors").stat().st_size < 8_000_000
-        card, run = read_json(folder / folders.CARD), read_json(folder / "run.json")
+        card, run = read_json(folder / folders.CARD_FILE_NAME), read_json(folder / "run.json")
         written = ship.page(name, read_recipe(folder), card, run)
         assert (folder / "README.md").read_text(encoding="utf-8") == written

@@ -51,7 +51,7 @@ def test_a_batch_gives_what_one_by_one_gives(
 
 def test_batches_hold_each_sentence_once_within_the_budget(tiny: Translator) -> None:
     sources = [[5] * length for length in (700, 0, 3, 1, 900, 20_000, 0, 17, 2)]
-    batches = list(tiny._batches(sources, beam_size=2))
+    batches = list(tiny._length_sorted_batches(sources, beam_size=2))
     assert sorted(row for rows in batches for row in rows) == [0, 2, 3, 4, 5, 7, 8]
     for rows in batches:
         widest = max(len(sources[row]) for row in rows)

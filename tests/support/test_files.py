@@ -14,9 +14,9 @@ import pytest
 
 from transformer.support.errors import UserError
 from transformer.support.files import (
-    check_file,
-    check_folder,
-    locked,
+    check_writable_file,
+    check_writable_folder,
+    folder_lock,
     read_json,
     remove_temporary_files,
     write_atomically,
@@ -118,8 +118,8 @@ def test_what_a_killed_writer_left_is_removed_and_no_more(tmp_path: Path) -> Non
 def test_what_can_be_made_is_not_made(tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.chdir(tmp_path)
     for folder in (tmp_path, tmp_path / "new" / "newer", Path("runs/demo"), Path()):
-        check_folder(folder)
-        check_file(folder / "a.json")
+        check_writable_folder(folder)
+        check_writable_file(folder / "a.json")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -128,15 +128,15 @@ def test_what_cannot_be_made_is_seen_before(tmp_path: Path) -> None:
     (tmp_path / "broken").symlink_to(tmp_path / "nowhere")
     for name in ("here", "here/new/newer", "broken/new"):
         with pytest.raises(UserError, match=r"(here|broken) is not a folder: give another name"):
-            check_folder(tmp_path / name)
+            check_writable_folder(tmp_path / name)
         with pytest.raises(UserError, match="is not a folder"):
-            check_file(tmp_path / name / "a.json")
+            check_writable_file(tmp_path / name / "a.json")
     for path in (tmp_path, Path("/dev/null")):
         with pytest.raises(UserError, match=f"{path} is a folder or a device: give the name"):
-            check_file(path)
+            check_writable_file(path)
     for place in (Path("/proc/new/a"), tmp_path / ("a" * 300)):  # root may write to both, it says
         with pytest.raises(UserError, match=f"cannot write in {place} .*: give another"):
-            check_folder(place)
+            check_writable_folder(place)
 
 
 # --- one writer in a folder ----------------------------------------------------------------
@@ -144,8 +144,8 @@ def test_what_cannot_be_made_is_seen_before(tmp_path: Path) -> None:
 HOLD = """
 import sys, time
 from pathlib import Path
-from transformer.support.files import locked
-with locked(Path(sys.argv[1])):
+from transformer.support.files import folder_lock
+with folder_lock(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(60)
 """
@@ -158,11 +158,11 @@ def test_a_folder_is_held_by_one_process_and_free_after_its_kill(tmp_path: Path)
         assert process.stdout.readline() == "held\n"
         message = "run is in use by another run: wait for its end, or give another folder"
         try:
-            with pytest.raises(UserError, match=message), locked(tmp_path / "run"):
+            with pytest.raises(UserError, match=message), folder_lock(tmp_path / "run"):
                 raise AssertionError
         finally:
             process.send_signal(signal.SIGKILL)
-    with locked(tmp_path / "run"):
+    with folder_lock(tmp_path / "run"):
         pass
     assert list((tmp_path / "run").iterdir()) == []
 
@@ -170,23 +170,24 @@ def test_a_folder_is_held_by_one_process_and_free_after_its_kill(tmp_path: Path)
 def test_a_thread_may_ask_again_and_another_may_not(tmp_path: Path) -> None:
     def ask() -> str:
         try:
-            with locked(tmp_path):
+            with folder_lock(tmp_path):
                 return "held"
         except UserError:
             return "refused"
 
     with ThreadPoolExecutor(1) as other:
-        with locked(tmp_path):
+        with folder_lock(tmp_path):
             assert ask() == "held"
             assert other.submit(ask).result() == "refused"
-        with pytest.raises(KeyboardInterrupt), locked(tmp_path):
+        with pytest.raises(KeyboardInterrupt), folder_lock(tmp_path):
             raise KeyboardInterrupt  # after which it is free
         assert other.submit(ask).result() == "held"
 
 
 def test_a_file_in_the_place_of_a_folder(tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("mine")
-    with pytest.raises(UserError, match=r"cannot write in .*taken"), locked(tmp_path / "taken"):
+    taken = tmp_path / "taken"
+    with pytest.raises(UserError, match=r"cannot write in .*taken"), folder_lock(taken):
         raise AssertionError
     with pytest.raises(UserError, match=r"cannot save .*/taken/a\.json "):
         write_json(tmp_path / "taken" / "a.json", {})
@@ -195,5 +196,5 @@ def test_a_file_in_the_place_of_a_folder(tmp_path: Path) -> None:
 
 def test_where_there_are_no_locks_nothing_is_held(tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.setattr("fcntl.flock", Mock(side_effect=OSError(95, "not supported")))
-    with locked(tmp_path / "run"):
+    with folder_lock(tmp_path / "run"):
         assert (tmp_path / "run").is_dir()

@@ -12,7 +12,7 @@ import torch
 from tests.helpers import set_torchrun_environment
 from transformer import __version__
 from transformer.support import provenance
-from transformer.support.provenance import command, commit, launcher
+from transformer.support.provenance import command_line, commit_or_version, launch_command_prefix
 
 Patch = pytest.MonkeyPatch
 CPU = torch.device("cpu")
@@ -35,18 +35,18 @@ def test_a_checkout_has_its_commit_and_all_else_the_version(
     head = git(tmp_path, "rev-parse", "HEAD")
     (tmp_path / "runs").write_text("what a run leaves is no change", encoding="utf-8")
     assert len(head) == 40
-    assert commit(tmp_path) == head
+    assert commit_or_version(tmp_path) == head
     tracked.write_text("two\n", encoding="utf-8")
-    assert commit(tmp_path) == f"{head} with changes"
+    assert commit_or_version(tmp_path) == f"{head} with changes"
 
     version = f"version {__version__}"
     inside = tmp_path / "site-packages"  # another project's repository is not ours
     inside.mkdir()
-    assert commit(inside) == version
+    assert commit_or_version(inside) == version
     (inside / ".git").write_text("gitdir: /nowhere\n", encoding="utf-8")
-    assert commit(inside) == version
+    assert commit_or_version(inside) == version
     monkeypatch.setenv("PATH", "")
-    assert commit(tmp_path) == version
+    assert commit_or_version(tmp_path) == version
 
 
 def test_command(monkeypatch: Patch) -> None:
@@ -57,19 +57,19 @@ def test_command(monkeypatch: Patch) -> None:
         (["/x/bin/attention-course", "train", "demo"], "attention-course train demo"),
     ):
         monkeypatch.setattr(sys, "argv", typed)
-        assert command() == shown
-    monkeypatch.setattr(provenance, "launcher", lambda: "torchrun --nproc-per-node 3")
+        assert command_line() == shown
+    monkeypatch.setattr(provenance, "launch_command_prefix", lambda: "torchrun --nproc-per-node 3")
     monkeypatch.setattr(sys, "argv", ["/x/transformer/__main__.py", "train"])
-    assert command() == "torchrun --nproc-per-node 3 -m transformer train"
+    assert command_line() == "torchrun --nproc-per-node 3 -m transformer train"
     monkeypatch.setattr(sys, "argv", ["/x/ipykernel_launcher.py", "-f", "/x/kernel.json"])
     monkeypatch.setitem(sys.modules, "ipykernel", sys)
-    assert command() == "a notebook"
+    assert command_line() == "a notebook"
 
 
 def test_hardware_names_the_processor_and_counts_the_threads(monkeypatch: Patch) -> None:
     for threads, words in ((1, "1 thread"), (2, "2 threads")):
         monkeypatch.setattr(torch, "get_num_threads", lambda threads=threads: threads)
-        name, _, said = provenance.hardware(CPU).rpartition(", ")
+        name, _, said = provenance.hardware_name(CPU).rpartition(", ")
         assert name
         assert said == words
     cpuinfo = Path("/proc/cpuinfo")
@@ -86,11 +86,11 @@ def test_all_of_it_is_ready_for_json() -> None:
 
 
 def test_what_began_the_process_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert launcher() == "python"
+    assert launch_command_prefix() == "python"
     for size, here, said in (
         (1, 1, "python"),
         (3, 3, "torchrun --nproc-per-node 3"),
         (10, 5, "torchrun --nproc-per-node 5 --nnodes 2 ..."),
     ):
         set_torchrun_environment(monkeypatch, size, here)
-        assert launcher() == said
+        assert launch_command_prefix() == said

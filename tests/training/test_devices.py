@@ -29,7 +29,7 @@ def machine(monkeypatch: Patch) -> Callable[..., None]:
         monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (7, 15 * 10**9))
         monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: instructions)
         monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: instructions)
-        monkeypatch.setattr(devices, "_seconds", timed)
+        monkeypatch.setattr(devices, "_matrix_product_seconds", timed)
 
     return says
 
@@ -59,7 +59,9 @@ def test_a_processor_gets_bf16_where_it_gains(machine: Callable[..., None]) -> N
 
 def test_where_nothing_is_said() -> None:
     threads = torch.get_num_threads()
-    assert min(devices._seconds(each) for each in (torch.float32, torch.bfloat16)) > 0
+    assert (
+        min(devices._matrix_product_seconds(each) for each in (torch.float32, torch.bfloat16)) > 0
+    )
     assert torch.get_num_threads() == threads
     assert pick_device_and_precision(torch.device("mps")).precision == Precision.FLOAT32
     assert devices.pick_device().type == ("cuda" if torch.cuda.is_available() else "cpu")
@@ -99,8 +101,9 @@ def test_a_gpu_multiplies_float32_as_tf32_where_that_is_meant(monkeypatch: Patch
 
 
 def test_a_giant_is_refused_without_being_made(monkeypatch: Patch) -> None:
-    assert devices.memory(CPU) > 100e6
-    monkeypatch.setattr(devices, "memory", lambda device: 4 * 4 * 2**34)  # four times the weights
+    assert devices.memory_bytes(CPU) > 100e6
+    # Four times the weights.
+    monkeypatch.setattr(devices, "memory_bytes", lambda device: 4 * 4 * 2**34)
     check_memory(nn.Linear(2**17, 2**17, bias=False, device="meta"), CPU)
     with pytest.raises(UserError, match=r"needs 274\.9 GB of memory .* cpu has 274\.9 GB: give"):
         check_memory(nn.Linear(2**17, 2**17, device="meta"), CPU)

@@ -27,7 +27,7 @@ from transformer.model import Transformer
 from transformer.models.translator import Translator
 from transformer.recipes import find_recipe
 from transformer.support.files import read_json
-from transformer.support.provenance import hardware
+from transformer.support.provenance import hardware_name
 from transformer.training.devices import Precision, pick_device_and_precision
 from transformer.training.recipe import train_recipe
 from transformer.training.report import read_log
@@ -47,7 +47,7 @@ def small_model() -> Transformer:
 
 def test_the_gpu_is_named_and_picked() -> None:
     here = pick_device_and_precision()
-    assert hardware(GPU) == torch.cuda.get_device_name() in str(here)
+    assert hardware_name(GPU) == torch.cuda.get_device_name() in str(here)
     new = torch.cuda.get_device_capability() >= (8, 0)
     assert here.precision == (Precision.BF16 if new else Precision.FP16)
 

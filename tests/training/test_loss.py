@@ -47,7 +47,7 @@ def test_the_fast_loss_is_the_plain_one(
     smoothing: float, pad_id: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chunk = 2 * VOCAB + 1  # of two tokens
-    monkeypatch.setattr("transformer.training.fast_loss.CACHED_NUMBERS", chunk)
+    monkeypatch.setattr("transformer.training.fast_loss.NUM_LOGITS_PER_CPU_CHUNK", chunk)
     logits, targets = example(pad_id)
     ours, theirs = (logits.double().requires_grad_() for _ in range(2))
     sums = fast_label_smoothing_loss(ours, targets, smoothing=smoothing, pad_id=pad_id)

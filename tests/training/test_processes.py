@@ -25,11 +25,11 @@ ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
 
 def test_one_process_is_alone_with_torchrun_or_without(monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(2):
-        with processes.process_group() as device:
+        with processes.joined_process_group() as device:
             assert (device, processes.rank(), processes.world_size()) == (None, 0, 1)
         set_torchrun_environment(monkeypatch, 1, 1)
     model, before = network(), torch.get_rng_state()
-    assert processes.data_parallel(model) is model
+    assert processes.wrap_in_data_parallel(model) is model
     processes.seed_dropout(3, 5)
     assert torch.equal(torch.get_rng_state(), before)
 

@@ -18,7 +18,7 @@ from transformer.data.batches import Example
 from transformer.data.parallel import ParallelText
 from transformer.lstm import Recurrent
 from transformer.model import Transformer, count_parameters
-from transformer.models.folder import Description, read_model
+from transformer.models.folder import ModelDescription, read_model
 from transformer.models.translator import Translator
 from transformer.models.weights import load_tensors
 from transformer.parts import Parts
@@ -158,11 +158,11 @@ def test_a_record_tells_of_how_the_run_began_and_is_left_alone_when_nothing_is_d
     tmp_path: Path, monkeypatch: Patch
 ) -> None:
     def someone_commits(*arguments: Any, **options: Any) -> TrainingResult:
-        monkeypatch.setattr(provenance, "commit", lambda: "later")
+        monkeypatch.setattr(provenance, "commit_or_version", lambda: "later")
         return train(*arguments, **options)
 
     train = recipe_run.train
-    monkeypatch.setattr(provenance, "commit", lambda: "at the beginning")
+    monkeypatch.setattr(provenance, "commit_or_version", lambda: "at the beginning")
     monkeypatch.setattr(recipe_run, "train", someone_commits)
     train_silently(RECIPE, tmp_path)
     train_silently(RECIPE, tmp_path, resume=True)
@@ -197,13 +197,17 @@ def test_a_recurrent_recipe_becomes_a_translator(tmp_path: Path) -> None:
 
 
 def test_a_run_keeps_the_precision_that_it_was_begun_in(tmp_path: Path, monkeypatch: Patch) -> None:
-    monkeypatch.setattr(devices, "_fastest", lambda device: (Precision.BF16, "as measured"))
+    monkeypatch.setattr(
+        devices, "_fastest_precision", lambda device: (Precision.BF16, "as measured")
+    )
     begun: list[str] = []
     train_silently(RECIPE, tmp_path, stop_after=1, on_begin=begun.append)
     assert begun[0].endswith("bf16 (as measured)")
     with pytest.raises(UserError, match=r"begun with precision=bf16 .* go on with .*=float32"):
         train_silently(RECIPE, tmp_path, resume=True, precision=Precision.FLOAT32)
-    monkeypatch.setattr(devices, "_fastest", lambda device: (Precision.FLOAT32, "as measured"))
+    monkeypatch.setattr(
+        devices, "_fastest_precision", lambda device: (Precision.FLOAT32, "as measured")
+    )
     train_silently(RECIPE, tmp_path, resume=True, on_begin=begun.append)
     assert begun[1].endswith("bf16 (as the run was begun)")
     assert read_json(tmp_path / "run.json")["precision"] == "bf16"
@@ -257,7 +261,7 @@ def test_a_run_killed_before_its_first_checkpoint_begins_with_the_same_weights(
 def test_a_run_is_refused_before_its_first_file(tmp_path: Path, monkeypatch: Patch) -> None:
     with pytest.raises(UserError, match="has nothing to resume"):
         train_silently(RECIPE, tmp_path / "run", resume=True)
-    monkeypatch.setattr(devices, "memory", lambda device: 1000)
+    monkeypatch.setattr(devices, "memory_bytes", lambda device: 1000)
     with pytest.raises(UserError, match="of memory at the least"):
         train_silently(RECIPE, tmp_path / "run")
     assert not (tmp_path / "run").exists()
@@ -267,7 +271,7 @@ def test_memory_is_that_of_the_network_that_is_built(tmp_path: Path) -> None:
     def huge(config: ModelConfig) -> nn.Module:
         return nn.Linear(2**24, 2**24)
 
-    build = partial(Description.build, parts=Parts(feed_forward=huge))
+    build = partial(ModelDescription.build, parts=Parts(feed_forward=huge))
     with pytest.raises(UserError, match="of memory at the least"):
         train_silently(RECIPE, tmp_path / "run", build=build)
     assert not (tmp_path / "run").exists()

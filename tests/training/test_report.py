@@ -7,7 +7,7 @@ import pytest
 
 from transformer.support.errors import UserError
 from transformer.training.loop import TrainingResult
-from transformer.training.report import Report, duration, read_log
+from transformer.training.report import Report, format_duration, read_log
 
 REPORT = Report(
     kind="training",
@@ -35,7 +35,7 @@ def test_a_report_is_one_line() -> None:
 
 def test_duration() -> None:
     told = {0.4: "0 s", 89: "89 s", 90: "2 min", 5369: "89 min", 5400: "1 h 30 min"}
-    assert {seconds: duration(seconds) for seconds in told} == told
+    assert {seconds: format_duration(seconds) for seconds in told} == told
 
 
 def test_a_result_says_what_is_where() -> None:

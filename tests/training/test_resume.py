@@ -29,7 +29,7 @@ from transformer.data.batches import (
 )
 from transformer.support.errors import UserError
 from transformer.training import loop
-from transformer.training.checkpoint import State
+from transformer.training.checkpoint import TrainingState
 from transformer.training.devices import Precision
 from transformer.training.model_loss import validation_loss
 from transformer.training.report import Report
@@ -162,16 +162,16 @@ def test_resuming_with_the_steps_that_are_done_ends_the_run(tmp_path: Path, step
 
 
 def test_a_state_is_saved_every_few_minutes(tmp_path: Path, monkeypatch: Patch) -> None:
-    monkeypatch.setattr(loop, "SECONDS_BETWEEN_SAVES", -1.0)
+    monkeypatch.setattr(loop, "MAX_SECONDS_BETWEEN_SAVES", -1.0)
     steps: list[int] = []
-    save = State.save
+    save = TrainingState.save
 
-    def count(state: State, *where: Any) -> None:
+    def count(state: TrainingState, *where: Any) -> None:
         steps.append(state.progress.step)
         save(state, *where)
 
     run_tiny(tmp_path / "1", Tiny())
-    monkeypatch.setattr(State, "save", count)
+    monkeypatch.setattr(TrainingState, "save", count)
     run_tiny(tmp_path / "2", Tiny())
     assert set(range(12)) <= set(steps)
     assert_same_runs(tmp_path / "1", tmp_path / "2")

@@ -22,9 +22,9 @@ from transformer.models.folder import LAST
 from transformer.models.weights import load_tensors
 from transformer.support.errors import UserError
 from transformer.training import run
-from transformer.training.checkpoint import State
+from transformer.training.checkpoint import TrainingState
 from transformer.training.model_loss import validation_loss
-from transformer.training.report import NOT_LOGGED, Report, read_log
+from transformer.training.report import UNLOGGED_REPORT_FIELDS, Report, read_log
 
 Patch = pytest.MonkeyPatch
 
@@ -36,7 +36,9 @@ def test_reports_reach_the_reader_and_the_log(tmp_path: Path) -> None:
         ("training", 2), ("validation", 3), ("training", 4), ("training", 6), ("validation", 6),
         ("training", 8), ("validation", 9), ("training", 10), ("training", 12), ("validation", 12),
     ]  # fmt: skip
-    told_of = [{k: v for k, v in vars(r).items() if k not in NOT_LOGGED} for r in reports]
+    told_of = [
+        {k: v for k, v in vars(r).items() if k not in UNLOGGED_REPORT_FIELDS} for r in reports
+    ]
     assert told_of == read_log(tmp_path / "log.jsonl")
     assert reports[-1].seconds_left == 0
     assert all(r.seconds_left > 0 for r in reports[:-2])
@@ -49,8 +51,8 @@ def test_speed_is_of_learning_alone(tmp_path: Path, monkeypatch: Patch) -> None:
         taken.append(1000.0)
         save_state(*arguments, **options)
 
-    save_state = State.save
-    monkeypatch.setattr(State, "save", slow_save)
+    save_state = TrainingState.save
+    monkeypatch.setattr(TrainingState, "save", slow_save)
     monkeypatch.setattr(run, "time", SimpleNamespace(perf_counter=lambda: sum(taken)))
     model = Tiny()
     model.register_forward_hook(lambda *_: taken.append(1.0 if model.training else 100.0))

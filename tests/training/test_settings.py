@@ -19,7 +19,11 @@ from transformer.models.weights import load_tensors
 from transformer.support.errors import UserError
 from transformer.training.recipe import train_recipe
 from transformer.training.report import read_log
-from transformer.training.settings import require_same, require_same_run, run_settings
+from transformer.training.settings import (
+    require_equal_but_for_steps,
+    require_same_run_settings,
+    run_settings,
+)
 
 OLDER_RUN = Path(__file__).with_name("older_run")  # its README says what made it
 
@@ -90,7 +94,7 @@ def settings(config: TrainingConfig = CONFIG, rate: float = 0.1) -> dict[str, An
 
 def hold(saved: dict[str, Any], given: dict[str, Any], rate: float = 0.1) -> None:
     schedule: Callable[[int], float] = lambda step: rate  # noqa: E731
-    require_same_run(saved, given, schedule)
+    require_same_run_settings(saved, given, schedule)
 
 
 def test_a_run_of_before_a_setting_came_has_its_default() -> None:
@@ -116,7 +120,7 @@ def test_rates_may_differ_in_their_last_bits_as_processors_do() -> None:
 
 def test_only_the_steps_may_be_others() -> None:
     begun: dict[str, object] = {"name": "a", "model": {"d_model": 8}}
-    require_same(begun | {"steps": 5}, begun | {"steps": 7})
+    require_equal_but_for_steps(begun | {"steps": 5}, begun | {"steps": 7})
     for given, message in (
         (begun | {"name": "b"}, "begun with name=a and cannot go on with name=b: give name=a"),
         (begun | {"model": {"d_model": 7}}, "d_model=8 and cannot go on with d_model=7"),
@@ -124,7 +128,7 @@ def test_only_the_steps_may_be_others() -> None:
         ({"model": {"d_model": 8}}, "name=a and cannot go on without it: give name=a"),
     ):
         with pytest.raises(UserError, match=message):
-            require_same(begun, given)
+            require_equal_but_for_steps(begun, given)
 
 
 def test_an_older_versions_run_resumes_and_its_model_translates(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ class Batch:
         """Return the batch on another device."""
         return type(self)(self.src.to(device), self.tgt_in.to(device), self.tgt_out.to(device))
 
-    def rows(self, rows: slice) -> Self:
+    def select_rows(self, rows: slice) -> Self:
         """Return some of its sentences, padded as they are."""
         return type(self)(self.src[rows], self.tgt_in[rows], self.tgt_out[rows])
 
@@ -119,9 +119,9 @@ def shard(batch: Batch, rank: int, world_size: int) -> Batch:
     """
     check_number("world_size", world_size, 1, integer=True)
     check_number("rank", rank, 0, world_size - 1, integer=True)
-    own = batch.rows(slice(rank, None, world_size))
+    own = batch.select_rows(slice(rank, None, world_size))
     if len(own.src) == 0:
-        first = batch.rows(slice(0, 1))
+        first = batch.select_rows(slice(0, 1))
         return Batch(first.src, first.tgt_in, torch.full_like(first.tgt_out, PAD_ID))
     return own
 
@@ -137,7 +137,7 @@ def micro_batches(batch: Batch, max_tokens: int | None = None) -> list[Batch]:
     width = max(batch.src.size(1), batch.tgt_in.size(1))
     sentences = max(1, max_tokens // width)
     starts = range(0, len(batch.src), sentences)
-    return [batch.rows(slice(start, start + sentences)) for start in starts]
+    return [batch.select_rows(slice(start, start + sentences)) for start in starts]
 
 
 def padding_share(batches: Iterable[Batch]) -> float:
@@ -186,7 +186,7 @@ class TokenBudgetBatches:
         self.batch_sentences = len(examples) if batch_sentences is None else batch_sentences
         for name in ("batch_tokens", "batch_sentences", "pool_batches"):
             check_number(name, getattr(self, name), 1, integer=True)
-        self._keys = [length_key(example) for example in examples]
+        self._keys = [length_sort_key(example) for example in examples]
         longest, _ = max(self._keys)
         require(
             longest <= batch_tokens,
@@ -199,7 +199,7 @@ class TokenBudgetBatches:
         generator = random.Random(f"{self.seed} {epoch}")
         order = list(range(len(self.examples)))
         generator.shuffle(order)
-        batches = [batch for pool in self._pools(order) for batch in self._pack(pool)]
+        batches = [batch for pool in self._cut_into_pools(order) for batch in self._pack(pool)]
         generator.shuffle(batches)
         return batches
 
@@ -208,7 +208,7 @@ class TokenBudgetBatches:
         for indices in self.plan(number)[start:]:
             yield collate([self.examples[index] for index in indices])
 
-    def _pools(self, order: Sequence[int]) -> Iterator[list[int]]:
+    def _cut_into_pools(self, order: Sequence[int]) -> Iterator[list[int]]:
         """Yield pools of `pool_batches` batches each, counted by tokens or by sentences."""
         pool: list[int] = []
         tokens = 0
@@ -235,7 +235,7 @@ class TokenBudgetBatches:
         yield batch
 
 
-def length_key(example: Example) -> tuple[int, int]:
+def length_sort_key(example: Example) -> tuple[int, int]:
     """Return what to sort by: positions of the longer side with its eos, then target tokens."""
     src, tgt = example
     return max(len(src), len(tgt)) + 1, len(tgt)

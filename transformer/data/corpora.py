@@ -7,20 +7,20 @@ import tomllib
 from pathlib import Path
 
 from transformer.data import embedded_corpus  # noqa: F401 (registers its readers)
-from transformer.data.downloads import has_sum
+from transformer.data.downloads import has_sha256
 from transformer.data.grouping import Pair
 from transformer.data.parallel import ParallelText
-from transformer.data.readers import READERS, Corpus, read_pairs
-from transformer.support.errors import require, unknown_name
+from transformer.data.readers import READERS_BY_FORMAT, Corpus, read_pairs
+from transformer.support.errors import require, unknown_name_error
 
-_TABLES = tomllib.loads(Path(__file__).with_name("corpora.toml").read_text(encoding="utf-8"))
-CORPORA = {name: Corpus(name=name, **table) for name, table in _TABLES.items()}
+_CORPUS_TABLES = tomllib.loads(Path(__file__).with_name("corpora.toml").read_text(encoding="utf-8"))
+CORPORA = {name: Corpus(name=name, **table) for name, table in _CORPUS_TABLES.items()}
 
 
 def find_corpus(name: str) -> Corpus:
     """Return the corpus of this name; a UserError names the nearest one."""
     if name not in CORPORA:
-        raise unknown_name("corpus", name, CORPORA)
+        raise unknown_name_error("corpus", name, CORPORA)
     return CORPORA[name]
 
 
@@ -37,12 +37,12 @@ def load(corpus: str, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
     """
     entry = find_corpus(corpus)
     if split not in entry.splits:
-        raise unknown_name(f"split of {corpus}", split, entry.splits)
+        raise unknown_name_error(f"split of {corpus}", split, entry.splits)
     message = f"{corpus} has no {src_lang}-{tgt_lang}: give one of {', '.join(entry.directions)}"
     require(f"{src_lang}-{tgt_lang}" in entry.directions, message)
-    if entry.format not in READERS:
-        raise unknown_name("format", entry.format, READERS)
-    return READERS[entry.format](entry, split, src_lang, tgt_lang)
+    if entry.format not in READERS_BY_FORMAT:
+        raise unknown_name_error("format", entry.format, READERS_BY_FORMAT)
+    return READERS_BY_FORMAT[entry.format](entry, split, src_lang, tgt_lang)
 
 
 def all_pairs(corpus: str) -> list[Pair]:
@@ -53,10 +53,10 @@ def all_pairs(corpus: str) -> list[Pair]:
 def fetch(name: str) -> list[Path]:
     """Return the files that a corpus downloads; a UserError where one cannot be had."""
     corpus = find_corpus(name)
-    return [corpus.obtain(file) for file in corpus.files]
+    return [corpus.download_if_missing(file) for file in corpus.files]
 
 
-def verify(name: str) -> dict[Path, bool]:
+def is_intact_by_file(name: str) -> dict[Path, bool]:
     """Return for each downloaded file of a corpus whether it is here, with the right sum."""
     corpus = find_corpus(name)
-    return {path: has_sum(path, corpus.files[file]) for file, path in corpus.paths().items()}
+    return {path: has_sha256(path, corpus.files[file]) for file, path in corpus.paths().items()}

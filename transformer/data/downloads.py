@@ -19,7 +19,7 @@ MAX_DOWNLOAD_SECONDS = 600
 CHUNK_BYTES = 1 << 8
 
 
-def files_folder() -> Path:
+def corpus_files_folder() -> Path:
     """Return the folder of the corpora's files: the user's `TRANSFORMER_DATA`, or the cache."""
     named = os.environ.get("TRANSFORMER_DATA")
     if not named:
@@ -30,14 +30,14 @@ def files_folder() -> Path:
     return folder
 
 
-def obtain(path: Path, url: str, sha256: str) -> Path:
+def download_if_missing(path: Path, url: str, sha256: str) -> Path:
     """Return the path of a file whose check sum is right, downloaded anew unless it is there.
 
     A UserError where it cannot be had, or where a wrong one is in the user's own folder, which
     stays as it is.
     """
     remedy = f"put the right file there yourself (its sha256 is {sha256})"
-    if has_sum(path, sha256):
+    if has_sha256(path, sha256):
         return path
     is_users_own = path.exists() and os.environ.get("TRANSFORMER_DATA")
     require(not is_users_own, f"{path} is not the publisher's, or damaged: remove it, or {remedy}")
@@ -56,7 +56,7 @@ def obtain(path: Path, url: str, sha256: str) -> Path:
     return path
 
 
-def has_sum(path: Path, sha256: str) -> bool:
+def has_sha256(path: Path, sha256: str) -> bool:
     """Return whether a file is there and has this check sum."""
     return path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == sha256
 

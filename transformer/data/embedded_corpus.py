@@ -10,14 +10,14 @@ from functools import cached_property
 from typing import NamedTuple
 
 from transformer.data.parallel import ParallelText, split_lines
-from transformer.data.readers import Corpus, reader
-from transformer.support.errors import unknown_name
-from transformer.support.folders import corpus_folder
+from transformer.data.readers import Corpus, register_reader
+from transformer.support.errors import unknown_name_error
+from transformer.support.folders import embedded_corpus_folder
 
-EMBEDDED_FILE = "sentences.tsv.gz"
+EMBEDDED_FILE_NAME = "sentences.tsv.gz"
 
 
-class Sentence(NamedTuple):
+class TrilingualSentence(NamedTuple):
     """A sentence of the embedded corpus: a line of its file, without the split."""
 
     en: str  # blanks separate the tokens, punctuation included
@@ -36,12 +36,12 @@ class Sentence(NamedTuple):
     def alignment(self, src_lang: str, tgt_lang: str) -> frozenset[tuple[int, int]]:
         """Return its links from the tokens of one language to those of another."""
         if f"{src_lang}_{tgt_lang}" in self._fields:
-            return frozenset(_read_links(getattr(self, f"{src_lang}_{tgt_lang}")))
-        links = _read_links(getattr(self, f"{tgt_lang}_{src_lang}"))
+            return frozenset(_parse_links(getattr(self, f"{src_lang}_{tgt_lang}")))
+        links = _parse_links(getattr(self, f"{tgt_lang}_{src_lang}"))
         return frozenset((src, tgt) for tgt, src in links)
 
 
-def _read_links(column: str) -> list[tuple[int, int]]:
+def _parse_links(column: str) -> list[tuple[int, int]]:
     """Return the two tokens of each link: of "0-0 1-2", (0, 0) and (1, 2)."""
     links = []
     for link in column.split():
@@ -50,27 +50,27 @@ def _read_links(column: str) -> list[tuple[int, int]]:
     return links
 
 
-class Embedded:
+class EmbeddedCorpus:
     """The embedded corpus, read from its file when it is first asked for."""
 
     @cached_property
-    def splits(self) -> dict[str, list[Sentence]]:
+    def splits(self) -> dict[str, list[TrilingualSentence]]:
         """All of its sentences by split."""
-        content = gzip.decompress((corpus_folder() / EMBEDDED_FILE).read_bytes())
-        splits: dict[str, list[Sentence]] = {}
+        content = gzip.decompress((embedded_corpus_folder() / EMBEDDED_FILE_NAME).read_bytes())
+        splits: dict[str, list[TrilingualSentence]] = {}
         for line in split_lines(content.decode("utf-8")):
             split, *columns = line.split("\t")
-            splits.setdefault(split, []).append(Sentence(*columns))
+            splits.setdefault(split, []).append(TrilingualSentence(*columns))
         return splits
 
-    def sentences(self, split: str) -> Sequence[Sentence]:
+    def sentences(self, split: str) -> Sequence[TrilingualSentence]:
         """Return the sentences of a split in three languages.
 
         "test_combinations" has words that training never shows together, though it shows each;
         "test_long" is longer than any of training.
         """
         if split not in self.splits:
-            raise unknown_name("split", split, self.splits)
+            raise unknown_name_error("split", split, self.splits)
         return self.splits[split]
 
     def pairs(self, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
@@ -84,7 +84,7 @@ class Embedded:
             alignments=[sentence.alignment(src_lang, tgt_lang) for sentence in sentences],
         )
 
-    def parses(self, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
+    def sentences_and_parses(self, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
         """Return English sentences and their trees, to be learned like a translation (§6.3)."""
         sentences = self.sentences(split)
         src = [detokenize(sentence.en, "en") for sentence in sentences]
@@ -97,14 +97,14 @@ def detokenize(tokens: str, lang: str) -> str:
     return re.sub(rf" (?=[{attached}])", "", tokens)
 
 
-embedded = Embedded()
+embedded = EmbeddedCorpus()
 
 
-@reader("embedded")
-def _read_pairs(corpus: Corpus, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
+@register_reader("embedded")
+def _read_embedded_pairs(corpus: Corpus, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
     return embedded.pairs(split, src_lang, tgt_lang)
 
 
-@reader("embedded parses")
-def _read_parses(corpus: Corpus, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
-    return embedded.parses(split, src_lang, tgt_lang)
+@register_reader("embedded parses")
+def _read_embedded_parses(corpus: Corpus, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
+    return embedded.sentences_and_parses(split, src_lang, tgt_lang)

@@ -35,7 +35,7 @@ def group_pairs(pairs: Sequence[Pair]) -> list[list[Pair]]:
     groups = _DisjointSets()
     for first, second in pairs:
         groups.join((0, grouping_key(first)), (1, grouping_key(second)))
-    members: dict[_Side, list[Pair]] = {}
+    members: dict[_SideAndKey, list[Pair]] = {}
     for pair in pairs:
         root = groups.root((0, grouping_key(pair[0])))
         members.setdefault(root, []).append(pair)
@@ -70,16 +70,16 @@ def _check_pairs(pairs: Sequence[Pair]) -> None:
             raise UserError(f"{short_repr(pair)} is no pair: give two texts")
 
 
-_Side = tuple[int, str]  # which side of a pair, 0 or 1, and its grouping key
+_SideAndKey = tuple[int, str]  # which side of a pair, 0 or 1, and its grouping key
 
 
 class _DisjointSets:
     """Union-find: each side starts as the root of a tree of its own, and `join` links two trees."""
 
     def __init__(self) -> None:
-        self._parent: dict[_Side, _Side] = {}
+        self._parent: dict[_SideAndKey, _SideAndKey] = {}
 
-    def root(self, side: _Side) -> _Side:
+    def root(self, side: _SideAndKey) -> _SideAndKey:
         """Return the root of a side's tree, and halve the way to it for the next search."""
         parent = self._parent
         parent.setdefault(side, side)
@@ -88,7 +88,7 @@ class _DisjointSets:
             side = parent[side]
         return side
 
-    def join(self, side: _Side, other: _Side) -> None:
+    def join(self, side: _SideAndKey, other: _SideAndKey) -> None:
         """Hang the tree of one side under the root of the other's."""
         root, other_root = self.root(side), self.root(other)
         self._parent[root] = other_root

@@ -10,8 +10,8 @@ import re
 import unicodedata
 from collections.abc import Callable
 
-_APOSTROPHES = str.maketrans(dict.fromkeys("\u2019\u02bc\u2032\u00b4", "'"))  # ’ ʼ ′ ´
-_QUOTES = str.maketrans(dict.fromkeys("\u201c\u201d\u201e", '"'))  # “ ” „
+_APOSTROPHE_TRANSLATION = str.maketrans(dict.fromkeys("\u2019\u02bc\u2032\u00b4", "'"))  # ’ ʼ ′ ´
+_QUOTE_TRANSLATION = str.maketrans(dict.fromkeys("\u201c\u201d\u201e", '"'))  # “ ” „
 
 
 def normalize_whitespace(line: str) -> str:
@@ -22,12 +22,12 @@ def normalize_whitespace(line: str) -> str:
 def normalize_german(text: str) -> str:
     """Compose letters and their accents (NFC), and write blanks and apostrophes in one way."""
     composed = unicodedata.normalize("NFC", text)
-    return normalize_whitespace(composed).translate(_APOSTROPHES)
+    return normalize_whitespace(composed).translate(_APOSTROPHE_TRANSLATION)
 
 
 def normalize_english(text: str) -> str:
     """Do what `normalize_german` does, and write straight quotes."""
-    return normalize_german(text).translate(_QUOTES)
+    return normalize_german(text).translate(_QUOTE_TRANSLATION)
 
 
 def normalize_french(text: str) -> str:
@@ -43,9 +43,9 @@ NORMALIZERS: dict[str, Callable[[str], str]] = {
     "english": normalize_english,
     "french": normalize_french,
 }
-_NAMES_BY_LANGUAGE = {"de": "german", "en": "english", "fr": "french"}
+_NORMALIZER_NAMES_BY_LANGUAGE = {"de": "german", "en": "english", "fr": "french"}
 
 
 def normalizer_name(lang: str) -> str:
     """Return the name of a language's normalizer: the default's where it has none of its own."""
-    return _NAMES_BY_LANGUAGE.get(lang, DEFAULT_NORMALIZER)
+    return _NORMALIZER_NAMES_BY_LANGUAGE.get(lang, DEFAULT_NORMALIZER)

@@ -9,7 +9,8 @@ from transformer.data.normalizers import normalize_whitespace
 from transformer.support.checks import check_text, check_texts
 from transformer.support.errors import UserError
 
-WORD_PATTERN = r"[^\s,.?!]+|[,.?!]"  # what gold alignments count: a word or a punctuation mark
+# What gold alignments count: a word or a punctuation mark.
+WORD_OR_MARK_PATTERN = r"[^\s,.?!]+|[,.?!]"
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,8 @@ class ParallelText:
     tgt: Sequence[str]  # `tgt[i]` translates `src[i]`
     # For each sentence every accepted translation, `tgt[i]` among them; None: there is one each.
     references: Sequence[Sequence[str]] | None = None
-    # For each sentence its gold links (source token, target token) of `aligned_tokens`, from 0.
+    # For each sentence its gold links (source token, target token), from 0, of the tokens that
+    # `tokenize_for_alignment` returns.
     alignments: Sequence[frozenset[tuple[int, int]]] | None = None
 
     def __post_init__(self) -> None:
@@ -68,7 +70,7 @@ def split_lines(text: str) -> list[str]:
     return text.removesuffix("\n").split("\n")
 
 
-def aligned_tokens(text: str) -> list[str]:
+def tokenize_for_alignment(text: str) -> list[str]:
     """Cut a sentence into the words and punctuation marks that gold alignments count."""
     check_text("the text", text)
-    return re.findall(WORD_PATTERN, text)
+    return re.findall(WORD_OR_MARK_PATTERN, text)

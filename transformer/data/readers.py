@@ -1,6 +1,6 @@
 """What a corpus is, and the readers of its files: one for each `format` of corpora.toml.
 
-Not in the paper. Another format is a function with `@reader("its name")` above it.
+Not in the paper. Another format is a function with `@register_reader("its name")` above it.
 """
 
 import gzip
@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from transformer.data.downloads import files_folder, obtain
+from transformer.data.downloads import corpus_files_folder, download_if_missing
 from transformer.data.grouping import Pair, split_pairs
 from transformer.data.normalizers import NORMALIZERS, normalizer_name
 from transformer.data.parallel import ParallelText, parallel_text_from_lines, split_lines
@@ -37,30 +37,32 @@ class Corpus:
 
     def paths(self) -> dict[str, Path]:
         """Return where each file is, whether it is there or not."""
-        return {file: files_folder() / self.name / file for file in self.files}
+        return {file: corpus_files_folder() / self.name / file for file in self.files}
 
-    def obtain(self, file: str) -> Path:
+    def download_if_missing(self, file: str) -> Path:
         """Return the path of one of the files, downloaded if it is not there."""
         url = f"{self.url}{file}" if self.url else ""
-        return obtain(self.paths()[file], url, self.files[file])
+        return download_if_missing(self.paths()[file], url, self.files[file])
 
 
 Reader = Callable[[Corpus, str, str, str], ParallelText]  # (corpus, split, src_lang, tgt_lang)
-READERS: dict[str, Reader] = {}
+READERS_BY_FORMAT: dict[str, Reader] = {}
 
 
-def reader(format: str) -> Callable[[Reader], Reader]:
+def register_reader(format: str) -> Callable[[Reader], Reader]:
     """Register the decorated function as the reader of a format."""
 
     def register(function: Reader) -> Reader:
-        READERS[format] = function
+        READERS_BY_FORMAT[format] = function
         return function
 
     return register
 
 
-@reader("lines")
-def read_lines(corpus: Corpus, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
+@register_reader("lines")
+def read_line_aligned_files(
+    corpus: Corpus, split: str, src_lang: str, tgt_lang: str
+) -> ParallelText:
     """Read one file per split and language, whose lines translate each other.
 
     Options: `file` is the pattern of their names, "{split}.{lang}.gz"; a split that is called
@@ -74,10 +76,10 @@ def read_lines(corpus: Corpus, split: str, src_lang: str, tgt_lang: str) -> Para
 def _read_side(corpus: Corpus, split: str, lang: str) -> list[str]:
     split_name = corpus.options.get(split, split)
     file = corpus.options["file"].format(split=split_name, lang=lang)
-    return split_lines(_read_text(corpus.obtain(file)))
+    return split_lines(_read_text(corpus.download_if_missing(file)))
 
 
-@reader("pairs")
+@register_reader("pairs")
 def read_split_of_pairs(corpus: Corpus, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
     """Read one file of sentence pairs, and split it so that nothing leaks (see `split_pairs`).
 
@@ -86,7 +88,7 @@ def read_split_of_pairs(corpus: Corpus, split: str, src_lang: str, tgt_lang: str
     """
     pairs = split_pairs(read_pairs(corpus))[split]
     random.Random(SHUFFLE_SEED).shuffle(pairs)
-    if src_lang != _languages(corpus)[0]:
+    if src_lang != _language_pair(corpus)[0]:
         pairs = [(second, first) for first, second in pairs]
     if split == "train":
         src = [source for source, _ in pairs]
@@ -110,8 +112,8 @@ def read_pairs(corpus: Corpus) -> list[Pair]:
     "en-fr"; `member` is its name where `file` is a zip archive. Pairs with an empty side are
     dropped.
     """
-    file = corpus.obtain(corpus.options["file"])
-    first_lang, second_lang = _languages(corpus)
+    file = corpus.download_if_missing(corpus.options["file"])
+    first_lang, second_lang = _language_pair(corpus)
     normalize_first = NORMALIZERS[normalizer_name(first_lang)]
     normalize_second = NORMALIZERS[normalizer_name(second_lang)]
     pairs: dict[Pair, None] = {}  # in order, each once
@@ -126,7 +128,7 @@ def read_pairs(corpus: Corpus) -> list[Pair]:
     return list(pairs)
 
 
-def _languages(corpus: Corpus) -> list[str]:
+def _language_pair(corpus: Corpus) -> list[str]:
     return corpus.options["languages"].split("-")
 
 

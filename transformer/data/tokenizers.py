@@ -27,7 +27,7 @@ from transformer.config import (
 )
 from transformer.data.normalizers import DEFAULT_NORMALIZER, NORMALIZERS, normalizer_name
 from transformer.support.checks import check_text, check_texts, check_token_ids
-from transformer.support.errors import UserError, short_repr, unknown_name
+from transformer.support.errors import UserError, short_repr, unknown_name_error
 from transformer.support.files import read_json
 
 TREE_LANG = "tree"  # a tree of phrases in a line, whose tokens stand between blanks
@@ -41,7 +41,7 @@ class _BaseTokenizer:
 
     def __init__(self, type_names: Iterable[str], lowercase: bool, normalizer: str) -> None:
         if normalizer not in NORMALIZERS:
-            raise unknown_name("normalizer", normalizer, NORMALIZERS)
+            raise unknown_name_error("normalizer", normalizer, NORMALIZERS)
         self.lowercase, self.normalizer = lowercase, normalizer
         self._normalize = NORMALIZERS[normalizer]
         self._names = [*SPECIAL_TOKENS, *type_names]  # by id
@@ -59,7 +59,7 @@ class _BaseTokenizer:
         """Return the ids of each sentence."""
         raise NotImplementedError
 
-    def pieces(self, ids: Iterable[int]) -> list[str]:
+    def ids_to_pieces(self, ids: Iterable[int]) -> list[str]:
         """Return one piece or word per id; special ids too, as "<eos>"."""
         return [self._names[token_id] for token_id in check_token_ids(ids, self.vocab_size)]
 
@@ -84,11 +84,11 @@ class BPETokenizer(_BaseTokenizer):
         normalizer: str = DEFAULT_NORMALIZER,
     ) -> None:
         self.merges = list(merges)
-        self.vocabulary = dict(_BYTES)  # each piece but the special ones, numbered from 0
+        self.vocabulary = dict(_BYTE_BY_LETTER)  # each piece but the special ones, numbered from 0
         for left, right in merges:
             self.vocabulary.setdefault(left + right, len(self.vocabulary))
-        pieces = [bytes(_BYTES[letter] for letter in piece) for piece in self.vocabulary]
-        super().__init__(map(_readable, pieces), lowercase, normalizer)
+        pieces = [bytes(_BYTE_BY_LETTER[letter] for letter in piece) for piece in self.vocabulary]
+        super().__init__(map(_readable_piece, pieces), lowercase, normalizer)
         self._bytes = [b""] * NUM_SPECIAL_TOKENS + pieces  # by id
         self._library = Library(BPE(self.vocabulary, self.merges))
         self._library.pre_tokenizer = ByteLevel(add_prefix_space=False)
@@ -96,7 +96,9 @@ class BPETokenizer(_BaseTokenizer):
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the ids of each sentence, by one call of the library."""
         check_texts("texts", texts)
-        prepared = [_prepare(self._normalize(text), self.lowercase) for text in texts]
+        prepared = [
+            _lowercase_and_add_blank(self._normalize(text), self.lowercase) for text in texts
+        ]
         try:
             encodings = self._library.encode_batch(prepared)
         except TypeError as error:
@@ -111,7 +113,7 @@ class BPETokenizer(_BaseTokenizer):
 
     def tokens(self, text: str) -> list[str]:
         """Return the pieces of a sentence."""
-        return self.pieces(self.encode(text))
+        return self.ids_to_pieces(self.encode(text))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON."""
@@ -123,25 +125,25 @@ class BPETokenizer(_BaseTokenizer):
         }
 
 
-def _prepare(text: str, lowercase: bool) -> str:
+def _lowercase_and_add_blank(text: str, lowercase: bool) -> str:
     """Put the blank before a normalized text, lower-cased if asked for."""
     return " " + (text.lower() if lowercase else text)
 
 
-def _readable(piece: bytes) -> str:
+def _readable_piece(piece: bytes) -> str:
     """Write a piece for a reader: blanks as "▁", bytes that are no whole letter as "<0xC3>"."""
     text = piece.decode("utf-8", errors="surrogateescape").replace(" ", "▁")
     return re.sub("[\udc80-\udcff]", lambda match: f"<0x{ord(match[0]) - 0xDC00:02X}>", text)
 
 
-def _byte_letters() -> dict[str, int]:
+def _make_byte_by_letter() -> dict[str, int]:
     """Return GPT-2's letter of each byte: itself if visible, else the next from U+0100 on."""
     visible = {*range(33, 127), *range(161, 173), *range(174, 256)}
     stand_ins = iter(range(256, 512))
     return {chr(byte if byte in visible else next(stand_ins)): byte for byte in range(256)}
 
 
-_BYTES = _byte_letters()
+_BYTE_BY_LETTER = _make_byte_by_letter()
 
 
 # --- words ----------------------------------------------------------------------------------
@@ -208,7 +210,7 @@ def split_words(lang: str, text: str, lowercase: bool = False) -> list[str]:
     return [word.lower() for word in words] if lowercase else words
 
 
-def has_word_rules(lang: str) -> bool:
+def can_split_words(lang: str) -> bool:
     """Return whether `split_words` can cut text of a language."""
     try:
         split_words(lang, "")
@@ -252,11 +254,13 @@ def train(
     src_side = config.src_lang, _normalize_all(config.src_lang, src)
     tgt_side = config.tgt_lang, _normalize_all(config.tgt_lang, tgt)
     if config.joint_vocabulary:
-        src_types = tgt_types = _learn_types(config, [src_side, tgt_side], config.vocab_size)
+        src_types = tgt_types = _learn_merges_or_words(
+            config, [src_side, tgt_side], config.vocab_size
+        )
     else:
         src_size = config.src_vocab_size or config.vocab_size
-        src_types = _learn_types(config, [src_side], src_size)
-        tgt_types = _learn_types(config, [tgt_side], config.vocab_size)
+        src_types = _learn_merges_or_words(config, [src_side], src_size)
+        tgt_types = _learn_merges_or_words(config, [tgt_side], config.vocab_size)
     src_tokenizer = _make_tokenizer(config, config.src_lang, src_types)
     return src_tokenizer, _make_tokenizer(config, config.tgt_lang, tgt_types)
 
@@ -274,7 +278,7 @@ def _make_tokenizer(config: DataConfig, lang: str, types: list[Any]) -> Tokenize
     return WordTokenizer(lang, types, config.lowercase, normalizer)
 
 
-def _learn_types(
+def _learn_merges_or_words(
     config: DataConfig, sides: Sequence[tuple[str, list[str]]], vocab_size: int
 ) -> list[Any]:
     """Learn the merges or words of a vocabulary from its sides (language, normalized text)."""
@@ -302,7 +306,9 @@ def _learn_merges(config: DataConfig, texts: list[str], vocab_size: int) -> list
         initial_alphabet=ByteLevel.alphabet(),
         show_progress=False,
     )
-    learner.train_from_iterator((_prepare(text, config.lowercase) for text in texts), trainer)
+    learner.train_from_iterator(
+        (_lowercase_and_add_blank(text, config.lowercase) for text in texts), trainer
+    )
     return [(left, right) for left, right in json.loads(learner.to_str())["model"]["merges"]]
 
 

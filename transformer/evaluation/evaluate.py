@@ -10,17 +10,17 @@ from transformer.config import BEAM_SIZE, LENGTH_PENALTY
 from transformer.data import corpora
 from transformer.data.batches import Example, TokenBudgetBatches, encode_pairs
 from transformer.data.parallel import ParallelText
-from transformer.data.tokenizers import TREE_LANG, has_word_rules
+from transformer.data.tokenizers import TREE_LANG, can_split_words
 from transformer.evaluation import scores
 from transformer.model import count_parameters
-from transformer.models.folder import RUN, Description, Network
+from transformer.models.folder import RUN, ModelDescription, Network
 from transformer.models.translator import Translator
 from transformer.support.files import read_json
-from transformer.support.folders import find_model
+from transformer.support.folders import find_model_folder
 from transformer.training.devices import pick_device
 from transformer.training.model_loss import validation_loss
 
-MAX_LOSS = 700.0  # nats per token; e to the power of more is no number
+MAX_LOG_OF_PERPLEXITY = 700.0  # nats per token; e to the power of more is no number
 
 
 def evaluate_translator(
@@ -44,15 +44,15 @@ def evaluate_translator(
         "bleu": scores.bleu(hypotheses, references),
         "chrf": scores.chrf(hypotheses, references),
     }
-    if has_word_rules(text.tgt_lang):
+    if can_split_words(text.tgt_lang):
         figures["bleu_tokenised_lowercased"] = scores.bleu_tokenised_lowercased(
             hypotheses, references, text.tgt_lang
         )
     figures |= {
-        "perplexity": round(math.exp(min(loss, MAX_LOSS)), 3),
+        "perplexity": round(math.exp(min(loss, MAX_LOG_OF_PERPLEXITY)), 3),
         "loss": round(loss, 4),
         "sentences": len(text),
-        "run_on": scores.count_run_on(hypotheses, references),
+        "run_on": scores.count_run_on_translations(hypotheses, references),
         "sentences_per_second": round(len(text) / seconds, 1),
         "beam_size": beam_size,
         "alpha": alpha,
@@ -81,7 +81,7 @@ def evaluate_folder(
     split: str | None = None,
     beam_size: int = BEAM_SIZE,
     alpha: float = LENGTH_PENALTY,
-    build: Callable[[Description], Network] = Description.build,
+    build: Callable[[ModelDescription], Network] = ModelDescription.build,
 ) -> dict[str, Any]:
     """Measure a model folder, or a shipped model by its name, on a split of its own corpus.
 
@@ -92,7 +92,7 @@ def evaluate_folder(
     translator = Translator.load(folder, pick_device(), build=build)
     data = translator.recipe.data
     split = split or corpora.default_test_split(data.corpus)
-    trained_in = read_json(find_model(folder) / RUN)["precision"]
+    trained_in = read_json(find_model_folder(folder) / RUN)["precision"]
     text = corpora.load(data.corpus, split, data.src_lang, data.tgt_lang)
     measured = {
         "corpus": data.corpus,

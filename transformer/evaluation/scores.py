@@ -15,7 +15,7 @@ from transformer.data.tokenizers import split_words
 from transformer.support.checks import check_list, check_text, check_texts
 from transformer.support.errors import UserError, require, short_repr
 
-RESAMPLES = 1000
+NUM_BOOTSTRAP_RESAMPLES = 1000
 
 
 def bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, Any]:
@@ -27,12 +27,12 @@ def bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> dict
         score and interval (low, high) in points of 0 to 100, and signature.
     """
     # `force` silences a warning on standard error about the blanks of word models, no more.
-    return _score(BLEU(force=True), hypotheses, references)
+    return _score_with_interval(BLEU(force=True), hypotheses, references)
 
 
 def chrf(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, Any]:
     """Score by shared character sequences (chrF2; Popović 2015); see `bleu`."""
-    return _score(_ChrF(), hypotheses, references)
+    return _score_with_interval(_ChrF(), hypotheses, references)
 
 
 class _ChrF(CHRF):
@@ -42,11 +42,13 @@ class _ChrF(CHRF):
         return float(super()._compute_f_score(statistics))
 
 
-def _score(
+def _score_with_interval(
     metric: BLEU | CHRF, hypotheses: Sequence[str], references: Sequence[Sequence[str]]
 ) -> dict[str, Any]:
     check_hypotheses(hypotheses, references)
-    score = metric.corpus_score(hypotheses, _transpose(references), n_bootstrap=RESAMPLES)
+    score = metric.corpus_score(
+        hypotheses, _transpose_references(references), n_bootstrap=NUM_BOOTSTRAP_RESAMPLES
+    )
     # float: JSON takes none of numpy's own numbers.
     mean, half_width = float(score._mean), float(score._ci)
     return {
@@ -59,7 +61,7 @@ def _score(
     }
 
 
-def _transpose(references: Sequence[Sequence[str]]) -> list[Any]:
+def _transpose_references(references: Sequence[Sequence[str]]) -> list[Any]:
     """Return the first references, the second ones, ..., as sacreBLEU wants them.
 
     None stands where a sentence has fewer than another: "" would count as a reference.
@@ -75,7 +77,7 @@ def bleu_tokenised_lowercased(
     metric = BLEU(tokenize="none", smooth_method="none", force=True)
     score = metric.corpus_score(
         _lowercase_tokens(hypotheses, lang),
-        _transpose([_lowercase_tokens(accepted, lang) for accepted in references]),
+        _transpose_references([_lowercase_tokens(accepted, lang) for accepted in references]),
     )
     return round(score.score, 2)
 
@@ -84,7 +86,9 @@ def _lowercase_tokens(texts: Sequence[str], lang: str) -> list[str]:
     return [" ".join(split_words(lang, text, lowercase=True)) for text in texts]
 
 
-def count_run_on(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> int:
+def count_run_on_translations(
+    hypotheses: Sequence[str], references: Sequence[Sequence[str]]
+) -> int:
     """Count the translations of more than twice the words of their longest reference.
 
     They mostly repeat themselves up to the length limit.
@@ -112,7 +116,7 @@ def check_hypotheses(hypotheses: Sequence[str], references: Sequence[Sequence[st
         check_texts(f"references of translation {number}", accepted)
 
 
-def phrases(tree: str) -> Counter[tuple[str, int, int]]:
+def count_phrases(tree: str) -> Counter[tuple[str, int, int]]:
     """Count the phrases of a tree: (label, first word, last word + 1); words count from 0.
 
     What a model writes need not be a tree: a bracket without its other half is no phrase.
@@ -140,7 +144,7 @@ def parse_f1(trees: Sequence[str], gold: Sequence[str]) -> float:
     require(0 < len(gold) == len(trees), message)
     in_common = in_both = 0
     for tree, gold_tree in zip(trees, gold, strict=True):
-        ours, right = phrases(tree), phrases(gold_tree)
+        ours, right = count_phrases(tree), count_phrases(gold_tree)
         in_common += (ours & right).total()
         in_both += ours.total() + right.total()
     require(in_both > 0, "no tree has a phrase to score: write trees as (NP DT NN )NP")

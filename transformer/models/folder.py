@@ -28,7 +28,7 @@ from transformer.fast_dropout import use_fast_dropout
 from transformer.lstm import Recurrent
 from transformer.model import Transformer
 from transformer.models.weights import load_tensors, load_weights
-from transformer.parts import PAPER, Parts, other_parts
+from transformer.parts import PAPER_PARTS, Parts, non_paper_part_class_names
 from transformer.support.errors import UserError, require
 from transformer.support.files import read_json, write_json
 
@@ -36,30 +36,32 @@ RECIPE, DATA, RUN, LOG = "recipe.json", "data.json", "run.json", "log.jsonl"
 SRC_TOKENIZER, TGT_TOKENIZER = "src_tokenizer.json", "tgt_tokenizer.json"
 LAST, BEST = "checkpoints/last.safetensors", "checkpoints/best.safetensors"
 WEIGHTS, MANIFEST = "model.safetensors", "manifest.json"
-IN_MANIFEST = (RECIPE, SRC_TOKENIZER, TGT_TOKENIZER, WEIGHTS)  # what translation reads
+FILES_IN_MANIFEST = (RECIPE, SRC_TOKENIZER, TGT_TOKENIZER, WEIGHTS)  # what translation reads
 
 Network = Transformer | Recurrent
 
 
-class Description(NamedTuple):
+class ModelDescription(NamedTuple):
     """All of a model but its weights."""
 
     recipe: Recipe
     src_tokenizer: Tokenizer
     tgt_tokenizer: Tokenizer
 
-    def build(self, parts: Parts = PAPER) -> Network:
+    def build(self, parts: Parts = PAPER_PARTS) -> Network:
         """Return the network, its weights freshly drawn from torch's random numbers.
 
         A Transformer may have other parts than the paper's: where `build` is an argument, pass
-        `partial(Description.build, parts=parts)`.
+        `partial(ModelDescription.build, parts=parts)`.
         """
         config = self.recipe.model
         src_vocab_size = self.src_tokenizer.vocab_size
         tgt_vocab_size = self.tgt_tokenizer.vocab_size
         network: Network
         if isinstance(config, RecurrentConfig):
-            require(parts == PAPER, f"{self.recipe.name!r} is an LSTM, which takes no other parts")
+            require(
+                parts == PAPER_PARTS, f"{self.recipe.name!r} is an LSTM, which takes no other parts"
+            )
             network = Recurrent(
                 config, src_vocab_size=src_vocab_size, tgt_vocab_size=tgt_vocab_size
             )
@@ -75,7 +77,7 @@ def holds_run(folder: Path) -> bool:
     return (folder / RECIPE).exists()
 
 
-def write_description(folder: Path, description: Description) -> None:
+def write_description(folder: Path, description: ModelDescription) -> None:
     """Write the recipe and the tokenizers; the folder no longer counts as a whole model."""
     write_json(folder / SRC_TOKENIZER, description.src_tokenizer.to_dict())
     (folder / MANIFEST).unlink(missing_ok=True)
@@ -93,7 +95,7 @@ def read_recipe(folder: Path) -> Recipe:
     require(holds_run(folder), f"{folder} is no model folder: it has no {RECIPE}")
     if (folder / MANIFEST).exists():  # The run has ended.
         expected_sums = read_json(folder / MANIFEST).get("sha256", {})
-        for name, check_sum in _check_sums(folder).items():
+        for name, check_sum in _sha256_by_file(folder).items():
             require(
                 check_sum == expected_sums.get(name),
                 f"{folder / name} is damaged: its check sum is not the one in {MANIFEST}; copy "
@@ -103,19 +105,19 @@ def read_recipe(folder: Path) -> Recipe:
     return Recipe.from_dict(read_json(folder / RECIPE))
 
 
-def read_description(folder: Path) -> Description:
+def read_description(folder: Path) -> ModelDescription:
     """Read the recipe and the tokenizers; errors as of `read_recipe`."""
     recipe = read_recipe(folder)
     src_tokenizer = tokenizers.load(folder / SRC_TOKENIZER)
     tgt_tokenizer = tokenizers.load(folder / TGT_TOKENIZER)
-    return Description(recipe, src_tokenizer, tgt_tokenizer)
+    return ModelDescription(recipe, src_tokenizer, tgt_tokenizer)
 
 
 def read_model(
     folder: Path,
     weights: Path | None = None,
-    build: Callable[[Description], Network] = Description.build,
-) -> tuple[Description, Network]:
+    build: Callable[[ModelDescription], Network] = ModelDescription.build,
+) -> tuple[ModelDescription, Network]:
     """Read a trained model, in evaluation mode, on the CPU; arguments as of `Translator.load`."""
     description = read_description(folder)
     path = weights or folder / WEIGHTS
@@ -124,7 +126,7 @@ def read_model(
     require(weights is not None or path.is_file(), f"{message}; {remedy}")
     model = build(description)
     tensors, about = load_tensors(path)
-    saved_parts, built_parts = about.get("parts", {}), other_parts(model)
+    saved_parts, built_parts = about.get("parts", {}), non_paper_part_class_names(model)
     require(
         saved_parts == built_parts,
         f"{path} was trained with {_parts_in_words(saved_parts)}, and the network has "
@@ -142,15 +144,15 @@ def _parts_in_words(parts: Mapping[str, str]) -> str:
 
 def write_manifest(folder: Path) -> None:
     """Mark a model as whole: write the check sums of the files that translation reads."""
-    write_json(folder / MANIFEST, {"sha256": _check_sums(folder)})
+    write_json(folder / MANIFEST, {"sha256": _sha256_by_file(folder)})
 
 
-def _check_sums(folder: Path) -> dict[str, str]:
-    files = [folder / name for name in IN_MANIFEST if (folder / name).is_file()]
+def _sha256_by_file(folder: Path) -> dict[str, str]:
+    files = [folder / name for name in FILES_IN_MANIFEST if (folder / name).is_file()]
     return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
 
 
-def step_file(folder: Path, step: int) -> Path:
+def step_weights_path(folder: Path, step: int) -> Path:
     """Return the path of a step's weights."""
     return folder / "checkpoints" / f"step_{step:06d}.safetensors"
 
@@ -161,6 +163,6 @@ def saved_steps(folder: Path) -> list[int]:
     for path in (folder / "checkpoints").glob("step_*.safetensors"):
         match = re.fullmatch("step_([0-9]+)", path.stem)
         # A foreign name as step_5 stands for a path that is not there.
-        if match and step_file(folder, int(match[1])).is_file():
+        if match and step_weights_path(folder, int(match[1])).is_file():
             steps.add(int(match[1]))
     return sorted(steps)

@@ -9,18 +9,18 @@ import torch
 
 from transformer.config import BEAM_SIZE, BOS_ID, EOS_ID, LENGTH_PENALTY
 from transformer.data.batches import collate_sources
-from transformer.decoding import Hypothesis, check_search
+from transformer.decoding import Hypothesis, check_search_settings
 from transformer.fast_search import fast_beam_search
 from transformer.model import AttentionMaps
-from transformer.models.folder import Description, Network, read_model
+from transformer.models.folder import ModelDescription, Network, read_model
 from transformer.support.checks import check_text, check_texts
 from transformer.support.errors import UserError, short_repr
-from transformer.support.folders import find_model
+from transformer.support.folders import find_model_folder
 
 MAX_BATCH_TOKENS = 4096  # source tokens searched at once, padding included, times the beam
 
 
-class Attention(NamedTuple):
+class TranslationWithAttention(NamedTuple):
     """What attended to what while a sentence was translated.
 
     Row t of a decoder's map is of the step that wrote target token t, and read those before it.
@@ -49,7 +49,7 @@ class Translator:
     """A trained model with its recipe and tokenizers, ready to translate."""
 
     def __init__(
-        self, description: Description, model: Network, device: torch.device | str = "cpu"
+        self, description: ModelDescription, model: Network, device: torch.device | str = "cpu"
     ) -> None:
         self.recipe, self.src_tokenizer, self.tgt_tokenizer = description
         self.device = usable_device(device)
@@ -61,7 +61,7 @@ class Translator:
         folder: str | Path,
         device: torch.device | str = "cpu",
         weights: Path | None = None,
-        build: Callable[[Description], Network] = Description.build,
+        build: Callable[[ModelDescription], Network] = ModelDescription.build,
     ) -> Self:
         """Load what training left in a folder, or a shipped model by its name: "de-en".
 
@@ -70,7 +70,7 @@ class Translator:
         not there, or damaged.
         """
         usable_device(device)  # An unknown one is refused before the work of reading.
-        return cls(*read_model(find_model(folder), weights, build), device)
+        return cls(*read_model(find_model_folder(folder), weights, build), device)
 
     def translate(
         self, sentences: Sequence[str], beam_size: int = BEAM_SIZE, alpha: float = LENGTH_PENALTY
@@ -81,22 +81,22 @@ class Translator:
         exponent of the length penalty (§6.1). A UserError for any other kind of argument.
         """
         check_texts("sentences", sentences)
-        check_search(beam_size, alpha)
+        check_search_settings(beam_size, alpha)
         sources = []
         # In a comprehension a warning would not name the caller's line.
         for sentence in sentences:
             sources.append(self.encode(sentence))
         translations = [""] * len(sentences)
-        for rows in self._batches(sources, beam_size):
+        for rows in self._length_sorted_batches(sources, beam_size):
             all_hypotheses = self._search([sources[row] for row in rows], beam_size, alpha)
             for row, hypotheses in zip(rows, all_hypotheses, strict=True):
                 translations[row] = self.tgt_tokenizer.decode(hypotheses[0].ids)
         return translations
 
-    def attention(self, sentence: str, beam_size: int = BEAM_SIZE) -> Attention:
+    def attention(self, sentence: str, beam_size: int = BEAM_SIZE) -> TranslationWithAttention:
         """Translate one sentence that is not empty; return every attention weight on the way."""
         check_text("the sentence", sentence)
-        check_search(beam_size)
+        check_search_settings(beam_size)
         source = self.encode(sentence)
         if not source:
             raise UserError("an empty sentence has no attention to show: give some words")
@@ -105,10 +105,10 @@ class Translator:
         tgt_out = [*best.ids, EOS_ID] if best.finished else best.ids
         src = collate_sources([source]).to(self.device)
         tgt_in = torch.tensor([[BOS_ID, *tgt_out[:-1]]], device=self.device)
-        return Attention(
+        return TranslationWithAttention(
             self.tgt_tokenizer.decode(best.ids),
-            self.src_tokenizer.pieces([*source, EOS_ID]),
-            self.tgt_tokenizer.pieces(tgt_out),
+            self.src_tokenizer.ids_to_pieces([*source, EOS_ID]),
+            self.tgt_tokenizer.ids_to_pieces(tgt_out),
             self.model.attention_maps(src, tgt_in),
         )
 
@@ -123,7 +123,9 @@ class Translator:
             warnings.warn(f"{message}: the rest was cut off", stacklevel=3)
         return ids[:max_tokens]
 
-    def _batches(self, sources: Sequence[list[int]], beam_size: int) -> Iterator[list[int]]:
+    def _length_sorted_batches(
+        self, sources: Sequence[list[int]], beam_size: int
+    ) -> Iterator[list[int]]:
         """Yield the rows of sentences that are not empty, those of like length together."""
         rows: list[int] = []
         not_empty = [row for row, source in enumerate(sources) if source]

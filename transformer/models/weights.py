@@ -13,8 +13,9 @@ from torch import Tensor, nn
 from transformer.support.errors import UserError, require
 from transformer.support.files import write_atomically
 
-ABOUT = "about"  # a file's metadata have one entry alone, so that equal runs leave equal bytes
-RNG_STATE = "random/cpu"  # the name of a tensor that a run's state has and weights lack
+# A file's metadata have one entry alone, so that equal runs leave equal bytes.
+METADATA_KEY = "about"
+CPU_RNG_STATE_NAME = "random/cpu"  # the name of a tensor that a run's state has and weights lack
 
 
 def save_tensors(path: Path, tensors: Mapping[str, Tensor], **about: Any) -> None:
@@ -23,7 +24,7 @@ def save_tensors(path: Path, tensors: Mapping[str, Tensor], **about: Any) -> Non
     No two tensors may share memory (see `model_weights`); `about` is anything that JSON can hold.
     """
     on_cpu = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    metadata = {ABOUT: json.dumps(about, allow_nan=False)}
+    metadata = {METADATA_KEY: json.dumps(about, allow_nan=False)}
     write_atomically(path, to_bytes(on_cpu, metadata))
 
 
@@ -33,7 +34,7 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     tensors = {}
     try:
         with safe_open(path, framework="pt") as file:
-            about = json.loads((file.metadata() or {}).get(ABOUT, "{}"))
+            about = json.loads((file.metadata() or {}).get(METADATA_KEY, "{}"))
             for name in file.keys():  # noqa: SIM118
                 # A clone, because the original is the file's own memory.
                 tensors[name] = file.get_tensor(name).clone()
@@ -48,7 +49,7 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
 def model_weights(model: nn.Module) -> dict[str, Tensor]:
     """Return a model's weights and buffers by the names they are saved under, tied ones once."""
     state = model.state_dict()
-    return {name: state[name] for name in _saved_names(model).values()}
+    return {name: state[name] for name in _saved_name_by_state_name(model).values()}
 
 
 def load_weights(model: nn.Module, tensors: Mapping[str, Tensor], source: Path) -> None:
@@ -58,7 +59,7 @@ def load_weights(model: nn.Module, tensors: Mapping[str, Tensor], source: Path) 
     state; the model is then as it was. `source` is the file to name in it.
     """
     message = f"{source} holds a run's state: give best.safetensors or a step_*.safetensors"
-    require(RNG_STATE not in tensors, message)
+    require(CPU_RNG_STATE_NAME not in tensors, message)
     shapes_here = {name: tuple(tensor.shape) for name, tensor in model_weights(model).items()}
     shapes_there = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
     for name in sorted(shapes_here.keys() | shapes_there.keys()):
@@ -75,7 +76,9 @@ def load_weights(model: nn.Module, tensors: Mapping[str, Tensor], source: Path) 
             f"{source} does not fit this model: {name} {problem}; "
             "build the model with the recipe and tokenizers saved beside it"
         )
-    model.load_state_dict({name: tensors[saved] for name, saved in _saved_names(model).items()})
+    model.load_state_dict(
+        {name: tensors[saved] for name, saved in _saved_name_by_state_name(model).items()}
+    )
 
 
 def average_weights(paths: Sequence[Path]) -> dict[str, Tensor]:
@@ -88,7 +91,7 @@ def average_weights(paths: Sequence[Path]) -> dict[str, Tensor]:
     return means
 
 
-def _saved_names(model: nn.Module) -> dict[str, str]:
+def _saved_name_by_state_name(model: nn.Module) -> dict[str, str]:
     """Return for each name in a model's state the one that its tensor is saved under.
 
     Tied tensors share their place in memory, and are saved under the first of their names.

@@ -9,39 +9,43 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from transformer.config import SECTIONS, Recipe
-from transformer.support.errors import unknown_name
+from transformer.config import RECIPE_SECTIONS, Recipe
+from transformer.support.errors import unknown_name_error
 
 
-def _read_tables(name: str) -> dict[str, dict[str, Any]]:
+def _read_toml(name: str) -> dict[str, dict[str, Any]]:
     return tomllib.loads((Path(__file__).parent / name).read_text(encoding="utf-8"))
 
 
-OURS = _read_tables("ours.toml")
-EARLIER = _read_tables("earlier_systems.toml")
-TABLES = OURS | EARLIER
+OWN_RECIPE_TABLES = _read_toml("ours.toml")
+EARLIER_SYSTEM_TABLES = _read_toml("earlier_systems.toml")
+RECIPE_TABLES = OWN_RECIPE_TABLES | EARLIER_SYSTEM_TABLES
 
 
-def _complete(own: dict[str, Any]) -> dict[str, Any]:
+def _inherit_settings(own: dict[str, Any]) -> dict[str, Any]:
     """Return a recipe's table together with what it takes over from another."""
     if "like" not in own:
         return own
-    base = _complete(TABLES[own["like"]])
+    base = _inherit_settings(RECIPE_TABLES[own["like"]])
     table = base | own
     del table["like"]
-    for section in SECTIONS:
+    for section in RECIPE_SECTIONS:
         table[section] = base[section] | own.get(section, {})
     if table["network"] != base["network"]:
         table["model"] = own.get("model", {})
     return table
 
 
-RECIPES = {name: Recipe.from_dict({"name": name} | _complete(TABLES[name])) for name in TABLES}
-SYSTEMS = [RECIPES[name] for name in EARLIER]  # the five that this course grew from
+RECIPES = {
+    name: Recipe.from_dict({"name": name} | _inherit_settings(RECIPE_TABLES[name]))
+    for name in RECIPE_TABLES
+}
+# The five that this course grew from.
+EARLIER_SYSTEMS = [RECIPES[name] for name in EARLIER_SYSTEM_TABLES]
 
 
 def find_recipe(name: str) -> Recipe:
     """Return the recipe of this name; a UserError names the nearest one."""
     if not isinstance(name, str) or name not in RECIPES:
-        raise unknown_name("recipe", name, RECIPES)
+        raise unknown_name_error("recipe", name, RECIPES)
     return RECIPES[name]

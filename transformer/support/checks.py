@@ -11,16 +11,16 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any
 
-from transformer.support.errors import UserError, require, short_repr, unknown_name
+from transformer.support.errors import UserError, require, short_repr, unknown_name_error
 
 MAX_COUNT = 10**9  # the largest number of anything that is counted
 MAX_VOCAB_SIZE = 10**7
 MAX_NUMBER = 1e50  # the square and the cube of a number must be finite too
 MIN_POSITIVE = 1e-50  # as a lower limit it means "above 0"
-_KIND_NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
+_TYPE_DESCRIPTIONS = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 
 
-def describe(value: Any) -> str:
+def describe_value(value: Any) -> str:
     """Return the type and shape of a tensor or an array, the beginning of any other value."""
     if getattr(value, "shape", ()):
         return f"{str(value.dtype).removeprefix('torch.')} of shape {tuple(value.shape)}"
@@ -45,16 +45,18 @@ def check_fields(
     """
     for name, hint in typing.get_type_hints(type(config)).items():
         kind, *alternatives = typing.get_args(hint) or (hint,)
-        value = _parse(getattr(config, name), kind)
+        value = _parse_as_type(getattr(config, name), kind)
         if alternatives and (value is None or str(value).lower() == "none"):
             value = None
         elif issubclass(kind, StrEnum):
             if value not in list(kind):
-                raise unknown_name(name, str(value), [member.value for member in kind])
+                raise unknown_name_error(name, str(value), [member.value for member in kind])
             value = kind(value)
         elif type(value) is not kind:
             or_none = " or none" if alternatives else ""
-            raise UserError(f"{name} is {short_repr(value)}: give {_KIND_NAMES[kind]}{or_none}")
+            raise UserError(
+                f"{name} is {short_repr(value)}: give {_TYPE_DESCRIPTIONS[kind]}{or_none}"
+            )
         elif name in fractions:
             if not 0 <= value < 1:
                 raise UserError(f"{name} is {value}: give a number from 0 up to, not including, 1")
@@ -67,7 +69,7 @@ def check_fields(
         object.__setattr__(config, name, value)
 
 
-def _parse(value: Any, kind: type) -> Any:
+def _parse_as_type(value: Any, kind: type) -> Any:
     """Return the number or the truth value that a text spells; any other value as it is.
 
     A whole number becomes a float where one is wanted.
@@ -125,7 +127,7 @@ def check_list(name: str, values: Any, items: str) -> None:
     """Raise unless `values` is a list, a tuple or an array with one axis; `items` is for people."""
     is_list = isinstance(values, Sequence) or getattr(values, "ndim", 0) == 1
     if not is_list or isinstance(values, (str, bytes, bytearray)):
-        raise UserError(f"{name} is {describe(values)}: give a list of {items}")
+        raise UserError(f"{name} is {describe_value(values)}: give a list of {items}")
 
 
 def check_numbers(name: str, values: Any, min_count: int = 1) -> None:
@@ -141,7 +143,7 @@ def check_numbers(name: str, values: Any, min_count: int = 1) -> None:
 def check_text(name: str, text: Any) -> None:
     """Raise unless a value is text."""
     if not isinstance(text, str):
-        raise UserError(f"{name} is {describe(text)}: give a text")
+        raise UserError(f"{name} is {describe_value(text)}: give a text")
 
 
 def check_texts(name: str, texts: Any) -> None:
@@ -158,7 +160,7 @@ def check_token_ids(ids: Any, vocab_size: int) -> list[int]:
     try:
         token_ids = [operator.index(token_id) for token_id in ids]
     except TypeError as error:
-        raise UserError(f"ids are {describe(ids)}: give a list of token ids") from error
+        raise UserError(f"ids are {describe_value(ids)}: give a list of token ids") from error
     for token_id in token_ids:
         if not 0 <= token_id < vocab_size:
             message = f"no id {short_repr(token_id)} in the vocabulary"
@@ -172,7 +174,9 @@ def check_token_ids(ids: Any, vocab_size: int) -> list[int]:
 def check_id_tensor(name: str, ids: Any) -> None:
     """Raise unless a tensor holds ids (batch, length); the embedding looks for unknown ones."""
     if str(getattr(ids, "dtype", "")) not in ("torch.int64", "torch.int32") or ids.dim() != 2:
-        raise UserError(f"{name} is {describe(ids)}: give token ids, int64 of (batch, length)")
+        raise UserError(
+            f"{name} is {describe_value(ids)}: give token ids, int64 of (batch, length)"
+        )
 
 
 def check_src_and_tgt(src: Any, tgt_in: Any) -> None:
@@ -206,7 +210,7 @@ def check_float_tensor(name: str, tensor: Any, shape: tuple[Any, ...], like: Any
             return
     kind = "float" if like is None else str(like.dtype).removeprefix("torch.")
     axes = ", ".join({None: "any", ...: "..."}.get(size, str(size)) for size in shape)
-    raise UserError(f"{name} is {describe(tensor)}: give a {kind} tensor of shape ({axes})")
+    raise UserError(f"{name} is {describe_value(tensor)}: give a {kind} tensor of shape ({axes})")
 
 
 def _has_shape(tensor: Any, shape: tuple[Any, ...]) -> bool:
@@ -238,9 +242,11 @@ def check_hidden_states(name: str, hidden: Any, layer: Any, axes: int | None = N
 def check_mask(mask: Any, shape: tuple[int, ...]) -> None:
     """Raise unless a mask is boolean and broadcasts to the shape of the attention scores."""
     if str(getattr(mask, "dtype", "")) != "torch.bool":
-        raise UserError(f"mask is {describe(mask)}: give a boolean one, True = may attend")
+        raise UserError(f"mask is {describe_value(mask)}: give a boolean one, True = may attend")
     fits = len(mask.shape) <= len(shape)
     for mask_size, size in zip(reversed(mask.shape), reversed(shape), strict=False):
         fits = fits and mask_size in (1, size)
     if not fits:
-        raise UserError(f"mask is {describe(mask)}: give one that broadcasts to {tuple(shape)}")
+        raise UserError(
+            f"mask is {describe_value(mask)}: give one that broadcasts to {tuple(shape)}"
+        )

@@ -18,7 +18,7 @@ class UserError(ValueError):
     """A mistake in what the user gave; its message names the value, the limit and the remedy."""
 
 
-def unknown_name(kind: str, name: Any, known: Iterable[str]) -> UserError:
+def unknown_name_error(kind: str, name: Any, known: Iterable[str]) -> UserError:
     """Build the error for an unknown name of a kind ("recipe", "split"), with the nearest one."""
     options = sorted(known)
     nearest = get_close_matches(str(name), options, n=1, cutoff=0.5)

@@ -14,7 +14,8 @@ from typing import Any
 from transformer.support.errors import UserError
 
 MAX_PATH_LEVELS = 200  # Python makes one folder inside the other, 1,000 at most
-_locks: set[tuple[int, Path]] = set()  # threads of this process, with the folders that they hold
+# Threads of this process, with the folders that they hold.
+_held_locks: set[tuple[int, Path]] = set()
 
 
 def write_atomically(path: Path, content: bytes) -> None:
@@ -44,7 +45,7 @@ def remove_temporary_files(folder: Path) -> None:
         path.unlink()
 
 
-def to_json(value: Any) -> bytes:
+def to_json_bytes(value: Any) -> bytes:
     """Return JSON that every program can read; a UserError where a number in it is not finite."""
     try:
         text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
@@ -56,8 +57,8 @@ def to_json(value: Any) -> bytes:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write JSON atomically; errors as of `write_atomically` and `to_json`."""
-    write_atomically(path, to_json(value))
+    """Write JSON atomically; errors as of `write_atomically` and `to_json_bytes`."""
+    write_atomically(path, to_json_bytes(value))
 
 
 def read_json(path: Path) -> Any:
@@ -71,7 +72,7 @@ def read_json(path: Path) -> Any:
         raise UserError(f"cannot read {path}: {error}; copy it again or train anew") from error
 
 
-def check_folder(folder: Path) -> None:
+def check_writable_folder(folder: Path) -> None:
     """Raise, before any work, if a folder could not be made or written to; leave nothing there."""
     if len(folder.parts) > MAX_PATH_LEVELS:
         raise UserError(f"{folder} has over {MAX_PATH_LEVELS} levels: give a shorter path")
@@ -87,22 +88,22 @@ def check_folder(folder: Path) -> None:
         raise UserError(f"cannot write in {folder} ({error.strerror}): give another") from error
 
 
-def check_file(path: Path) -> None:
+def check_writable_file(path: Path) -> None:
     """Raise, before any work, if a file could not be written."""
     if path.exists() and not path.is_file():  # A device would be replaced.
         raise UserError(f"{path} is a folder or a device: give the name of a file")
-    check_folder(path.parent)
+    check_writable_folder(path.parent)
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def folder_lock(folder: Path) -> Iterator[None]:
     """Lock a folder, made if there is none, for this thread alone, which may ask again.
 
     A UserError where another process or thread holds it, or it cannot be made. Where folders have
     no locks (Windows, some network drives), nothing is locked.
     """
     holder = threading.get_ident(), folder.absolute()
-    if sys.platform == "win32" or holder in _locks:
+    if sys.platform == "win32" or holder in _held_locks:
         yield
         return
     import fcntl
@@ -120,6 +121,6 @@ def locked(folder: Path) -> Iterator[None]:
         except OSError as error:
             if not folder.is_dir():
                 raise UserError(f"cannot write in {folder}: {error.strerror}") from error
-        _locks.add(holder)
-        cleanup.callback(_locks.remove, holder)
+        _held_locks.add(holder)
+        cleanup.callback(_held_locks.remove, holder)
         yield

@@ -5,32 +5,32 @@ from pathlib import Path
 
 from transformer.support.errors import UserError, short_repr
 
-PACKAGE = Path(__file__).resolve().parents[1]
-CARD = "card.json"  # in the folder of every shipped model; `experiments.ship` makes it
+PACKAGE_FOLDER = Path(__file__).resolve().parents[1]
+CARD_FILE_NAME = "card.json"  # in the folder of every shipped model; `experiments.ship` makes it
 
 
-def checkout() -> Path | None:
+def checkout_root() -> Path | None:
     """Return the root of the checkout that the package is part of; None once it is installed."""
-    root = PACKAGE.parent
+    root = PACKAGE_FOLDER.parent
     return root if (root / "pyproject.toml").is_file() else None
 
 
-def require_checkout() -> Path:
+def require_checkout_root() -> Path:
     """Return the root of the checkout; a UserError in an installed package."""
-    root = checkout()
+    root = checkout_root()
     if root is None:
         reason = "is an installed package, and what the course keeps is made in its repository"
-        raise UserError(f"{PACKAGE} {reason}: clone the repository, and run this there")
+        raise UserError(f"{PACKAGE_FOLDER} {reason}: clone the repository, and run this there")
     return root
 
 
 def data_folder() -> Path:
     """Return the checkout's data/, or what the wheel has in its place."""
-    root = checkout()
-    return root / "data" if root else PACKAGE / "_data"
+    root = checkout_root()
+    return root / "data" if root else PACKAGE_FOLDER / "_data"
 
 
-def corpus_folder() -> Path:
+def embedded_corpus_folder() -> Path:
     """Return the folder of the embedded corpus."""
     return data_folder() / "corpus"
 
@@ -47,18 +47,18 @@ def results_folder() -> Path:
 
 def cache_folder() -> Path:
     """Return the folder of downloads: data/cache of a checkout, else in the user's cache folder."""
-    if checkout():
+    if checkout_root():
         return data_folder() / "cache"
     users_cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(users_cache) / "attention-course"
 
 
-def model_names() -> list[str]:
+def shipped_model_names() -> list[str]:
     """Return the name of every shipped model."""
-    return sorted(card.parent.name for card in models_folder().glob(f"*/{CARD}"))
+    return sorted(card.parent.name for card in models_folder().glob(f"*/{CARD_FILE_NAME}"))
 
 
-def find_model(model: str | Path) -> Path:
+def find_model_folder(model: str | Path) -> Path:
     """Return the folder of a model: this path, or that of the shipped model of this name.
 
     A UserError where there is neither.
@@ -67,9 +67,9 @@ def find_model(model: str | Path) -> Path:
         raise UserError(f"model is {short_repr(model)}: give a folder, or a name")
     if Path(model).is_dir():
         return Path(model)
-    if str(model) in model_names():
+    if str(model) in shipped_model_names():
         return models_folder() / str(model)
     raise UserError(
         f"no model folder {str(model)!r}: train one, give the right path, or name a model "
-        f"that comes with the course ({', '.join(model_names()) or 'none'})"
+        f"that comes with the course ({', '.join(shipped_model_names()) or 'none'})"
     )

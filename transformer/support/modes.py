@@ -7,7 +7,7 @@ from torch import nn
 
 
 @contextmanager
-def evaluating(model: nn.Module) -> Iterator[None]:
+def evaluation_mode(model: nn.Module) -> Iterator[None]:
     """Run a model without dropout; afterwards every part of it is in the mode it was in."""
     modes = [(module, module.training) for module in model.modules()]
     model.eval()

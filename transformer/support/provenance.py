@@ -18,32 +18,32 @@ import torch
 import torch.distributed as dist
 
 from transformer import __version__
-from transformer.support.folders import PACKAGE
+from transformer.support.folders import PACKAGE_FOLDER
 
 
 def provenance(device: torch.device) -> dict[str, Any]:
     """Return how this process was started, from what code, on what machine, and when, for JSON."""
     return {
-        "command": command(),
-        "commit": commit(),
-        "hardware": hardware(device),
+        "command": command_line(),
+        "commit": commit_or_version(),
+        "hardware": hardware_name(device),
         "torch": torch.__version__,
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
     }
 
 
-def command() -> str:
+def command_line() -> str:
     """Return the command line as typed, or "a notebook" if that is where this runs."""
     program, *words = sys.argv
     path = Path(program)
     if path.name == "__main__.py":
-        return f"{launcher()} -m {shlex.join([path.parent.name, *words])}"
+        return f"{launch_command_prefix()} -m {shlex.join([path.parent.name, *words])}"
     if "ipykernel" in sys.modules:
         return "a notebook"
     return shlex.join([path.name, *words])
 
 
-def commit(root: Path = PACKAGE.parent) -> str:
+def commit_or_version(root: Path = PACKAGE_FOLDER.parent) -> str:
     """Return a checkout's commit, marked if its files differ from it; else the version."""
     # A folder further up that has one belongs to another project.
     if (root / ".git").exists():
@@ -54,7 +54,7 @@ def commit(root: Path = PACKAGE.parent) -> str:
     return f"version {__version__}"
 
 
-def hardware(device: torch.device) -> str:
+def hardware_name(device: torch.device) -> str:
     """Return the processor's name: "NVIDIA ...", or the CPU's and its number of threads."""
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
@@ -66,15 +66,15 @@ def hardware(device: torch.device) -> str:
     return f"{model}, 1 thread" if threads == 1 else f"{model}, {threads} threads"
 
 
-def begun_by_torchrun() -> bool:
+def is_launched_by_torchrun() -> bool:
     """Return whether torchrun began this process and others beside it."""
     by_torchrun = dist.is_available() and dist.is_torchelastic_launched()
     return by_torchrun and int(os.environ["WORLD_SIZE"]) > 1
 
 
-def launcher() -> str:
+def launch_command_prefix() -> str:
     """Return what stands before `-m transformer` in the command that began this process."""
-    if not begun_by_torchrun():
+    if not is_launched_by_torchrun():
         return "python"
     world_size = int(os.environ["WORLD_SIZE"])
     local_world_size = int(os.environ["LOCAL_WORLD_SIZE"])

@@ -12,10 +12,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from transformer.models.weights import RNG_STATE, load_weights, model_weights, save_tensors
+from transformer.models.weights import CPU_RNG_STATE_NAME, load_weights, model_weights, save_tensors
 from transformer.support.errors import UserError
 
-DEVICE_RNG_STATE = "random/device"  # the name of a GPU's random state among the tensors
+DEVICE_RNG_STATE_NAME = "random/device"  # the name of a GPU's random state among the tensors
 
 
 @dataclass(kw_only=True)
@@ -38,7 +38,7 @@ class Progress:
 
 
 @dataclass
-class State:
+class TrainingState:
     """All that a checkpoint holds of a run."""
 
     model: nn.Module
@@ -52,9 +52,9 @@ class State:
         tensors = {f"model/{name}": value for name, value in model_weights(self.model).items()}
         optimizer_tensors, plain_numbers = self._optimizer_state()
         tensors |= optimizer_tensors
-        tensors[RNG_STATE] = torch.get_rng_state()
+        tensors[CPU_RNG_STATE_NAME] = torch.get_rng_state()
         if self.device.type == "cuda":
-            tensors[DEVICE_RNG_STATE] = torch.cuda.get_rng_state(self.device)
+            tensors[DEVICE_RNG_STATE_NAME] = torch.cuda.get_rng_state(self.device)
         save_tensors(
             path,
             tensors,
@@ -107,6 +107,6 @@ class State:
         self.optimizer.load_state_dict(self.optimizer.state_dict() | {"state": optimizer_state})
         self.scaler.load_state_dict(about["scaler"])
         vars(self.progress).update(about["progress"])
-        torch.set_rng_state(tensors[RNG_STATE])
-        if self.device.type == "cuda" and DEVICE_RNG_STATE in tensors:
-            torch.cuda.set_rng_state(tensors[DEVICE_RNG_STATE], self.device)
+        torch.set_rng_state(tensors[CPU_RNG_STATE_NAME])
+        if self.device.type == "cuda" and DEVICE_RNG_STATE_NAME in tensors:
+            torch.cuda.set_rng_state(tensors[DEVICE_RNG_STATE_NAME], self.device)

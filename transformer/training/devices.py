@@ -17,7 +17,7 @@ from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from transformer.support.errors import require
-from transformer.support.provenance import hardware
+from transformer.support.provenance import hardware_name
 
 # The kernels for attention in 16 bits. On a CPU the backward pass of the fused one is ten times
 # slower than in float32; on an H200 cuDNN's is slow for each new shape (docs/benchmarks.md).
@@ -27,7 +27,7 @@ CUDA_ATTENTION_KERNELS = [
     SDPBackend.MATH,
 ]
 CPU_ATTENTION_KERNELS = [SDPBackend.MATH]
-UNKNOWN_MEMORY = 2**63  # in bytes: more than any device has
+UNKNOWN_MEMORY_BYTES = 2**63  # in bytes: more than any device has
 
 
 class Precision(StrEnum):
@@ -75,9 +75,9 @@ class DeviceAndPrecision:
     why: str  # why this precision was picked
 
     def __str__(self) -> str:
-        known = memory(self.device) < UNKNOWN_MEMORY
-        gigabytes = f", {memory(self.device) / 1e9:,.0f} GB" if known else ""
-        return f"{hardware(self.device)}{gigabytes}, {self.precision} ({self.why})"
+        known = memory_bytes(self.device) < UNKNOWN_MEMORY_BYTES
+        gigabytes = f", {memory_bytes(self.device) / 1e9:,.0f} GB" if known else ""
+        return f"{hardware_name(self.device)}{gigabytes}, {self.precision} ({self.why})"
 
 
 def pick_device_and_precision(
@@ -96,8 +96,8 @@ def pick_device_and_precision(
     tensor_cores = capability >= (8, 0)
     require(
         tensor_cores or precision != Precision.TF32,
-        f"{hardware(device)} has no tf32: NVIDIA GPUs of compute capability 8.0 and more have it; "
-        "leave --precision out, or give float32",
+        f"{hardware_name(device)} has no tf32: NVIDIA GPUs of compute capability 8.0 and more have "
+        "it; leave --precision out, or give float32",
     )
     if precision is not None:
         return DeviceAndPrecision(device, precision, "as asked for")
@@ -105,7 +105,7 @@ def pick_device_and_precision(
         fastest = Precision.BF16 if tensor_cores else Precision.FP16
         major, minor = capability
         return DeviceAndPrecision(device, fastest, f"compute capability {major}.{minor}")
-    fastest, why = _fastest(device)
+    fastest, why = _fastest_precision(device)
     return DeviceAndPrecision(device, fastest, why)
 
 
@@ -114,19 +114,19 @@ def pick_device() -> torch.device:
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
-def _fastest(device: torch.device) -> tuple[Precision, str]:
+def _fastest_precision(device: torch.device) -> tuple[Precision, str]:
     """Return the precision for a device that is no NVIDIA GPU, and why."""
     if device.type != "cpu":
         return Precision.FLOAT32, f"nothing else was tried on {device.type}"
     if not (torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()):
         return Precision.FLOAT32, "the processor has no instructions for bfloat16"
-    if _seconds(torch.bfloat16) >= _seconds(torch.float32):
+    if _matrix_product_seconds(torch.bfloat16) >= _matrix_product_seconds(torch.float32):
         return Precision.FLOAT32, "the processor is slower with its instructions for bfloat16"
     return Precision.BF16, "the processor has instructions for it"
 
 
 @cache
-def _seconds(dtype: torch.dtype) -> float:
+def _matrix_product_seconds(dtype: torch.dtype) -> float:
     """Return the least processor time that one thread needs for a matrix product, in seconds."""
     matrix = torch.rand(256, 256).to(dtype)
     threads = torch.get_num_threads()
@@ -137,14 +137,14 @@ def _seconds(dtype: torch.dtype) -> float:
     return min(rounds)
 
 
-def memory(device: torch.device) -> int:
+def memory_bytes(device: torch.device) -> int:
     """Return the size of a device's memory in bytes, in use or not."""
     if device.type == "cuda":
         return torch.cuda.mem_get_info(device)[1]
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):  # on Windows: the run will find out
-        return UNKNOWN_MEMORY
+        return UNKNOWN_MEMORY_BYTES
 
 
 def check_memory(model: nn.Module, device: torch.device) -> None:
@@ -153,7 +153,7 @@ def check_memory(model: nn.Module, device: torch.device) -> None:
     The model may be on PyTorch's "meta" device.
     """
     needed = 4 * sum(parameter.nbytes for parameter in model.parameters())
-    available = memory(device)
+    available = memory_bytes(device)
     require(
         needed <= available,
         f"this model needs {needed / 1e9:,.1f} GB of memory at the least, and {device} has "

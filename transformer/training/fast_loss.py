@@ -11,7 +11,7 @@ from torch import Tensor
 
 from transformer.training.loss import LossSums, check_loss_inputs, check_targets
 
-CACHED_NUMBERS = 2**19  # logits of a chunk that a CPU's cache holds: 2 MB in float32
+NUM_LOGITS_PER_CPU_CHUNK = 2**19  # logits of a chunk that a CPU's cache holds: 2 MB in float32
 
 
 def fast_label_smoothing_loss(
@@ -45,7 +45,7 @@ class _SmoothedLoss(torch.autograd.Function):
         share = smoothing / logits.size(-1)  # the target probability of each false type
         true_share = 1 - smoothing + share
         log_probs = torch.empty_like(logits, dtype=torch.promote_types(logits.dtype, torch.float32))
-        for chunk in _chunks(logits):
+        for chunk in _row_slices(logits):
             torch.log_softmax(logits[chunk], -1, log_probs.dtype, out=log_probs[chunk])
         true = log_probs.gather(-1, targets.unsqueeze(-1)).squeeze(-1)  # (tokens,)
         per_token = -true_share * true
@@ -66,15 +66,15 @@ class _SmoothedLoss(torch.autograd.Function):
         if ctx.dtype != log_probs.dtype:
             gradient = torch.empty_like(log_probs, dtype=ctx.dtype)
         surplus = log_probs.new_full((), share - true_share)  # made on the device, not copied to it
-        for chunk in _chunks(log_probs):
+        for chunk in _row_slices(log_probs):
             probs, true = log_probs[chunk].exp_(), targets[chunk].unsqueeze(-1)
             probs.sub_(share).scatter_add_(-1, true, surplus.expand(true.shape))
             torch.mul(probs, (real[chunk] * upstream[0]).unsqueeze(-1), out=gradient[chunk])
         return gradient, None, None, None
 
 
-def _chunks(logits: Tensor) -> list[slice]:
+def _row_slices(logits: Tensor) -> list[slice]:
     """Split (tokens, vocab_size) into rows that a CPU's cache holds; a GPU takes all at once."""
     tokens, vocab_size = logits.shape
-    rows = max(1, CACHED_NUMBERS // vocab_size) if logits.is_cpu else tokens
+    rows = max(1, NUM_LOGITS_PER_CPU_CHUNK // vocab_size) if logits.is_cpu else tokens
     return [slice(first, first + rows) for first in range(0, tokens, rows)]

@@ -10,7 +10,7 @@ from types import FrameType
 from transformer.support.errors import TERMINATION_SIGNALS
 from transformer.training.processes import world_size
 
-STOPPING = "stopping after this step; Ctrl-C again stops at once and loses what is not saved"
+STOP_NOTICE = "stopping after this step; Ctrl-C again stops at once and loses what is not saved"
 
 
 @contextmanager
@@ -39,7 +39,7 @@ def deferred_interrupt() -> Iterator[list[int]]:
         # another line, Python refuses this one (RuntimeError), and it is left out.
         with suppress(RuntimeError, OSError):
             if world_size() == 1:  # several processes would all print it
-                print(STOPPING, file=sys.stderr, flush=True)
+                print(STOP_NOTICE, file=sys.stderr, flush=True)
 
     for number in deferred:
         signal.signal(number, receive)

@@ -22,19 +22,19 @@ from transformer.data.batches import Batch, TokenBudgetBatches, micro_batches, s
 from transformer.models import folder
 from transformer.models.weights import average_weights, load_tensors, load_weights, model_weights
 from transformer.support.errors import UserError
-from transformer.support.files import locked
+from transformer.support.files import folder_lock
 from transformer.training import processes
-from transformer.training.checkpoint import Progress, State
+from transformer.training.checkpoint import Progress, TrainingState
 from transformer.training.devices import Precision
 from transformer.training.interrupt import deferred_interrupt
 from transformer.training.model_loss import batch_loss, validation_loss
-from transformer.training.report import Report, duration
+from transformer.training.report import Report, format_duration
 from transformer.training.run import Run, StepStats
-from transformer.training.schedule import configured_rate
-from transformer.training.settings import RATE_FACTOR, run_settings
+from transformer.training.schedule import configured_learning_rate
+from transformer.training.settings import RATE_FACTOR_KEY, run_settings
 
-SECONDS_BETWEEN_SAVES = 300.0  # at most, if validations, each of which saves, are further apart
-BETA1 = 0.9  # Adam's (§5.3)
+MAX_SECONDS_BETWEEN_SAVES = 300.0  # at most, if validations, each of which saves, are further apart
+ADAM_BETA1 = 0.9  # Adam's (§5.3)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +59,7 @@ class TrainingResult:
             return f"stopped after step {self.step}: all is kept in {self.out}, resume to go on"
         weights = "the best checkpoint" if self.final_from == "best" else "the average"
         return (
-            f"done in {duration(self.seconds)}, {self.step} steps: {weights} is kept as "
+            f"done in {format_duration(self.seconds)}, {self.step} steps: {weights} is kept as "
             f"{self.out / folder.WEIGHTS}, validation loss {self.final_loss:.3f}"
         )
 
@@ -103,7 +103,7 @@ def train(
         stop_after: Stop, as after Ctrl-C, once this many steps or more are done.
         optimizer: Returns the optimizer for a model, instead of the paper's Adam.
         schedule: Returns the learning rate of a step, from 1, instead of the paper's. A group of
-            parameters may multiply it by its `RATE_FACTOR`.
+            parameters may multiply it by its `RATE_FACTOR_KEY`.
         extra_settings: What else shapes the run, as JSON: a resumed run must have the same.
 
     Raises:
@@ -115,7 +115,7 @@ def train(
     state = new_state(model, config, precision, optimizer)
     progress = state.progress
     if schedule is None:
-        schedule = partial(configured_rate, d_model=d_model, config=config)
+        schedule = partial(configured_learning_rate, d_model=d_model, config=config)
     settings = run_settings(
         model, config, d_model, precision, state.optimizer, schedule, extra_settings or {}
     )
@@ -128,16 +128,16 @@ def train(
         micro_tokens=micro_tokens,
     )
     last_step = config.steps if stop_after is None else min(stop_after, config.steps)
-    folder_lock = locked(out) if processes.rank() == 0 else nullcontext()
-    with folder_lock, deferred_interrupt() as interrupts:
+    lock = folder_lock(out) if processes.rank() == 0 else nullcontext()
+    with lock, deferred_interrupt() as interrupts:
         run = Run(out, state, settings, schedule, resume)  # restores the last checkpoint
-        network = processes.data_parallel(model)
+        network = processes.wrap_in_data_parallel(model)
         if compiled:
             network.compile(dynamic=True)
         stream = _batch_stream(batches, progress)
 
         while progress.step < last_step:
-            save_is_due = time.perf_counter() - run.saved_at > SECONDS_BETWEEN_SAVES
+            save_is_due = time.perf_counter() - run.saved_at > MAX_SECONDS_BETWEEN_SAVES
             # If one process is to save or to stop, all do so after the same step.
             stop, save = processes.all_reduce_sum([bool(interrupts), save_is_due])
             if save:
@@ -158,7 +158,7 @@ def train(
                 on_report(run.validate(measure_loss))
                 run.save()
 
-        return _finish(run, measure_loss, on_report)
+        return _finish_run(run, measure_loss, on_report)
 
 
 def _batch_stream(batches: TokenBudgetBatches, progress: Progress) -> Iterator[Batch]:
@@ -175,7 +175,9 @@ def _batch_stream(batches: TokenBudgetBatches, progress: Progress) -> Iterator[B
 
 def paper_adam(parameters: Iterable[nn.Parameter], config: TrainingConfig) -> Adam:
     """Return the paper's optimizer (§5.3); `update` sets its learning rate at each step."""
-    return Adam(parameters, lr=0.0, betas=(BETA1, config.beta2), eps=config.epsilon, fused=True)
+    return Adam(
+        parameters, lr=0.0, betas=(ADAM_BETA1, config.beta2), eps=config.epsilon, fused=True
+    )
 
 
 def new_state(
@@ -183,7 +185,7 @@ def new_state(
     config: TrainingConfig,
     precision: Precision = Precision.FLOAT32,
     optimizer: Callable[[nn.Module], Optimizer] | None = None,
-) -> State:
+) -> TrainingState:
     """Return the state that a run begins with.
 
     The model is on its device; the other arguments are those of `train`.
@@ -191,12 +193,12 @@ def new_state(
     make_optimizer = optimizer or (lambda model: paper_adam(model.parameters(), config))
     device = next(model.parameters()).device
     scaler = torch.amp.GradScaler(device.type, enabled=precision == Precision.FP16)
-    return State(model, make_optimizer(model), scaler, device)
+    return TrainingState(model, make_optimizer(model), scaler, device)
 
 
 def update(
     network: nn.Module,
-    state: State,
+    state: TrainingState,
     batch: Batch,
     config: TrainingConfig,
     rate: float,
@@ -205,9 +207,9 @@ def update(
 ) -> StepStats:
     """Update the weights once, by the mean loss over all real tokens of a batch (§5.3, §5.4).
 
-    `network` is the state's model, or what `processes.data_parallel` and torch.compile made of it.
-    The batch is the same in every process, each of which takes its share; `rate` is the learning
-    rate. The other arguments are those of `train`.
+    `network` is the state's model, or what `processes.wrap_in_data_parallel` and torch.compile made
+    of it. The batch is the same in every process, each of which takes its share; `rate` is the
+    learning rate. The other arguments are those of `train`.
     """
     nll = torch.zeros((), device=state.device)
     tokens, world_size = batch.num_tgt_tokens, processes.world_size()
@@ -229,13 +231,13 @@ def update(
     if config.clip_norm:
         nn.utils.clip_grads_with_norm_(state.model.parameters(), config.clip_norm, grad_norm)
     for group in state.optimizer.param_groups:
-        group["lr"] = rate * group.get(RATE_FACTOR, 1.0)
+        group["lr"] = rate * group.get(RATE_FACTOR_KEY, 1.0)
     state.scaler.step(state.optimizer)  # in fp16, skips the step if a gradient is not finite
     state.scaler.update()
     return StepStats(tokens, nll, grad_norm)
 
 
-def _finish(
+def _finish_run(
     run: Run, measure_loss: Callable[[], float], on_report: Callable[[Report], None]
 ) -> TrainingResult:
     """Save the run, and if all its steps are done, the weights that it ends with."""
@@ -250,7 +252,7 @@ def _finish(
     final_loss: float | None = None
     final_from = ""
     if ended:
-        final_loss, final_from = _keep_better_weights(run, measure_loss)
+        final_loss, final_from = _save_better_weights(run, measure_loss)
     return TrainingResult(
         step=progress.step,
         epoch=progress.epoch + 1,
@@ -262,7 +264,7 @@ def _finish(
     )
 
 
-def _keep_better_weights(run: Run, measure_loss: Callable[[], float]) -> tuple[float, str]:
+def _save_better_weights(run: Run, measure_loss: Callable[[], float]) -> tuple[float, str]:
     """Save the best weights or the average, whichever has the lower loss (§6.1).
 
     Returns:
@@ -275,7 +277,7 @@ def _keep_better_weights(run: Run, measure_loss: Callable[[], float]) -> tuple[f
         best = processes.on_rank_zero(lambda: load_tensors(run.out / folder.BEST)[0])
     loss, source = progress.best_loss, "best"
     if len(progress.to_average) > 1:
-        paths = [folder.step_file(run.out, step) for step in progress.to_average]
+        paths = [folder.step_weights_path(run.out, step) for step in progress.to_average]
         average = processes.on_rank_zero(lambda: average_weights(paths))
         load_weights(model, average, run.out)
         average_loss = measure_loss()
@@ -283,5 +285,5 @@ def _keep_better_weights(run: Run, measure_loss: Callable[[], float]) -> tuple[f
             loss, source = average_loss, "average"
     if source == "best":
         load_weights(model, best, run.out)
-    run.save_final(loss, source)
+    run.save_final_weights(loss, source)
     return loss, source

@@ -9,7 +9,7 @@ from torch import nn
 from transformer.config import PAD_ID, TrainingConfig
 from transformer.data.batches import Batch, micro_batches
 from transformer.support.errors import UserError
-from transformer.support.modes import evaluating
+from transformer.support.modes import evaluation_mode
 from transformer.training import processes
 from transformer.training.devices import Precision
 from transformer.training.fast_loss import fast_label_smoothing_loss
@@ -48,7 +48,7 @@ def validation_loss(
     """
     config = TrainingConfig(label_smoothing=0.0)
     total, tokens = 0.0, 0.0
-    with evaluating(model), torch.inference_mode():
+    with evaluation_mode(model), torch.inference_mode():
         for batch in islice(batches, processes.rank(), None, processes.world_size()):
             for part in micro_batches(batch, micro_tokens):
                 total += float(batch_loss(model, part.to(device), config, precision).nll)

@@ -12,21 +12,21 @@ from transformer.config import Recipe
 from transformer.data import corpora, tokenizers
 from transformer.data.batches import TokenBudgetBatches, collate, encode_pairs, micro_batches
 from transformer.models import folder
-from transformer.models.folder import Description, Network
+from transformer.models.folder import ModelDescription, Network
 from transformer.support.errors import is_out_of_memory, require
-from transformer.support.files import check_folder, read_json
+from transformer.support.files import check_writable_folder, read_json
 from transformer.training import devices
 from transformer.training.devices import DeviceAndPrecision, Precision
 from transformer.training.model_loss import batch_loss
 from transformer.training.run import check_may_train_in
-from transformer.training.settings import require_same
+from transformer.training.settings import require_equal_but_for_steps
 
 
 @dataclass(frozen=True)
 class PreparedRun:
     """A recipe with its text encoded, ready to train."""
 
-    description: Description  # of the model
+    description: ModelDescription  # of the model
     picked: DeviceAndPrecision  # by the process of rank 0
     batches: TokenBudgetBatches
     validation_batches: TokenBudgetBatches
@@ -38,16 +38,18 @@ def prepare_run(
     resume: bool,
     device: torch.device | None,
     precision: Precision | None,
-    build: Callable[[Description], Network],
+    build: Callable[[ModelDescription], Network],
 ) -> PreparedRun:
     """Load and encode the text; raise a UserError before the work if it cannot be done.
 
     The arguments are those of `train_recipe`.
     """
     data, training = recipe.data, recipe.training
-    first_settings = read_first_settings(out, resume)
+    first_settings = read_initial_settings(out, resume)
     if resume:
-        require_same(folder.read_recipe(out).settings(), recipe.settings())
+        require_equal_but_for_steps(
+            folder.read_recipe(out).name_and_sections(), recipe.name_and_sections()
+        )
         precision = precision or Precision(first_settings["precision"])
     picked = devices.pick_device_and_precision(device, precision)
     if resume:
@@ -58,7 +60,7 @@ def prepare_run(
     if resume:
         description = folder.read_description(out)._replace(recipe=recipe)
     else:
-        description = Description(recipe, *tokenizers.train(data, text.src, text.tgt))
+        description = ModelDescription(recipe, *tokenizers.train(data, text.src, text.tgt))
     with torch.device("meta"):
         devices.check_memory(build(description), picked.device)
 
@@ -76,7 +78,7 @@ def prepare_run(
     return PreparedRun(description, picked, batches, validation_batches)
 
 
-def read_first_settings(out: Path, resume: bool) -> dict[str, Any]:
+def read_initial_settings(out: Path, resume: bool) -> dict[str, Any]:
     """Return what data.json says of how a run was begun, {} for a new run.
 
     Raises:
@@ -88,7 +90,7 @@ def read_first_settings(out: Path, resume: bool) -> dict[str, Any]:
         f"{out} has nothing to resume: begin a run there without --resume",
     )
     check_may_train_in(out, resume)
-    check_folder(out)
+    check_writable_folder(out)
     if not resume:
         return {}
     settings = read_json(out / folder.DATA)
@@ -108,14 +110,14 @@ def largest_micro_tokens(model: nn.Module, prepared: PreparedRun, device: torch.
     longest_first = sorted(prepared.batches.examples, key=lambda pair: -max(map(len, pair)))
     width = 1 + max(map(len, longest_first[0]))  # of the longest sentence, with its mark
     tokens = training.batch_tokens
-    batch = collate(longest_first[: max(1, _with_margin(tokens) // width)])
+    batch = collate(longest_first[: max(1, _tokens_with_margin(tokens) // width)])
     model.to(device).train()
     # Adam will keep two tensors of moments for each parameter.
     moments = [torch.empty_like(parameter) for parameter in model.parameters()]
     moments += [torch.empty_like(parameter) for parameter in model.parameters()]
     while True:
         try:
-            part = micro_batches(batch, _with_margin(tokens))[0].to(device)
+            part = micro_batches(batch, _tokens_with_margin(tokens))[0].to(device)
             # The second backward pass has the gradients of the first beside it.
             for _ in range(2):
                 batch_loss(model, part, training, prepared.picked.precision).loss.backward()
@@ -129,5 +131,5 @@ def largest_micro_tokens(model: nn.Module, prepared: PreparedRun, device: torch.
     return tokens
 
 
-def _with_margin(tokens: int) -> int:
+def _tokens_with_margin(tokens: int) -> int:
     return tokens * 5 // 4

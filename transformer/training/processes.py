@@ -18,11 +18,11 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 from transformer.support.errors import EXIT_USER_ERROR, UserError, require
-from transformer.support.provenance import begun_by_torchrun
+from transformer.support.provenance import is_launched_by_torchrun
 
-Result = TypeVar("Result")
+ResultT = TypeVar("ResultT")
 # Words in the errors of gloo and NCCL when a process at the other end of a connection is gone.
-CONNECTION_ERRORS = (
+CONNECTION_ERROR_WORDS = (
     "gloo",
     "NCCL",
     "Connection closed",
@@ -43,7 +43,7 @@ def rank() -> int:
     return dist.get_rank() if world_size() > 1 else 0
 
 
-def data_parallel(model: nn.Module) -> nn.Module:
+def wrap_in_data_parallel(model: nn.Module) -> nn.Module:
     """Return the model wrapped in DistributedDataParallel, if there are several processes.
 
     It begins with the weights of rank 0, and averages gradients over all processes.
@@ -81,7 +81,7 @@ def all_reduce_sum(numbers: Sequence[float]) -> list[float]:
     return [float(total) for total in sums]
 
 
-def on_rank_zero(action: Callable[[], Result]) -> Result:
+def on_rank_zero(action: Callable[[], ResultT]) -> ResultT:
     """Run an action in the process of rank 0; all return its result, or raise its `UserError`."""
     if world_size() == 1:
         return action()
@@ -94,11 +94,11 @@ def on_rank_zero(action: Callable[[], Result]) -> Result:
     dist.broadcast_object_list(message, device=torch.device("cpu"))
     if isinstance(message[0], UserError):
         raise message[0]
-    return cast(Result, message[0])
+    return cast(ResultT, message[0])
 
 
 @contextmanager
-def process_group() -> Iterator[torch.device | None]:
+def joined_process_group() -> Iterator[torch.device | None]:
     """Join the processes that torchrun began, and yield this one's device; None without torchrun.
 
     What ends one process ends all, and one of them says why: in the others the error becomes a
@@ -107,7 +107,7 @@ def process_group() -> Iterator[torch.device | None]:
     Raises:
         UserError: another process was lost, or there are more processes than GPUs.
     """
-    if not begun_by_torchrun():
+    if not is_launched_by_torchrun():
         yield None
         return
     store, own_rank, count = next(dist.rendezvous("env://"))
@@ -125,7 +125,7 @@ def process_group() -> Iterator[torch.device | None]:
         with suppress(RuntimeError):
             if store.add("processes that failed", 1) > 1:
                 raise SystemExit(EXIT_USER_ERROR) from error
-        is_lost = any(word in str(error) for word in CONNECTION_ERRORS)
+        is_lost = any(word in str(error) for word in CONNECTION_ERROR_WORDS)
         if isinstance(error, RuntimeError) and is_lost:
             raise UserError(
                 "another process of this run was killed or failed, so all end; what was saved "

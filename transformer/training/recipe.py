@@ -13,11 +13,11 @@ from transformer.config import Recipe
 from transformer.data.batches import Example
 from transformer.model import count_parameters
 from transformer.models import folder
-from transformer.models.folder import Description, Network
+from transformer.models.folder import ModelDescription, Network
 from transformer.models.translator import Translator
 from transformer.support.errors import require
-from transformer.support.files import locked, write_json
-from transformer.support.provenance import hardware, provenance
+from transformer.support.files import folder_lock, write_json
+from transformer.support.provenance import hardware_name, provenance
 from transformer.training import processes
 from transformer.training.devices import Precision
 from transformer.training.loop import TrainingResult, train
@@ -25,7 +25,7 @@ from transformer.training.preparation import (
     PreparedRun,
     largest_micro_tokens,
     prepare_run,
-    read_first_settings,
+    read_initial_settings,
 )
 
 
@@ -38,13 +38,13 @@ def train_recipe(
     precision: Precision | None = None,
     micro_tokens: int | None = None,
     on_begin: Callable[[str], None] = print,
-    build: Callable[[Description], Network] = Description.build,
+    build: Callable[[ModelDescription], Network] = ModelDescription.build,
     initialize: Callable[[nn.Module, Sequence[Example]], None] | None = None,
     **options: Any,
 ) -> TrainingResult:
     """Carry out a recipe: load the text, tokenise it, train, and leave a model folder.
 
-    Several processes call it with the same arguments (see `processes.process_group`).
+    Several processes call it with the same arguments (see `processes.joined_process_group`).
 
     Args:
         recipe: What to do.
@@ -76,10 +76,12 @@ def train_recipe(
         initialize(model, prepared.batches.examples)
     if micro_tokens == 0:
         micro_tokens = largest_micro_tokens(model, prepared, device)
-    with locked(out) if is_rank_zero else nullcontext():
-        had_ended = processes.on_rank_zero(lambda: _open_folder(prepared, out, resume, on_begin))
+    with folder_lock(out) if is_rank_zero else nullcontext():
+        had_ended = processes.on_rank_zero(
+            lambda: _begin_or_check_folder(prepared, out, resume, on_begin)
+        )
         if is_rank_zero:
-            on_begin(_summary(prepared, model, micro_tokens))
+            on_begin(_run_summary(prepared, model, micro_tokens))
         result = train(
             model,
             recipe.training,
@@ -99,7 +101,7 @@ def train_recipe(
     return result
 
 
-def _open_folder(
+def _begin_or_check_folder(
     prepared: PreparedRun, out: Path, resume: bool, on_begin: Callable[[str], None]
 ) -> bool:
     """Write what a new run is, or check that a resumed one is the same.
@@ -107,14 +109,14 @@ def _open_folder(
     Returns:
         Whether the run has ended already, so that no step is left to do.
     """
-    first_settings = read_first_settings(out, resume)  # another run may have begun in between
+    first_settings = read_initial_settings(out, resume)  # another run may have begun in between
     examples = {
-        "training": _digest(prepared.batches.examples),
-        "validation": _digest(prepared.validation_batches.examples),
+        "training": _examples_sha256(prepared.batches.examples),
+        "validation": _examples_sha256(prepared.validation_batches.examples),
     }
     # The order of the run's sums, and so their last bits, depends on these.
     machine = {
-        "hardware": hardware(prepared.picked.device),
+        "hardware": hardware_name(prepared.picked.device),
         "torch": torch.__version__,
         "processes": processes.world_size(),
     }
@@ -142,13 +144,13 @@ def _open_folder(
     return same_steps and (out / folder.RUN).is_file()
 
 
-def _digest(examples: Sequence[Example]) -> str:
+def _examples_sha256(examples: Sequence[Example]) -> str:
     """Return a check sum of each id of some examples, and of their order."""
     text = "".join(repr(tuple(example)) for example in examples)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _summary(prepared: PreparedRun, model: nn.Module, micro_tokens: int | None) -> str:
+def _run_summary(prepared: PreparedRun, model: nn.Module, micro_tokens: int | None) -> str:
     """Return a few lines on what is about to be done, and what differs from the original."""
     recipe, src, tgt = prepared.description
     data, training = recipe.data, recipe.training
@@ -186,7 +188,7 @@ def _complete_folder(
     prepared: PreparedRun,
     out: Path,
     run_record: dict[str, Any] | None,
-    build: Callable[[Description], Network],
+    build: Callable[[ModelDescription], Network],
 ) -> None:
     """Write what makes the folder a whole model's, and read the model back from it.
 

@@ -9,12 +9,15 @@ from typing import Any
 from transformer.support.errors import UserError
 
 # The fields of a report that are for whoever watches the run, and not for its log.
-NOT_LOGGED = ("steps", "seconds_left", "note")
+UNLOGGED_REPORT_FIELDS = ("steps", "seconds_left", "note")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """A run's report at a step: `str` is the line to show; log.jsonl has all but `NOT_LOGGED`."""
+    """A run's report at a step: `str` is the line to show.
+
+    log.jsonl has all but `UNLOGGED_REPORT_FIELDS`.
+    """
 
     kind: str  # "training" or "validation"
     step: int  # updates done
@@ -35,11 +38,11 @@ class Report:
         line += f" · ppl {self.perplexity:,.{decimals}f}"
         if self.tokens_per_second is not None:
             line += f" · lr {self.learning_rate:.2g} · {self.tokens_per_second:,.0f} tokens/s"
-            line += f" · {duration(self.seconds_left)} left"
+            line += f" · {format_duration(self.seconds_left)} left"
         return f"{line} · {self.note}" if self.note else line
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Return a time in words: "40 s", "12 min", "3 h 20 min"."""
     if seconds < 90:
         return f"{seconds:.0f} s"
@@ -51,7 +54,7 @@ def append_to_log(path: Path, report: Report) -> int:
     """Add a report to a log.jsonl, NaN as null, and return the log's new length in bytes."""
     values = {}
     for key, value in vars(report).items():
-        if key not in NOT_LOGGED:
+        if key not in UNLOGGED_REPORT_FIELDS:
             is_nan = isinstance(value, float) and math.isnan(value)
             values[key] = None if is_nan else value
     line = json.dumps(values, allow_nan=False) + "\n"

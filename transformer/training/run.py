@@ -12,14 +12,14 @@ from torch import Tensor
 
 from transformer.models import folder
 from transformer.models.weights import load_tensors, model_weights, save_tensors
-from transformer.parts import other_parts
+from transformer.parts import non_paper_part_class_names
 from transformer.support.errors import UserError, require
 from transformer.support.files import remove_temporary_files
 from transformer.training import processes
-from transformer.training.checkpoint import State
+from transformer.training.checkpoint import TrainingState
 from transformer.training.devices import Precision
 from transformer.training.report import Report, append_to_log, truncate_log
-from transformer.training.settings import require_same_run
+from transformer.training.settings import require_same_run_settings
 
 MAX_OVERFLOWS_IN_A_ROW = 10  # a `GradScaler` halves its scale after each
 MAX_LOG_OF_PERPLEXITY = 700.0  # e to a little more is infinite in 64 bits
@@ -47,7 +47,7 @@ class Run:
     def __init__(
         self,
         out: Path,
-        state: State,
+        state: TrainingState,
         settings: dict[str, Any],
         schedule: Callable[[int], float],
         resume: bool,
@@ -75,7 +75,7 @@ class Run:
         self.folder_id = processes.on_rank_zero(out.stat)
         if self._is_writer():
             # Undo what a killed run wrote after its last checkpoint: it is about to come again.
-            self._sync_files()
+            self._sync_weight_files()
             for directory in (out, (out / folder.LAST).parent):
                 remove_temporary_files(directory)
             truncate_log(out / folder.LOG, self.progress.log_bytes)
@@ -88,12 +88,12 @@ class Run:
         if not (self.out / folder.LAST).exists():
             return None
         tensors, about = load_tensors(self.out / folder.LAST)
-        require_same_run(about["settings"], self.settings, self.schedule)
+        require_same_run_settings(about["settings"], self.settings, self.schedule)
         return tensors, about
 
     # --- counting ---
 
-    def _read_pending(self) -> None:
+    def _read_pending_stats(self) -> None:
         """Bring the progress up to date; raise a UserError if a number is not finite."""
         if self.pending:
             nlls = torch.stack([stats.nll for stats in self.pending]).tolist()
@@ -144,7 +144,7 @@ class Run:
 
     def report(self) -> Report:
         """Report the steps since the last report."""
-        self._read_pending()
+        self._read_pending_stats()
         progress = self.progress
         loss = math.nan  # if no step had a finite loss
         if progress.window_tokens:
@@ -152,11 +152,11 @@ class Run:
         tokens_per_second = progress.window_tokens / progress.window_seconds
         progress.window_nll, progress.window_tokens, progress.window_seconds = 0.0, 0, 0.0
         note = f"steps left out (overflow): {progress.overflows}" if progress.overflows else ""
-        return self._log("training", loss, tokens_per_second, note)
+        return self._log_report("training", loss, tokens_per_second, note)
 
     def validate(self, measure_loss: Callable[[], float]) -> Report:
         """Measure the validation loss, and keep the weights for the average (§6.1)."""
-        self._read_pending()
+        self._read_pending_stats()
         progress = self.progress
         loss = measure_loss()
         self._add_elapsed_time()  # of the run, but not of its updates
@@ -164,14 +164,16 @@ class Run:
             raise self._divergence_error(f"step {progress.step}: the validation loss is not finite")
         average_last = self.settings["average_last"]
         if average_last > 1:
-            self._save_weights(folder.step_file(self.out, progress.step), loss=loss)
+            self._save_weights(folder.step_weights_path(self.out, progress.step), loss=loss)
             progress.to_average = [*progress.to_average, progress.step][-average_last:]
         is_best = progress.best_loss is None or loss < progress.best_loss
         if is_best:
             progress.best_loss, progress.best_step = loss, progress.step
-        return self._log("validation", loss, None, "best so far" if is_best else "")
+        return self._log_report("validation", loss, None, "best so far" if is_best else "")
 
-    def _log(self, kind: str, loss: float, tokens_per_second: float | None, note: str) -> Report:
+    def _log_report(
+        self, kind: str, loss: float, tokens_per_second: float | None, note: str
+    ) -> Report:
         """Return a report, after adding it to the log."""
         progress, steps = self.progress, self.settings["steps"]
         steps_here = max(progress.step - self.first_step, 1)
@@ -197,21 +199,21 @@ class Run:
 
     def save(self) -> None:
         """Write the checkpoint to resume from, then bring the other files of weights in line."""
-        self._read_pending()
+        self._read_pending_stats()
         if self._is_writer():
             self.state.save(self.out / folder.LAST, self.settings)
-            self._sync_files()
+            self._sync_weight_files()
         self._add_elapsed_time()
         self.saved_at = self.clock
 
-    def _sync_files(self) -> None:
+    def _sync_weight_files(self) -> None:
         """Make the files of weights those that the progress names: the best, and the averaged."""
         if self.progress.best_step == self.progress.step:
             self._save_weights(self.out / folder.BEST, loss=self.progress.best_loss)
         for step in set(folder.saved_steps(self.out)) - set(self.progress.to_average):
-            folder.step_file(self.out, step).unlink()
+            folder.step_weights_path(self.out, step).unlink()
 
-    def save_final(self, loss: float, source: str) -> None:
+    def save_final_weights(self, loss: float, source: str) -> None:
         """Write the weights that the run ends with; their source is "best" or "average"."""
         if self._is_writer():
             # The manifest is of a shorter run, if there is one.
@@ -221,7 +223,7 @@ class Run:
     def _save_weights(self, path: Path, **about: Any) -> None:
         if self._is_writer():
             weights = model_weights(self.state.model)
-            if others := other_parts(self.state.model):
+            if others := non_paper_part_class_names(self.state.model):
                 about["parts"] = others
             save_tensors(path, weights, step=self.progress.step, **about)
 

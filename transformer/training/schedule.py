@@ -4,7 +4,7 @@ from transformer.config import TrainingConfig
 from transformer.support.checks import MIN_POSITIVE, check_number
 
 
-def configured_rate(step: int, d_model: int, config: TrainingConfig) -> float:
+def configured_learning_rate(step: int, d_model: int, config: TrainingConfig) -> float:
     """Return the learning rate of a step, from 1: a fixed one if the config has it, or §5.3's."""
     if config.learning_rate is not None:
         return config.learning_rate

@@ -14,11 +14,13 @@ from torch import nn
 from torch.optim import Optimizer
 
 from transformer.config import TrainingConfig
-from transformer.parts import other_parts
+from transformer.parts import non_paper_part_class_names
 from transformer.support.errors import UserError, require
 
-RATE_FACTOR = "rate_factor"  # a parameter group's factor on each step's learning rate; usually 1
-RATE_TOLERANCE = 1e-9  # relative; processors differ in the last bits of a power
+RATE_FACTOR_KEY = (
+    "rate_factor"  # a parameter group's factor on each step's learning rate; usually 1
+)
+RELATIVE_RATE_TOLERANCE = 1e-9  # relative; processors differ in the last bits of a power
 
 
 def run_settings(
@@ -39,12 +41,12 @@ def run_settings(
     parameter_groups = []
     for group in optimizer.param_groups:
         own = {key: value for key, value in group.items() if key not in ("params", "lr")}
-        parameter_groups.append({RATE_FACTOR: 1.0} | own)
+        parameter_groups.append({RATE_FACTOR_KEY: 1.0} | own)
     sample = {1, min(config.warmup_steps, config.steps), max(1, config.steps // 2), config.steps}
     settings = asdict(config) | {
         "d_model": d_model,
         "precision": precision,
-        "parts": other_parts(model),
+        "parts": non_paper_part_class_names(model),
         "optimizer": type(optimizer).__name__,
         "parameter_groups": parameter_groups,
         "learning_rates": {step: schedule(step) for step in sorted(sample)},
@@ -55,7 +57,7 @@ def run_settings(
     return dict(json.loads(text, parse_constant=str))
 
 
-def require_same_run(
+def require_same_run_settings(
     saved: Mapping[str, Any], current: Mapping[str, Any], schedule: Callable[[int], float]
 ) -> None:
     """Raise a UserError unless a run with the saved settings may go on with the current ones.
@@ -68,24 +70,24 @@ def require_same_run(
         require(name in current, f"{removed}: resume it with the version that began it")
     defaults = asdict(TrainingConfig())
     _require_same_values([*defaults, "d_model", "precision"], defaults | dict(saved), current)
-    require_same(saved.get("parts", {}), current["parts"])
+    require_equal_but_for_steps(saved.get("parts", {}), current["parts"])
     # The names that a user typed come before what they led to.
     if "extra_settings" in saved:
-        require_same(saved["extra_settings"], current["extra_settings"])
+        require_equal_but_for_steps(saved["extra_settings"], current["extra_settings"])
     _require_same_values(["optimizer"], saved, current)
     if "parameter_groups" in saved:
-        _require_same_groups(saved["parameter_groups"], current["parameter_groups"])
+        _require_same_parameter_groups(saved["parameter_groups"], current["parameter_groups"])
     for step, rate in saved.get("learning_rates", {}).items():
         if int(step) <= current["steps"]:
             _require_same_rate(int(step), rate, schedule(int(step)))
 
 
-def require_same(saved: Mapping[str, Any], current: Mapping[str, Any]) -> None:
+def require_equal_but_for_steps(saved: Mapping[str, Any], current: Mapping[str, Any]) -> None:
     """Raise a UserError unless two mappings, of any depth, are equal but for `steps`."""
     for key in dict.fromkeys([*saved, *current]):
         before, now = saved.get(key), current.get(key)
         if isinstance(before, Mapping) and isinstance(now, Mapping):
-            require_same(before, now)
+            require_equal_but_for_steps(before, now)
         elif before != now and key != "steps":
             begun = f"with {key}={before}" if key in saved else f"without {key}"
             change = f"with {key}={now}" if key in current else "without it"
@@ -100,10 +102,14 @@ def _require_same_values(
     names: Collection[str], saved: Mapping[str, Any], current: Mapping[str, Any]
 ) -> None:
     """Compare some of the settings, which both have."""
-    require_same({name: saved[name] for name in names}, {name: current[name] for name in names})
+    require_equal_but_for_steps(
+        {name: saved[name] for name in names}, {name: current[name] for name in names}
+    )
 
 
-def _require_same_groups(saved: list[dict[str, Any]], current: list[dict[str, Any]]) -> None:
+def _require_same_parameter_groups(
+    saved: list[dict[str, Any]], current: list[dict[str, Any]]
+) -> None:
     """Compare the hyperparameters of an optimizer's groups that both versions of it have."""
     require(
         len(saved) == len(current),
@@ -117,7 +123,7 @@ def _require_same_groups(saved: list[dict[str, Any]], current: list[dict[str, An
 def _require_same_rate(step: int, saved: float, current: float) -> None:
     """Compare the learning rates of a step, but for their last bits."""
     require(
-        math.isclose(saved, current, rel_tol=RATE_TOLERANCE),
+        math.isclose(saved, current, rel_tol=RELATIVE_RATE_TOLERANCE),
         f"the run was begun with a learning rate of {saved:.6g} at step {step} and cannot go on "
         f"with {current:.6g}: give the schedule that it was begun with (and its number of steps if "
         "it depends on that), or begin in another folder",

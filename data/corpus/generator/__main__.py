@@ -1,15 +1,15 @@
 """Draw the embedded corpus again, from the checkout: `python -m data.corpus.generator`."""
 
 from data.corpus.generator.build import write
-from transformer.data.embedded_corpus import EMBEDDED_FILE
-from transformer.support.files import check_file
-from transformer.support.folders import corpus_folder
+from transformer.data.embedded_corpus import EMBEDDED_FILE_NAME
+from transformer.support.files import check_writable_file
+from transformer.support.folders import embedded_corpus_folder
 
 
 def main() -> None:
     """Write the corpus file, and print its path."""
-    file = corpus_folder() / EMBEDDED_FILE
-    check_file(file)
+    file = embedded_corpus_folder() / EMBEDDED_FILE_NAME
+    check_writable_file(file)
     write(file)
     print(file)
 

@@ -21,7 +21,7 @@ from data.corpus.generator.periods import PeriodSampler
 from data.corpus.generator.realization import Word
 from data.corpus.generator.tree import NO_NOUN, Clause, Phrase, Tree
 from transformer.data.corpora import CORPORA
-from transformer.data.embedded_corpus import Sentence
+from transformer.data.embedded_corpus import TrilingualSentence
 from transformer.support.files import write_atomically
 
 SEED = 2017
@@ -97,10 +97,10 @@ def _links(src: list[Word], tgt: list[Word]) -> str:
     return " ".join(f"{i}-{j}" for (i, one), (j, other) in pairs if one.keys & other.keys)
 
 
-def sentence_of(tree: Tree) -> Sentence:
+def sentence_of(tree: Tree) -> TrilingualSentence:
     """Render a sentence in its three languages, with the links between them."""
     en, fr, de = english(tree), french(tree), german(tree)
-    return Sentence(
+    return TrilingualSentence(
         en=_text(en),
         fr=_text(fr),
         de=_text(de),
@@ -117,7 +117,9 @@ def _held_out(tree: Tree) -> bool:
     return any(crc32(f"{a} {b}".encode()) % HELD_OUT == 0 for a, b in combinations(tree))
 
 
-def _candidates(sampler: PeriodSampler, taken: Counter[str]) -> Iterator[tuple[str, Sentence]]:
+def _candidates(
+    sampler: PeriodSampler, taken: Counter[str]
+) -> Iterator[tuple[str, TrilingualSentence]]:
     """Draw sentences that fit a split which still takes some, the tests first."""
     while taken["test_long"] < SIZES["test_long"]:
         tree = sampler.long()
@@ -132,7 +134,7 @@ def _candidates(sampler: PeriodSampler, taken: Counter[str]) -> Iterator[tuple[s
                 yield still[0], sentence_of(tree)
 
 
-def build() -> Iterator[tuple[str, Sentence]]:
+def build() -> Iterator[tuple[str, TrilingualSentence]]:
     """Draw every sentence with its split; no text of any language comes twice."""
     taken: Counter[str] = Counter()
     seen: set[str] = set()
@@ -145,7 +147,7 @@ def build() -> Iterator[tuple[str, Sentence]]:
             yield split, sentence
 
 
-def line(split: str, sentence: Sentence) -> str:
+def line(split: str, sentence: TrilingualSentence) -> str:
     """Return the line of a sentence in the corpus file: its split, then its fields."""
     return "\t".join((split, *sentence)) + "\n"
 

@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any, get_type_hints
 
 from lessonkit.analysis.lexicon import corpus_table
-from transformer.support.folders import corpus_folder
+from transformer.support.folders import embedded_corpus_folder
 
 Forms = tuple[str, ...]
 Names = frozenset[str]
@@ -163,7 +163,7 @@ def _fields(kind: type, row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _toml(name: str, kind: type) -> dict[str, Any]:
-    entries = tomllib.loads((corpus_folder() / name).read_text(encoding="utf-8"))
+    entries = tomllib.loads((embedded_corpus_folder() / name).read_text(encoding="utf-8"))
     return {name: kind(name=name, **_fields(kind, entry)) for name, entry in entries.items()}
 
 

@@ -87,7 +87,7 @@ export class BPETokenizer {
   }
 
   /** Return one piece per id, for a reader: a blank as "▁", part of a letter as "<0xC3>". */
-  pieces(ids) {
+  ids_to_pieces(ids) {
     return ids.map((id) => (id < NUM_SPECIAL_TOKENS ? SPECIAL_TOKENS[id] : show(this._bytes[id - NUM_SPECIAL_TOKENS])));
   }
 }

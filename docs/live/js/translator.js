@@ -73,7 +73,7 @@ export class Translator {
   most_probable(logits) {
     const chances = softmax(logits);
     const order = [...chances.keys()].sort((a, b) => chances[b] - chances[a]).slice(0, 8);
-    const pieces = this.tgt_tokenizer.pieces(order);
+    const pieces = this.tgt_tokenizer.ids_to_pieces(order);
     return order.map((id, rank) => ({ piece: pieces[rank], logit: logits[id], chance: chances[id] }));
   }
 
@@ -108,8 +108,8 @@ export class Translator {
       return {
         translation: this.tgt_tokenizer.decode(ids),
         said,
-        src_tokens: this.src_tokenizer.pieces(src),
-        tgt_tokens: this.tgt_tokenizer.pieces(said),
+        src_tokens: this.src_tokenizer.ids_to_pieces(src),
+        tgt_tokens: this.tgt_tokenizer.ids_to_pieces(said),
         src,
         maps: model.attention_maps(src, [BOS_ID, ...said.slice(0, -1)]),
         hypotheses,

@@ -98,7 +98,7 @@ const ACTS = {
 /** Add to each candidate and hypothesis what a reader reads. */
 function for_readers({ tgt_tokenizer }, looked) {
   const steps = looked.steps.map((step) =>
-    step.map((candidate) => ({ ...candidate, pieces: tgt_tokenizer.pieces(candidate.ids) })),
+    step.map((candidate) => ({ ...candidate, pieces: tgt_tokenizer.ids_to_pieces(candidate.ids) })),
   );
   const hypotheses = looked.hypotheses.map((hypothesis) => ({
     ...hypothesis,

@@ -26,9 +26,9 @@ from lessonkit.exercises.outcome import (
 from lessonkit.exercises.own.gradients import eval_case_code, raise_unless_gradients_match
 from lessonkit.exercises.own.weights import CheckWeights
 from lessonkit.exercises.rules import BrokenRuleError
-from lessonkit.exercises.words import read_lesson_words
+from lessonkit.exercises.words import read_words
 
-CLASS_EXERCISE_WORDS = read_lesson_words("own")
+CLASS_EXERCISE_WORDS = read_words("own")
 COURSE_PACKAGES = ("lessonkit", "transformer")  # whose classes are no answers
 
 _UNLIKE_COURSE_CLASS = " in the smallest case, unlike in the course's class"

@@ -9,17 +9,17 @@ import pytest
 
 from data.corpus.generator.build import SIZES, write
 from data.corpus.generator.lexicon import lexicon
-from transformer.data.embedded_corpus import EMBEDDED_FILE, embedded
-from transformer.support.folders import corpus_folder
+from transformer.data.embedded_corpus import EMBEDDED_FILE_NAME, embedded
+from transformer.support.folders import embedded_corpus_folder
 
 pytestmark = pytest.mark.weekly
 
 
 def test_the_shipped_file_is_what_the_generator_draws(tmp_path: Path) -> None:
-    write(tmp_path / EMBEDDED_FILE)
+    write(tmp_path / EMBEDDED_FILE_NAME)
     drawn, shipped = (
-        gzip.decompress((folder / EMBEDDED_FILE).read_bytes()).decode().splitlines()
-        for folder in (tmp_path, corpus_folder())
+        gzip.decompress((folder / EMBEDDED_FILE_NAME).read_bytes()).decode().splitlines()
+        for folder in (tmp_path, embedded_corpus_folder())
     )
     assert drawn == shipped, "run: python -m data.corpus.generator"
     assert len(shipped) == sum(SIZES.values())

@@ -7,11 +7,11 @@ from lessonkit.analysis import alignment
 from lessonkit.analysis.interventions import MaskedSource
 from transformer.config import BOS_ID, DataConfig
 from transformer.data import corpora, tokenizers
-from transformer.data.parallel import aligned_tokens
+from transformer.data.parallel import tokenize_for_alignment
 from transformer.data.tokenizers import BPETokenizer
 from transformer.masks import padding_mask
 from transformer.model import Transformer
-from transformer.models.folder import Description
+from transformer.models.folder import ModelDescription
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 
@@ -26,7 +26,7 @@ def test_pieces_find_their_words_in_every_sentence() -> None:
         for sentence in [*text.src[:40], *text.tgt[:40]]:
             ids = tokenizer.encode(sentence)
             words, parts = alignment.words_of(tokenizer, ids)
-            assert words == aligned_tokens(sentence)
+            assert words == tokenize_for_alignment(sentence)
             assert (parts.sum(1) == 1).all()
             of = parts.argmax(1).tolist()
             assert of == sorted(of)
@@ -57,7 +57,7 @@ def test_word_weights_are_sums_of_columns_and_means_of_rows(tiny: Translator) ->
 
 def test_a_piece_of_several_words_is_a_piece_of_each(tiny: Translator) -> None:
     dots = BPETokenizer([(".", "."), ("..", ".")])  # single bytes, but "..." is one piece
-    reader = Translator(Description(tiny.recipe, dots, dots), tiny.model)
+    reader = Translator(ModelDescription(tiny.recipe, dots, dots), tiny.model)
     src, tgt = "Yes... no", "Yes ... so?"
     result = alignment.word_attention(reader, src, tgt)
     assert result.src_words == ["Yes", ".", ".", ".", "no"]

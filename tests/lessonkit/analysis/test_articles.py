@@ -40,7 +40,7 @@ def test_cases_and_their_positions(shipped: Translator, held_out: ParallelText) 
     one, other = articles.article_cases(shipped, text(*FIT, *OTHER))
     assert (one.sentence, one.article) == (FIT[0][0], "La")
     for case, noun, last in ((one, "▁saleswoman", "▁novel."), (other, "▁cat", "▁sleeping.")):
-        pieces = shipped.src_tokenizer.pieces(shipped.src_tokenizer.encode(case.sentence))
+        pieces = shipped.src_tokenizer.ids_to_pieces(shipped.src_tokenizer.encode(case.sentence))
         assert "".join(pieces[place] for place in case.noun) == noun
         assert "".join(pieces[place] for place in case.last) == last
         assert case.length == len(pieces) + 1

@@ -10,7 +10,7 @@ from lessonkit.analysis.alignment import word_attention
 from lessonkit.analysis.heads import Head, all_heads, head_table
 from lessonkit.analysis.roles import measure_roles, word_pairs
 from tests.helpers.habits import of_habits, one_piece_each
-from transformer.data.embedded_corpus import Sentence, embedded
+from transformer.data.embedded_corpus import TrilingualSentence, embedded
 from transformer.model import Transformer
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
@@ -65,7 +65,7 @@ def test_trees_are_english(shipped: Translator) -> None:
 def asked(en: str, parse: str) -> dict[str, set[tuple[str, str]]]:
     """Return the words of each question's pairs."""
     words, found = en.split(), dict[str, set[tuple[str, str]]]()
-    for question, query, keys in word_pairs(Sentence(en, "", "", "", "", "", "", parse)):
+    for question, query, keys in word_pairs(TrilingualSentence(en, "", "", "", "", "", "", parse)):
         named = " ".join(words[key] for key in keys)
         found.setdefault(question, set()).add((words[query], named))
     return found

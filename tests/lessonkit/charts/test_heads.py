@@ -163,7 +163,7 @@ def test_the_next_token_is_asked_after_each_beginning(
     moved = vega.with_controls(ablation, ablation=SOURCE_BEFORE_ENCODER, key=1, next=1)
     assert vega.title(vega.part(moved, BARS)) == "What comes after: <bos> La"
     chances = next_token_probabilities(shipped, WOMAN, said[:1], before=[1])
-    pieces = shipped.tgt_tokenizer.pieces(list(range(len(chances))))
+    pieces = shipped.tgt_tokenizer.ids_to_pieces(list(range(len(chances))))
     for token, (_, new) in drawn_bars(moved).items():
         assert new == pytest.approx(float(chances[pieces.index(token)]), abs=0.0051)
 

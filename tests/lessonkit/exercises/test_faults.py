@@ -9,7 +9,7 @@ from lessonkit.exercises import faults as ex
 from lessonkit.exercises.message import MAX_LINE_WIDTH
 from lessonkit.exercises.tickets import (
     ANSWER_CELL,
-    EXPERIMENTS_BY_NAME,
+    EXPERIMENTS,
     MAX_EXPERIMENTS,
     NUMBER_WORDS,
     Ticket,
@@ -27,8 +27,8 @@ DECOYS = {"d": "padding_attended", "g": "positions_over_the_batch", "l": "cache_
 def found(ticket: Ticket) -> tuple[str, ...]:
     """Return what each experiment finds."""
     lines = []
-    for experiment in EXPERIMENTS_BY_NAME.values():
-        model = ticket.build_model()
+    for experiment in EXPERIMENTS.values():
+        model = ticket.build()
         model.module.eval()
         lines.append(experiment(model))
     return tuple(lines)
@@ -40,7 +40,7 @@ def test_the_experiments_tell_every_cause_from_every_other() -> None:
     every = {each.cause: found(each) for each in (*ex.tickets.tickets, *others)}
     assert "".join(sorted(every)) == "".join(CAUSES) == "abcdefghijklm"
     assert len(set(every.values())) == len(every)
-    sound = dict(zip(EXPERIMENTS_BY_NAME, every["a"], strict=True))
+    sound = dict(zip(EXPERIMENTS, every["a"], strict=True))
     # What a wrong answer is told: the experiment named there finds this, where it is the cause.
     for letter, name, shows in (
         *(("b", "future", "0.28 with the token at 6"), ("c", "future", "0.00 with the token at 6")),
@@ -50,7 +50,7 @@ def test_the_experiments_tell_every_cause_from_every_other() -> None:
         *(("k", "cache", "0.00 apart, the second 0.00"), ("l", "cache", "first sentence is")),
         ("m", "cache", "first sentence is 0.00 apart"),
     ):
-        line = dict(zip(EXPERIMENTS_BY_NAME, every[letter], strict=True))[name]
+        line = dict(zip(EXPERIMENTS, every[letter], strict=True))[name]
         assert f"`{name}`" in CAUSES[letter][1]
         assert shows in line
         assert line != sound[name]

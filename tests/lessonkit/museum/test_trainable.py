@@ -9,7 +9,7 @@ from transformer.masks import padding_mask
 from transformer.model import Transformer, count_parameters
 from transformer.models.folder import read_description
 from transformer.support.errors import UserError
-from transformer.support.folders import find_model
+from transformer.support.folders import find_model_folder
 
 OWN = "self-attention returns its own input"
 LOST = "the decoder's self-attention is lost"
@@ -69,7 +69,7 @@ def test_padding_is_attended_to() -> None:
 def test_errors() -> None:
     with pytest.raises(UserError, match="unknown fault 'own'"):
         builder_with_faults("own")
-    lstm = read_description(find_model("demo-lstm"))
+    lstm = read_description(find_model_folder("demo-lstm"))
     with pytest.raises(UserError, match="no Transformer"):
         builder_with_faults(OWN)(lstm)
     assert builder_with_faults()(lstm) is not None
