@@ -116,7 +116,7 @@ def translate_standard_input(options: argparse.Namespace) -> None:
       python -m transformer translate runs/demo --attention dog.png < sentence.txt
       python -m transformer translate runs/demo --beam 1 < sentences.txt > translations.txt
     """
-    from lessonkit.charts.attention_export import check_attention_file, write_attention
+    from lessonkit.charts.attention_export import check_attention_file, write_attention_file
     from transformer.data.normalizers import normalize_whitespace
     from transformer.models.translator import Translator
     from transformer.training.devices import pick_device
@@ -133,7 +133,7 @@ def translate_standard_input(options: argparse.Namespace) -> None:
         if options.attention is not None:
             lines += block
     if options.attention is not None:
-        write_attention(options.attention, translator, lines, options.beam)
+        write_attention_file(options.attention, translator, lines, options.beam)
 
 
 @register_command(

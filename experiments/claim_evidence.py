@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 from lessonkit.analysis.significance import (
     difference_interval,
-    difference_p,
-    holm,
+    difference_p_value,
+    holm_adjusted_p_values,
     margin_of_error,
     mean_interval,
-    one_sided_p,
+    one_sided_p_value,
 )
 from lessonkit.records import READINGS, load_result, load_runs, precision_of_run, scores_by_variant
 
@@ -66,7 +66,7 @@ def _mean(claim: Claim) -> Evidence:
 def _above(claim: Claim) -> Evidence:
     """Test whether a recipe's mean is above a published figure."""
     runs, points = _runs_and_points(claim)
-    is_above = one_sided_p(points, claim["goal"]) < LEVEL
+    is_above = one_sided_p_value(points, claim["goal"]) < LEVEL
     significant = {"beam": [claim["recipe"]] if is_above else []}
     return _evidence([], runs, len(points), significant)
 
@@ -89,7 +89,7 @@ def _family(claim: Claim) -> Evidence:
     for reading in READINGS.values():
         points = scores_by_variant(record, reading)
         base = points.pop(claim["base"])
-        p_values = {name: difference_p(base, runs) for name, runs in points.items()}
+        p_values = {name: difference_p_value(base, runs) for name, runs in points.items()}
         significant[reading] = significant_by_holm(p_values)
     fewest = min(len(runs) for runs in points.values())
     return _evidence([], record["runs"], fewest, significant, len(p_values))
@@ -153,7 +153,7 @@ KINDS: dict[str, Callable[[Claim], Evidence]] = {
 
 def significant_by_holm(p_values: Mapping[str, float]) -> list[str]:
     """Return what of a family of comparisons is significant by Holm's rule, smallest p first."""
-    adjusted = dict(zip(p_values, holm(list(p_values.values())), strict=True))
+    adjusted = dict(zip(p_values, holm_adjusted_p_values(list(p_values.values())), strict=True))
     names = [name for name in p_values if adjusted[name] <= LEVEL]
     return sorted(names, key=lambda name: p_values[name])
 

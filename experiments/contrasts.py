@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from scipy.stats import binomtest
 
 from experiments.model_records import record_model
-from lessonkit.analysis.lexicon import corpus_table
-from lessonkit.analysis.significance import LEVEL, Interval
+from lessonkit.analysis.lexicon import read_corpus_table
+from lessonkit.analysis.significance import CONFIDENCE_LEVEL, ConfidenceInterval
 from transformer.config import BEAM_SIZE, LENGTH_PENALTY
 from transformer.data.normalizers import normalize_whitespace
 from transformer.models.translator import Translator
@@ -47,11 +47,11 @@ def load_contrasts() -> list[Contrast]:
     """Read the table of pairs, `data/corpus/contrasts.tsv` (its README says how it is written)."""
     alike = {
         (row["language"], word): frozenset(row["words"].split())
-        for row in corpus_table("contrast_cues.tsv")
+        for row in read_corpus_table("contrast_cues.tsv")
         for word in row["words"].split()
     }
     contrasts = []
-    for row in corpus_table("contrasts.tsv"):
+    for row in read_corpus_table("contrasts.tsv"):
         sides = {}
         for lang in LANGUAGES:
             first = read_side(lang, row[lang], 0, alike)
@@ -176,11 +176,13 @@ def record_contrasts(model: str, file: Path) -> str:
     )
 
 
-def share_interval(hits: int, trials: int) -> Interval:
+def share_interval(hits: int, trials: int) -> ConfidenceInterval:
     """Return the interval of a share that was counted (Wilson 1927): 3 of 4 is 0.30 to 0.95.
 
     Unlike the share plus and minus so many standard errors it never leaves 0 to 1, and has a width
     if all or none were hits. The trials are independent of each other.
     """
-    interval = binomtest(hits, trials).proportion_ci(confidence_level=LEVEL, method="wilson")
-    return Interval(float(interval.low), float(interval.high))
+    interval = binomtest(hits, trials).proportion_ci(
+        confidence_level=CONFIDENCE_LEVEL, method="wilson"
+    )
+    return ConfidenceInterval(float(interval.low), float(interval.high))

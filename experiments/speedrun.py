@@ -18,7 +18,7 @@ import torch
 from attention_course.options import parse_settings
 from experiments.tables import markdown
 from experiments.training_options import FAST, find, override
-from lessonkit.analysis.significance import one_sided_p
+from lessonkit.analysis.significance import one_sided_p_value
 from lessonkit.records import precision_of_run
 from transformer.data import corpora
 from transformer.evaluation.evaluate import evaluate_translator
@@ -145,7 +145,7 @@ def records_table(records: Sequence[dict[str, Any]]) -> str:
                 f"{seconds:.1f}" if reached else f"({seconds:.1f})",
                 ", ".join(f"{run['seconds']:.0f}" for run in record["runs"]),
                 f"{score:.2f}",
-                *(f"{one_sided_p(points, goal):.2g}" for goal in LEVELS),
+                *(f"{one_sided_p_value(points, goal):.2g}" for goal in LEVELS),
                 machine_of(record),
             ]
         )
@@ -165,7 +165,7 @@ def standing(record: Mapping[str, Any]) -> tuple[float, float, float, bool]:
         recipe's true mean were the goal; whether the goal counts as reached.
     """
     points = [run["bleu"] for run in record["runs"]]
-    p_value = one_sided_p(points, record["goal"])
+    p_value = one_sided_p_value(points, record["goal"])
     seconds = statistics.mean(run["seconds"] for run in record["runs"])
     return seconds, statistics.mean(points), p_value, p_value < LEVELS[record["goal"]]
 

@@ -112,7 +112,7 @@ def test_nbval_notices_a_changed_chart(tmp_path: Path) -> None:
     notebook = new_notebook(cells=list(map(new_code_cell, sources)))
     nbformat.write(nbclient.execute(notebook), tmp_path / "true.ipynb")
     chart, figure = (cell.outputs[-1].data for cell in notebook.cells[1:])
-    chart[renderer.VEGALITE]["params"][0].update(value=65)
+    chart[renderer.VEGALITE_MIME_TYPE]["params"][0].update(value=65)
     figure.update({"text/plain": figure["text/plain"].replace("A", "B")})
     nbformat.write(notebook, tmp_path / "false.ipynb")
     verdicts = nbval_verdicts(tmp_path, status=1)

@@ -16,7 +16,7 @@ from torch import Tensor
 
 import transformer as t
 from lessonkit.analysis import bootstrap, significance
-from lessonkit.analysis.noise_scale import gradient_noise
+from lessonkit.analysis.noise_scale import estimate_gradient_noise
 from lessonkit.charts.attention import draw_attention, draw_heads, draw_mask
 from transformer.config import DataConfig
 from transformer.data import tokenizers
@@ -81,10 +81,12 @@ REPORTED: list[tuple[Callable[[], Any], str]] = [
     ),
     (lambda: draw_heads(27 * WEIGHTS[None], *[["a"] * 3] * 2, "heads"), "weights hold 9: give"),
     (
-        lambda: significance.verdict(significance.Interval(math.nan, 1.0), 0.5),
+        lambda: significance.difference_verdict(
+            significance.ConfidenceInterval(math.nan, 1.0), 0.5
+        ),
         "one of interval is nan: give",
     ),
-    (lambda: significance.t_critical(math.nan), "degrees is nan: give a number of 1"),
+    (lambda: significance.t_critical_value(math.nan), "degrees is nan: give a number of 1"),
 ]
 
 
@@ -109,8 +111,8 @@ def test_translators_doors(shipped: t.Translator) -> None:
 
 def test_with_ever_more_degrees_student_t_becomes_the_normal_distribution() -> None:
     for degrees in (1e6, 1.1e6, 1e15, 1e40, math.inf):
-        assert significance.t_critical(degrees) == pytest.approx(1.96, abs=1e-4)
-    assert 0 <= significance.difference_p([0.0, 1e-3] * 40_000, [5.0, 5.001] * 40_000) < 1e-9
+        assert significance.t_critical_value(degrees) == pytest.approx(1.96, abs=1e-4)
+    assert 0 <= significance.difference_p_value([0.0, 1e-3] * 40_000, [5.0, 5.001] * 40_000) < 1e-9
 
 
 # The smallest whole number that each call takes; one less, and the same as a fraction, are refused.
@@ -173,13 +175,14 @@ CALLS: list[Call] = [
      {"hypotheses": HYPOTHESES, "references": REFERENCES, "lang": "tree"}),
     (t.parse_f1, {"trees": ["(S a )S"], "gold": ["(S a )S"]}),
     (t.count_phrases, {"tree": "(S a )S"}),
-    (bootstrap.sentence_counts, {"hypotheses": HYPOTHESES, "references": REFERENCES}),
-    (significance.t_critical, {"degrees": 3, "level": 0.9}),
-    (significance.verdict, {"interval": significance.Interval(-1.0, 1.0), "worth": 0.5}),
+    (bootstrap.sentence_bleu_counts, {"hypotheses": HYPOTHESES, "references": REFERENCES}),
+    (significance.t_critical_value, {"degrees": 3, "level": 0.9}),
+    (significance.difference_verdict,
+     {"interval": significance.ConfidenceInterval(-1.0, 1.0), "worth": 0.5}),
     (significance.mean_interval, {"runs": RUNS["a"]}),
-    (significance.one_sided_p, {"runs": RUNS["a"], "goal": 2.0}),
+    (significance.one_sided_p_value, {"runs": RUNS["a"], "goal": 2.0}),
     (significance.difference_interval, {"base": RUNS["a"], "other": RUNS["b"]}),
-    (significance.difference_p, {"base": RUNS["a"], "other": RUNS["b"]}),
+    (significance.difference_p_value, {"base": RUNS["a"], "other": RUNS["b"]}),
     (significance.margin_of_error, {"scores": RUNS, "runs": 3}),
     (t.collate, {"examples": EXAMPLES}),
     (t.collate_sources, {"sources": [[4], [5, 6]]}),
@@ -199,7 +202,7 @@ CALLS: list[Call] = [
      {"weights": WEIGHTS, "queries": ["a"] * 3, "keys": ["b"] * 3}),
     (lambda **given: draw_mask(ax=axes(), **given),
      {"mask": MASK, "queries": ["a"] * 3, "keys": ["b"] * 3}),
-    (gradient_noise, {"model": MODEL, "batches": [BATCH, BATCH]}),
+    (estimate_gradient_noise, {"model": MODEL, "batches": [BATCH, BATCH]}),
     (t.find_recipe, {"name": "demo"}),
     (lambda folder: t.find_model_folder(folder), {"folder": "demo-en-fr"}),
 ]  # fmt: skip

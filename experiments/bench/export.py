@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from engines.folder import ENGINES, export_model
-from lessonkit.analysis.timing import process_seconds, single_thread
+from lessonkit.analysis.timing import computing_on_single_thread, process_seconds
 from transformer.config import BEAM_SIZE
 from transformer.data import corpora
 from transformer.data.corpora import default_test_split
@@ -32,7 +32,7 @@ ALONE = 100  # sentences translated one by one, as a service gets them
 Translate = Callable[[list[str]], list[str]]
 
 
-@single_thread()
+@computing_on_single_thread()
 def record_speed(model: str, file: Path) -> dict[str, Any]:
     """Measure a model's speed in every engine on its test set, and write the record."""
     ours = Translator.load(model)

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from experiments.bench.peers import Workload, load
-from lessonkit.analysis.flops import step_flops
+from lessonkit.analysis.flops import training_step_flops
 from transformer.config import ModelConfig
 from transformer.model import Transformer, count_parameters
 from transformer.support.errors import UserError
@@ -91,7 +91,9 @@ def run(workload: Workload, device: torch.device, way: str) -> dict[str, Any]:
         seconds.append(time.perf_counter() - started)
         speeds.append(tokens / seconds[-1])
         lengths = {"src_len": batch.src.shape[1], "tgt_len": batch.tgt_in.shape[1]}
-        flops = step_flops(network, workload.tgt_vocab_size, sentences=len(batch.src), **lengths)
+        flops = training_step_flops(
+            network, workload.tgt_vocab_size, sentences=len(batch.src), **lengths
+        )
         rates.append(flops / seconds[-1])
         skipped += state.scaler.get_scale() < scale
         scale = state.scaler.get_scale()

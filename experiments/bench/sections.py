@@ -13,7 +13,7 @@ from attention_course.status import keep_freed_memory
 from experiments.bench import export, gpu, training
 from experiments.bench.peers import OURS
 from experiments.tables import markdown
-from lessonkit.analysis.timing import single_thread
+from lessonkit.analysis.timing import computing_on_single_thread
 from transformer.support.files import write_json
 from transformer.support.provenance import provenance
 from transformer.training.devices import pick_device
@@ -31,7 +31,7 @@ def record(section: str, file: Path) -> None:
         gpu.measure(lambda figures: write_json(file, origin | figures))
     else:
         keep_freed_memory()  # as `train` does; the peer has it too
-        with single_thread():
+        with computing_on_single_thread():
             figures = training.measure()
         write_json(file, provenance(torch.device("cpu")) | figures)
 

@@ -10,8 +10,8 @@ from typing import Any
 import torch
 
 from experiments.bench.peers import OURS, Workload, load, make_contenders
-from lessonkit.analysis.flops import step_flops
-from lessonkit.analysis.timing import process_seconds, time_shares
+from lessonkit.analysis.flops import training_step_flops
+from lessonkit.analysis.timing import operation_time_shares, process_seconds
 from transformer.model import count_parameters
 from transformer.training.devices import Precision
 
@@ -76,7 +76,7 @@ def compare(workload: Workload, precision: Precision, ceiling: float) -> dict[st
         | {"parameters": count_parameters(contender.model)}
         for name, contender in contenders.items()
     }
-    profile = time_shares(partial(contenders[OURS].step, 1, workload.batches[1]))
+    profile = operation_time_shares(partial(contenders[OURS].step, 1, workload.batches[1]))
     profile = {kind: round(share, 3) for kind, share in profile.items()}
     return {"contenders": figures, "profile": profile}
 
@@ -89,7 +89,9 @@ def _figures(
     for batch, took in zip(workload.batches[1:], seconds, strict=True):
         sentences, src_len = batch.src.shape  # padding included: the same for every contender
         sizes = {"sentences": sentences, "src_len": src_len, "tgt_len": batch.tgt_in.shape[1]}
-        multiplications = step_flops(workload.network, workload.tgt_vocab_size, **sizes) // 2
+        multiplications = (
+            training_step_flops(workload.network, workload.tgt_vocab_size, **sizes) // 2
+        )
         speeds.append(batch.num_tgt_tokens / took)
         rates.append(multiplications / took / 1e9)
     times = [theirs / mine for theirs, mine in zip(seconds, ours, strict=True)]

@@ -10,24 +10,29 @@ from transformer.support.exports import lazy_exports
 
 # The exported names, by the module that defines them. The block below repeats them for editors.
 EXPORTED_NAMES_BY_MODULE = {
-    "ablation": ("Ablation", "EDGE_KINDS", "translate_without_each_head"),
+    "ablation": ("Ablation", "EDGE_KIND_BY_STACK", "translate_without_each_head"),
     "activations": ("mean_head_outputs", "next_token_probabilities"),
     "alignment": ("alignment_error_rate", "diagonal_links", "word_attention"),
-    "articles": ("article_cases", "count_correct_articles"),
+    "articles": ("find_article_cases", "count_correct_articles"),
     "gender_patching": ("count_patched_articles", "gender_pairs"),
     "beam_tree": ("grow_beam_tree",),
     "bleu_variants": ("score_five_ways",),
-    "bootstrap": ("bleu_of_counts", "paired_bootstrap", "sentence_counts"),
-    "flops": ("count_flops", "forward_flops", "step_flops"),
+    "bootstrap": ("bleu_from_counts", "paired_bootstrap", "sentence_bleu_counts"),
+    "flops": ("count_flops_of_call", "forward_flops", "training_step_flops"),
     "heads": ("Head", "all_heads", "head_table"),
-    "interventions": ("MaskedSource", "ablate_heads", "patch_heads"),
-    "layer_costs": ("convolutions_needed", "make_layer", "measure_seconds", "path_lengths"),
-    "noise_scale": ("gradient_noise",),
+    "interventions": ("SourceMaskedModel", "ablate_heads", "patch_heads"),
+    "layer_costs": (
+        "count_convolutions_needed",
+        "make_layer_function",
+        "measure_layer_seconds",
+        "path_lengths",
+    ),
+    "noise_scale": ("estimate_gradient_noise",),
     "padding": ("measure_padding", "plan_batches"),
-    "roles": ("QUESTIONS", "measure_roles"),
+    "roles": ("ROLE_QUESTIONS", "measure_roles"),
     "roofline": (
         "MACHINES",
-        "SUSTAINED_FLOPS",
+        "SUSTAINED_FLOPS_BY_GPU",
         "all_reduce_seconds",
         "arithmetic_intensity",
         "attainable_flops",
@@ -38,48 +43,56 @@ EXPORTED_NAMES_BY_MODULE = {
     ),
     "saved_tensors": ("saved_megabytes",),
     "significance": (
-        "Interval",
+        "ConfidenceInterval",
         "difference_interval",
-        "difference_p",
-        "holm",
+        "difference_p_value",
+        "holm_adjusted_p_values",
         "margin_of_error",
         "mean_interval",
-        "one_sided_p",
-        "t_critical",
-        "verdict",
+        "one_sided_p_value",
+        "t_critical_value",
+        "difference_verdict",
     ),
-    "table_3": ("TABLE_3", "expected_parameters"),
-    "timing": ("min_process_seconds", "single_thread", "time_shares"),
-    "tracing": ("trace",),
+    "table_3": ("TABLE_3", "expected_num_parameters"),
+    "timing": ("min_process_seconds", "computing_on_single_thread", "operation_time_shares"),
+    "tracing": ("trace_translation",),
     "translation_memory": ("translate_from_memory",),
     "two_processes": ("run_in_two_processes",),
 }
 __all__, __dir__, __getattr__ = lazy_exports(__name__, EXPORTED_NAMES_BY_MODULE)
 
 if TYPE_CHECKING:
-    from lessonkit.analysis.ablation import EDGE_KINDS, Ablation, translate_without_each_head
+    from lessonkit.analysis.ablation import (
+        EDGE_KIND_BY_STACK,
+        Ablation,
+        translate_without_each_head,
+    )
     from lessonkit.analysis.activations import mean_head_outputs, next_token_probabilities
     from lessonkit.analysis.alignment import alignment_error_rate, diagonal_links, word_attention
-    from lessonkit.analysis.articles import article_cases, count_correct_articles
+    from lessonkit.analysis.articles import count_correct_articles, find_article_cases
     from lessonkit.analysis.beam_tree import grow_beam_tree
     from lessonkit.analysis.bleu_variants import score_five_ways
-    from lessonkit.analysis.bootstrap import bleu_of_counts, paired_bootstrap, sentence_counts
-    from lessonkit.analysis.flops import count_flops, forward_flops, step_flops
+    from lessonkit.analysis.bootstrap import (
+        bleu_from_counts,
+        paired_bootstrap,
+        sentence_bleu_counts,
+    )
+    from lessonkit.analysis.flops import count_flops_of_call, forward_flops, training_step_flops
     from lessonkit.analysis.gender_patching import count_patched_articles, gender_pairs
     from lessonkit.analysis.heads import Head, all_heads, head_table
-    from lessonkit.analysis.interventions import MaskedSource, ablate_heads, patch_heads
+    from lessonkit.analysis.interventions import SourceMaskedModel, ablate_heads, patch_heads
     from lessonkit.analysis.layer_costs import (
-        convolutions_needed,
-        make_layer,
-        measure_seconds,
+        count_convolutions_needed,
+        make_layer_function,
+        measure_layer_seconds,
         path_lengths,
     )
-    from lessonkit.analysis.noise_scale import gradient_noise
+    from lessonkit.analysis.noise_scale import estimate_gradient_noise
     from lessonkit.analysis.padding import measure_padding, plan_batches
-    from lessonkit.analysis.roles import QUESTIONS, measure_roles
+    from lessonkit.analysis.roles import ROLE_QUESTIONS, measure_roles
     from lessonkit.analysis.roofline import (
         MACHINES,
-        SUSTAINED_FLOPS,
+        SUSTAINED_FLOPS_BY_GPU,
         all_reduce_seconds,
         arithmetic_intensity,
         attainable_flops,
@@ -90,18 +103,22 @@ if TYPE_CHECKING:
     )
     from lessonkit.analysis.saved_tensors import saved_megabytes
     from lessonkit.analysis.significance import (
-        Interval,
+        ConfidenceInterval,
         difference_interval,
-        difference_p,
-        holm,
+        difference_p_value,
+        difference_verdict,
+        holm_adjusted_p_values,
         margin_of_error,
         mean_interval,
-        one_sided_p,
-        t_critical,
-        verdict,
+        one_sided_p_value,
+        t_critical_value,
     )
-    from lessonkit.analysis.table_3 import TABLE_3, expected_parameters
-    from lessonkit.analysis.timing import min_process_seconds, single_thread, time_shares
-    from lessonkit.analysis.tracing import trace
+    from lessonkit.analysis.table_3 import TABLE_3, expected_num_parameters
+    from lessonkit.analysis.timing import (
+        computing_on_single_thread,
+        min_process_seconds,
+        operation_time_shares,
+    )
+    from lessonkit.analysis.tracing import trace_translation
     from lessonkit.analysis.translation_memory import translate_from_memory
     from lessonkit.analysis.two_processes import run_in_two_processes

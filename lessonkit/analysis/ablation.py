@@ -14,9 +14,9 @@ from torch import Tensor
 from lessonkit.analysis.activations import Activations, encode_source, require_transformer
 from lessonkit.analysis.heads import Head, all_heads
 from lessonkit.analysis.interventions import (
-    Edge,
-    MaskedSource,
-    PositionVectors,
+    AttentionEdge,
+    SourceMaskedModel,
+    VectorsByPosition,
     ablate_edges,
     patch_heads,
 )
@@ -30,10 +30,14 @@ from transformer.models.translator import Translator
 class Ablation(NamedTuple):
     """What is taken away; several things may be."""
 
-    before: Collection[int] = ()  # source positions hidden before the encoder (see `MaskedSource`)
+    before: Collection[
+        int
+    ] = ()  # source positions hidden before the encoder (see `SourceMaskedModel`)
     after: Collection[int] = ()  # source positions hidden after the encoder
-    edges: Mapping[Head, Collection[Edge]] = {}  # see `ablate_edges`
-    heads: Mapping[Head, Tensor | PositionVectors] = {}  # what stands in their place: `patch_heads`
+    edges: Mapping[Head, Collection[AttentionEdge]] = {}  # see `ablate_edges`
+    heads: Mapping[
+        Head, Tensor | VectorsByPosition
+    ] = {}  # what stands in their place: `patch_heads`
 
 
 class AblatedTranslation(NamedTuple):
@@ -65,7 +69,7 @@ class AblationStudy:
 
     def translate_without(self, ablation: Ablation) -> AblatedTranslation:
         """Translate with something taken away; raise a UserError if it cannot be."""
-        model = MaskedSource(self.model, ablation.before, ablation.after)
+        model = SourceMaskedModel(self.model, ablation.before, ablation.after)
         with patch_heads(self.model, ablation.heads), ablate_edges(self.model, ablation.edges):
             probabilities = self._probabilities(model)
             # If every step still prefers the baseline's token, a search would find the baseline.
@@ -78,26 +82,26 @@ class AblationStudy:
         ids = [token for token in translation.ids if token != EOS_ID]
         return self.translator.tgt_tokenizer.decode(ids)
 
-    def _search(self, model: Transformer | MaskedSource) -> list[int]:
+    def _search(self, model: Transformer | SourceMaskedModel) -> list[int]:
         (best,) = greedy_search(model, self._src)
         return [*best.ids, EOS_ID] if best.finished else list(best.ids)
 
     @torch.inference_mode()
-    def _probabilities(self, model: Transformer | MaskedSource) -> Tensor:
+    def _probabilities(self, model: Transformer | SourceMaskedModel) -> Tensor:
         src_mask = padding_mask(self._src)
         memory = model.encode(self._src, src_mask)
         return model.decode(self._tgt_in, memory, src_mask)[0].softmax(dim=-1)
 
 
-SOURCE_BEFORE_ENCODER = "a place, before the encoder"
-SOURCE_AFTER_ENCODER = "a place, after the encoder"
-EDGE_KINDS = {
+SOURCE_BEFORE_ENCODER_KIND = "a place, before the encoder"
+SOURCE_AFTER_ENCODER_KIND = "a place, after the encoder"
+EDGE_KIND_BY_STACK = {
     "encoder": "an edge of the encoder",
     "cross": "an edge of cross-attention",
     "decoder": "an edge of the decoder",
 }
-ZERO_HEAD, MEAN_HEAD = "a head, by zero", "a head, by its mean"
-PATCHED_HEAD = "a head, swapped"
+ZERO_HEAD_KIND, MEAN_HEAD_KIND = "a head, by zero", "a head, by its mean"
+PATCHED_HEAD_KIND = "a head, swapped"
 
 
 class LabelledAblation(NamedTuple):
@@ -111,8 +115,10 @@ class LabelledAblation(NamedTuple):
 def source_ablations(study: AblationStudy) -> Iterator[LabelledAblation]:
     """Yield two ablations of each source position: hidden before and hidden after the encoder."""
     for position in range(len(study.src_tokens)):
-        yield LabelledAblation(SOURCE_BEFORE_ENCODER, str(position), Ablation(before=[position]))
-        yield LabelledAblation(SOURCE_AFTER_ENCODER, str(position), Ablation(after=[position]))
+        yield LabelledAblation(
+            SOURCE_BEFORE_ENCODER_KIND, str(position), Ablation(before=[position])
+        )
+        yield LabelledAblation(SOURCE_AFTER_ENCODER_KIND, str(position), Ablation(after=[position]))
 
 
 def edge_ablations(study: AblationStudy) -> Iterator[LabelledAblation]:
@@ -122,7 +128,7 @@ def edge_ablations(study: AblationStudy) -> Iterator[LabelledAblation]:
     """
     src_len, tgt_len = len(study.src_tokens), len(study.tgt_tokens)
     queries = {"encoder": src_len, "cross": tgt_len, "decoder": tgt_len}
-    for stack, kind in EDGE_KINDS.items():
+    for stack, kind in EDGE_KIND_BY_STACK.items():
         heads = [head for head in all_heads(study.model) if head.stack == stack]
         for query in range(queries[stack]):
             keys = range(src_len)
@@ -143,11 +149,11 @@ def head_ablations(
     """
     for head, mean in means.items():
         name = str(head)
-        yield LabelledAblation(ZERO_HEAD, name, Ablation(heads={head: torch.zeros_like(mean)}))
-        yield LabelledAblation(MEAN_HEAD, name, Ablation(heads={head: mean}))
+        yield LabelledAblation(ZERO_HEAD_KIND, name, Ablation(heads={head: torch.zeros_like(mean)}))
+        yield LabelledAblation(MEAN_HEAD_KIND, name, Ablation(heads={head: mean}))
         common = len(study.src_tokens) if head.stack == "encoder" else None
         vectors = dict(enumerate(other.heads[head][:common]))
-        yield LabelledAblation(PATCHED_HEAD, name, Ablation(heads={head: vectors}))
+        yield LabelledAblation(PATCHED_HEAD_KIND, name, Ablation(heads={head: vectors}))
 
 
 def translate_without_each_head(

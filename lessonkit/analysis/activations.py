@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from lessonkit.analysis.heads import Head, all_heads
-from lessonkit.analysis.interventions import MaskedSource, hook_heads
+from lessonkit.analysis.interventions import SourceMaskedModel, hook_heads
 from transformer.config import BOS_ID
 from transformer.data.batches import collate_sources
 from transformer.decoding import greedy_search
@@ -50,11 +50,11 @@ def next_token_probabilities(
     Args:
         translator, sentence: A Transformer, and plain text.
         prefix: Ids of the translation so far, without "<bos>".
-        before, after: Source positions that are hidden (see `MaskedSource`).
+        before, after: Source positions that are hidden (see `SourceMaskedModel`).
     """
     src = encode_source(translator, sentence)
     src_mask = padding_mask(src)
-    model = MaskedSource(require_transformer(translator), before, after)
+    model = SourceMaskedModel(require_transformer(translator), before, after)
     tgt_in = torch.tensor([[BOS_ID, *prefix]], device=src.device)
     memory = model.encode(src, src_mask)
     return model.decode(tgt_in, memory, src_mask)[0, -1].softmax(dim=-1)

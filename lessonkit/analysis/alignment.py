@@ -24,14 +24,14 @@ from transformer.model import AttentionMaps, Transformer
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 
-Links = frozenset[tuple[int, int]]  # (source word, target word), counted from 0
+AlignmentLinks = frozenset[tuple[int, int]]  # (source word, target word), counted from 0
 
 
 class SentencePair:
     """A sentence and its translation, which the model reads instead of writing its own.
 
     Attributes:
-        src_words, tgt_words: As `words_of` finds them.
+        src_words, tgt_words: As `split_into_words` finds them.
         src: Source ids with eos, (1, src_len).
         tgt_in: Target ids after bos, (1, tgt_len).
         of_src_words: What mixes src_len columns into those of words, (src_len, src_words + 1);
@@ -43,8 +43,8 @@ class SentencePair:
     def __init__(self, translator: Translator, src: str, tgt: str) -> None:
         src_ids = translator.src_tokenizer.encode(src)
         tgt_ids = translator.tgt_tokenizer.encode(tgt)
-        self.src_words, self._src_parts = words_of(translator.src_tokenizer, src_ids)
-        self.tgt_words, tgt_parts = words_of(translator.tgt_tokenizer, tgt_ids)
+        self.src_words, self._src_parts = split_into_words(translator.src_tokenizer, src_ids)
+        self.tgt_words, tgt_parts = split_into_words(translator.tgt_tokenizer, tgt_ids)
         self.src = collate_sources([src_ids]).to(translator.device)
         self.tgt_in = torch.tensor([[BOS_ID, *tgt_ids]], device=translator.device)
         shares = self._src_parts / self._src_parts.sum(1, keepdim=True)
@@ -67,7 +67,7 @@ class SentencePair:
         )
 
 
-def words_of(tokenizer: Tokenizer, ids: Sequence[int]) -> tuple[list[str], Tensor]:
+def split_into_words(tokenizer: Tokenizer, ids: Sequence[int]) -> tuple[list[str], Tensor]:
     """Return a sentence's words, and (ids, words): 1 if an id is a piece of a word, else 0.
 
     A sentence without words is a UserError.
@@ -115,7 +115,7 @@ def word_attention(
     return WordAttention(pair.src_words, pair.tgt_words, weights)
 
 
-def strongest_links(weights: Tensor) -> Links:
+def strongest_links(weights: Tensor) -> AlignmentLinks:
     """Return links from each target word to the source word that it attends to most.
 
     A word that attends to "<eos>" most has no link. Weights are (tgt_words, src_words + 1), as in
@@ -126,12 +126,12 @@ def strongest_links(weights: Tensor) -> Links:
     return frozenset((src, tgt) for tgt, src in enumerate(chosen) if src != eos)
 
 
-def diagonal_links(src_words: int, tgt_words: int) -> Links:
+def diagonal_links(src_words: int, tgt_words: int) -> AlignmentLinks:
     """Return links by the words' positions alone: what an alignment has to beat."""
     return frozenset((tgt * src_words // tgt_words, tgt) for tgt in range(tgt_words))
 
 
-def alignment_error_rate(links: Sequence[Links], gold: Sequence[Links]) -> float:
+def alignment_error_rate(links: Sequence[AlignmentLinks], gold: Sequence[AlignmentLinks]) -> float:
     """Return how far links are from the gold ones, over all sentences together.
 
     With every gold link sure, as in the embedded corpus, Och and Ney's rate is

@@ -7,26 +7,26 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from lessonkit.analysis.activations import next_token_probabilities
-from lessonkit.analysis.lexicon import nouns
+from lessonkit.analysis.lexicon import nouns_by_english
 from transformer.data.parallel import ParallelText
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 
-ARTICLES = ("Le", "La")
+FRENCH_ARTICLES = ("Le", "La")
 
 
 class ArticleCase(NamedTuple):
     """A sentence that begins with *The*, perhaps an adjective, and a noun."""
 
     sentence: str  # in English
-    article: str  # the first word of its translation, one of `ARTICLES`
+    article: str  # the first word of its translation, one of `FRENCH_ARTICLES`
     word: int  # which word is the noun, from 0
     noun: list[int]  # positions of the noun's tokens, from 0
     last: list[int]  # positions of the last word's tokens
     length: int  # tokens of the sentence, its end mark included
 
 
-def article_cases(translator: Translator, text: ParallelText) -> list[ArticleCase]:
+def find_article_cases(translator: Translator, text: ParallelText) -> list[ArticleCase]:
     """Find the sentences whose first French word is *Le* or *La* because of a noun beside *The*.
 
     The text is of the embedded corpus, English to French; the translator's tokens are counted.
@@ -36,8 +36,8 @@ def article_cases(translator: Translator, text: ParallelText) -> list[ArticleCas
     cases = []
     for sentence, translation in zip(text.src, text.tgt, strict=True):
         words, article = sentence.split(), translation.split()[0]
-        word = _first_noun(words)
-        if words[0] != "The" or article not in ARTICLES or word is None:
+        word = _first_noun_index(words)
+        if words[0] != "The" or article not in FRENCH_ARTICLES or word is None:
             continue
         pieces = translator.src_tokenizer.ids_to_pieces(translator.src_tokenizer.encode(sentence))
         starts = [index for index, piece in enumerate(pieces) if piece.startswith("▁")]
@@ -55,15 +55,15 @@ def article_cases(translator: Translator, text: ParallelText) -> list[ArticleCas
     return cases
 
 
-def _first_noun(words: list[str]) -> int | None:
+def _first_noun_index(words: list[str]) -> int | None:
     """Return which word is a noun, the second or the third; None if neither is."""
     for index in (1, 2):
-        if index < len(words) and without_punctuation(words[index]) in nouns():
+        if index < len(words) and strip_punctuation(words[index]) in nouns_by_english():
             return index
     return None
 
 
-def without_punctuation(word: str) -> str:
+def strip_punctuation(word: str) -> str:
     """Return a word without the sentence's punctuation after it."""
     return word.rstrip(".,?!")
 
@@ -77,7 +77,7 @@ def count_correct_articles(
         For each thing hidden: what, how many articles are right (the most probable token is
         the right one), and of how many.
     """
-    cases = article_cases(translator, text)
+    cases = find_article_cases(translator, text)
     counts = {
         "nothing hidden": 0,
         "the noun hidden from the decoder": 0,
@@ -87,15 +87,17 @@ def count_correct_articles(
     }
     for case in cases:
         articles = {
-            "nothing hidden": first_article(translator, case),
-            "the noun hidden from the decoder": first_article(translator, case, after=case.noun),
-            "all but The hidden from the decoder": first_article(
+            "nothing hidden": predict_first_article(translator, case),
+            "the noun hidden from the decoder": predict_first_article(
+                translator, case, after=case.noun
+            ),
+            "all but The hidden from the decoder": predict_first_article(
                 translator, case, after=range(1, case.length)
             ),
-            "the noun hidden from the encoder too": first_article(
+            "the noun hidden from the encoder too": predict_first_article(
                 translator, case, before=case.noun
             ),
-            "control: the last word hidden instead": first_article(
+            "control: the last word hidden instead": predict_first_article(
                 translator, case, before=case.last
             ),
         }
@@ -105,7 +107,7 @@ def count_correct_articles(
     return [(hidden, count, len(cases)) for hidden, count in counts.items()]
 
 
-def first_article(
+def predict_first_article(
     translator: Translator,
     case: ArticleCase,
     before: Collection[int] = (),
@@ -117,7 +119,7 @@ def first_article(
     """
     probabilities = next_token_probabilities(translator, case.sentence, before=before, after=after)
     most_probable = int(probabilities.argmax())
-    for article in ARTICLES:
+    for article in FRENCH_ARTICLES:
         if translator.tgt_tokenizer.encode(article)[0] == most_probable:
             return article
     return None

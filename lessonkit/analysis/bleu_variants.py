@@ -28,19 +28,21 @@ def score_five_ways(translator: Translator, text: ParallelText, beam_size: int) 
     hypotheses = translator.translate(text.src, beam_size)
     references = [[sentence] for sentence in text.tgt]
     standard = bleu(hypotheses, references)
-    forced, forced_references = teacher_forced(translator, text)
+    forced, forced_references = teacher_forced_translations(translator, text)
     points = {
         "teacher-forced": bleu(forced, [[sentence] for sentence in forced_references])["score"],
-        "begin and end tokens": with_begin_and_end(hypotheses, text.tgt, text.tgt_lang),
+        "begin and end tokens": bleu_with_begin_and_end_tokens(hypotheses, text.tgt, text.tgt_lang),
         "lower-cased tokens": bleu_tokenised_lowercased(hypotheses, references, text.tgt_lang),
-        "mean of sentences": mean_of_sentences(hypotheses, text.tgt),
+        "mean of sentences": mean_sentence_bleu(hypotheses, text.tgt),
         "sacreBLEU 13a": standard["score"],
     }
     return {"points": points} | {key: standard[key] for key in ("interval", "signature")}
 
 
 @torch.inference_mode()
-def teacher_forced(translator: Translator, text: ParallelText) -> tuple[list[str], list[str]]:
+def teacher_forced_translations(
+    translator: Translator, text: ParallelText
+) -> tuple[list[str], list[str]]:
     """Let the model predict each token after the reference's earlier tokens (teacher forcing).
 
     No user could have such a translation, because it needs the reference. Pairs with an empty
@@ -65,7 +67,9 @@ def teacher_forced(translator: Translator, text: ParallelText) -> tuple[list[str
     return predictions, references
 
 
-def with_begin_and_end(hypotheses: Sequence[str], references: Sequence[str], lang: str) -> float:
+def bleu_with_begin_and_end_tokens(
+    hypotheses: Sequence[str], references: Sequence[str], lang: str
+) -> float:
     """Score words with a begin and an end token on both sides, which every output gets right."""
 
     def mark(texts: Sequence[str]) -> list[str]:
@@ -76,7 +80,7 @@ def with_begin_and_end(hypotheses: Sequence[str], references: Sequence[str], lan
     return round(score.score, 2)
 
 
-def mean_of_sentences(hypotheses: Sequence[str], references: Sequence[str]) -> float:
+def mean_sentence_bleu(hypotheses: Sequence[str], references: Sequence[str]) -> float:
     """Score each sentence for itself and take the mean; BLEU proper counts over the corpus."""
     metric = BLEU(effective_order=True)
     scores = []

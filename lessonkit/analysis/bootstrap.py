@@ -11,8 +11,8 @@ from sacrebleu.metrics import BLEU
 
 from transformer.evaluation.scores import check_hypotheses
 
-RESAMPLES = 1000
-SEED = 12345  # sacreBLEU's own
+NUM_RESAMPLES = 1000
+BOOTSTRAP_SEED = 12345  # sacreBLEU's own
 
 
 class BootstrapComparison(NamedTuple):
@@ -31,24 +31,28 @@ def paired_bootstrap(
 
     `references` hold for each sentence its accepted translations. The seed is fixed.
     """
-    first_counts = sentence_counts(first, references)
-    second_counts = sentence_counts(second, references)
-    draws = np.random.default_rng(SEED).choice(len(references), (RESAMPLES, len(references)))
+    first_counts = sentence_bleu_counts(first, references)
+    second_counts = sentence_bleu_counts(second, references)
+    draws = np.random.default_rng(BOOTSTRAP_SEED).choice(
+        len(references), (NUM_RESAMPLES, len(references))
+    )
     differences = _resampled_bleu(second_counts, draws) - _resampled_bleu(first_counts, draws)
-    difference = bleu_of_counts(second_counts.sum(0)) - bleu_of_counts(first_counts.sum(0))
+    difference = bleu_from_counts(second_counts.sum(0)) - bleu_from_counts(first_counts.sum(0))
     spread = np.abs(differences) - np.abs(differences).mean()
     # sacreBLEU has > in place of >=: there two equal systems have the smallest p of all.
-    p_value = (np.sum(spread >= abs(difference)) + 1) / (RESAMPLES + 1)
+    p_value = (np.sum(spread >= abs(difference)) + 1) / (NUM_RESAMPLES + 1)
     low, high = np.percentile(differences, (2.5, 97.5))
     return BootstrapComparison(difference, float(low), float(high), float(p_value))
 
 
 def _resampled_bleu(counts: np.ndarray, draws: np.ndarray) -> np.ndarray:
     """Return the BLEU of each resample, (resamples,)."""
-    return np.array([bleu_of_counts(counts[rows].sum(0)) for rows in draws])
+    return np.array([bleu_from_counts(counts[rows].sum(0)) for rows in draws])
 
 
-def sentence_counts(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> np.ndarray:
+def sentence_bleu_counts(
+    hypotheses: Sequence[str], references: Sequence[Sequence[str]]
+) -> np.ndarray:
     """Count what BLEU (13a) adds up, (sentences, 10).
 
     For each sentence: the lengths of hypothesis and reference, the matching n-grams of 1 to 4
@@ -63,8 +67,8 @@ def sentence_counts(hypotheses: Sequence[str], references: Sequence[Sequence[str
     return np.array(rows)
 
 
-def bleu_of_counts(counts: np.ndarray) -> float:
-    """Return BLEU in points from the sums of `sentence_counts` over a text, (10,)."""
+def bleu_from_counts(counts: np.ndarray) -> float:
+    """Return BLEU in points from the sums of `sentence_bleu_counts` over a text, (10,)."""
     hypothesis_length, reference_length, *ngrams = counts.tolist()
     score = BLEU.compute_bleu(
         ngrams[:4], ngrams[4:], hypothesis_length, reference_length, smooth_method="exp"

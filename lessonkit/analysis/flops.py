@@ -14,7 +14,7 @@ from transformer.config import ModelConfig
 
 # The backward pass computes two gradients of each product, of its input and of its weights, which
 # are products as large.
-BACKWARD_PRODUCTS = 2
+BACKWARD_PRODUCTS_PER_FORWARD_PRODUCT = 2
 
 
 class ForwardFlops(NamedTuple):
@@ -49,15 +49,17 @@ def forward_flops(
     )
 
 
-def step_flops(
+def training_step_flops(
     model: ModelConfig, vocab_size: int, *, sentences: int, src_len: int, tgt_len: int
 ) -> int:
     """Count the operations of a training step: those of `forward_flops`, twice as many backward."""
     lengths = {"sentences": sentences, "src_len": src_len, "tgt_len": tgt_len}
-    return (1 + BACKWARD_PRODUCTS) * sum(forward_flops(model, vocab_size, **lengths))
+    return (1 + BACKWARD_PRODUCTS_PER_FORWARD_PRODUCT) * sum(
+        forward_flops(model, vocab_size, **lengths)
+    )
 
 
-def count_flops(function: Callable[[], Any]) -> tuple[int, Any]:
+def count_flops_of_call(function: Callable[[], Any]) -> tuple[int, Any]:
     """Return the operations of a call's products as PyTorch counts them, and the call's result.
 
     Attention goes by its plain kernel meanwhile, because a CPU's fused one is not counted.

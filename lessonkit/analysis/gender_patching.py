@@ -12,19 +12,19 @@ from typing import NamedTuple
 from lessonkit.analysis.activations import Activations, record_activations, require_transformer
 from lessonkit.analysis.articles import (
     ArticleCase,
-    article_cases,
-    first_article,
-    without_punctuation,
+    find_article_cases,
+    predict_first_article,
+    strip_punctuation,
 )
 from lessonkit.analysis.heads import Head, all_heads
 from lessonkit.analysis.interventions import patch_heads, patch_memory
-from lessonkit.analysis.lexicon import Noun, nouns
+from lessonkit.analysis.lexicon import Noun, nouns_by_english
 from transformer.data.parallel import ParallelText
 from transformer.models.translator import Translator
 
-SEXES = frozenset({"male", "female"})
-VOWELS = "aeiouhéèêœ"  # before these, h perhaps, it is l'
-PRONOUNS = {"he", "she", "him", "his", "her"}
+SEX_CLASSES = frozenset({"male", "female"})
+ELIDING_LETTERS = "aeiouhéèêœ"  # before these, h perhaps, it is l'
+GENDERED_PRONOUNS = {"he", "she", "him", "his", "her"}
 
 
 class GenderPair(NamedTuple):
@@ -43,52 +43,52 @@ def gender_pairs(translator: Translator, text: ParallelText) -> list[GenderPair]
     with *he, she, him, his* or *her* tell the gender twice and are left out.
     """
     pairs = []
-    for case in article_cases(translator, text):
-        words = [without_punctuation(word) for word in case.sentence.split()]
-        if PRONOUNS & {word.lower() for word in words}:
+    for case in find_article_cases(translator, text):
+        words = [strip_punctuation(word) for word in case.sentence.split()]
+        if GENDERED_PRONOUNS & {word.lower() for word in words}:
             continue
-        noun = nouns()[words[case.word]]
-        other = _with_noun(case, noun, _most_similar(noun, same_gender=False))
-        same = _with_noun(case, noun, _most_similar(noun, same_gender=True))
+        noun = nouns_by_english()[words[case.word]]
+        other = _replace_noun(case, noun, _most_similar_noun(noun, same_gender=False))
+        same = _replace_noun(case, noun, _most_similar_noun(noun, same_gender=True))
         lengths = [len(translator.src_tokenizer.encode(sentence)) for sentence in (other, same)]
         if lengths == [case.length - 1, case.length - 1]:
             pairs.append(GenderPair(case, other, same))
     return pairs
 
 
-def _with_noun(case: ArticleCase, noun: Noun, replacement: Noun) -> str:
+def _replace_noun(case: ArticleCase, noun: Noun, replacement: Noun) -> str:
     """Return a sentence with another noun in the place of its first."""
     words = case.sentence.split()
     words[case.word] = words[case.word].replace(noun.en, replacement.en)
     return " ".join(words)
 
 
-def _most_similar(noun: Noun, same_gender: bool) -> Noun:
+def _most_similar_noun(noun: Noun, same_gender: bool) -> Noun:
     """Return the noun most similar to another, of its French gender or of the other one."""
-    is_person = not noun.classes.isdisjoint(SEXES)
+    is_person = not noun.classes.isdisjoint(SEX_CLASSES)
     candidates = [
         candidate
-        for candidate in nouns().values()
+        for candidate in nouns_by_english().values()
         if candidate is not noun
         and (candidate.gender == noun.gender) == same_gender
-        and (not candidate.classes.isdisjoint(SEXES)) == is_person
-        and candidate.fr[0] not in VOWELS
+        and (not candidate.classes.isdisjoint(SEX_CLASSES)) == is_person
+        and candidate.fr[0] not in ELIDING_LETTERS
     ]
 
     def similarity(candidate: Noun) -> tuple[int, int]:
-        common_classes = (candidate.classes & noun.classes) - SEXES
-        return len(common_classes), _common_prefix(candidate.fr, noun.fr)
+        common_classes = (candidate.classes & noun.classes) - SEX_CLASSES
+        return len(common_classes), _common_prefix_length(candidate.fr, noun.fr)
 
     return max(candidates, key=similarity)
 
 
-def _common_prefix(first: str, second: str) -> int:
+def _common_prefix_length(first: str, second: str) -> int:
     """Return how many letters two words have in common at their beginning."""
     letters = zip(first, second, strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], letters))
 
 
-class PatchedArticles(NamedTuple):
+class PatchedArticleCounts(NamedTuple):
     """How many articles follow the vectors that are patched in from other sentences."""
 
     seen: str  # what the decoder could see of the source
@@ -109,7 +109,7 @@ class _Patch(NamedTuple):
 
 def count_patched_articles(
     translator: Translator, pairs: Sequence[GenderPair], carriers: Sequence[Head]
-) -> list[PatchedArticles]:
+) -> list[PatchedArticleCounts]:
     """Count how often a vector of another sentence's run brings that sentence's article.
 
     Args:
@@ -139,16 +139,18 @@ def count_patched_articles(
     for patch in patches:
         other_count = same_count = 0
         for pair, other_run, same_run in zip(pairs, others_runs, same_runs, strict=True):
-            if _follows(translator, pair.subject, other_run, patch):
+            if _is_article_changed_by_patch(translator, pair.subject, other_run, patch):
                 other_count += 1
-            if _follows(translator, pair.subject, same_run, patch):
+            if _is_article_changed_by_patch(translator, pair.subject, same_run, patch):
                 same_count += 1
         seen = "The alone" if patch.only_the else "everything"
-        rows.append(PatchedArticles(seen, patch.label, other_count, same_count, len(pairs)))
+        rows.append(PatchedArticleCounts(seen, patch.label, other_count, same_count, len(pairs)))
     return rows
 
 
-def _follows(translator: Translator, case: ArticleCase, run: Activations, patch: _Patch) -> bool:
+def _is_article_changed_by_patch(
+    translator: Translator, case: ArticleCase, run: Activations, patch: _Patch
+) -> bool:
     """Return whether the other article is the most probable with vectors of another run."""
     positions = {"": [], "The": [0], "noun": case.noun, "last": case.last}[patch.memory_at]
     hidden = range(1, case.length) if patch.only_the else ()
@@ -156,5 +158,5 @@ def _follows(translator: Translator, case: ArticleCase, run: Activations, patch:
     memory = {position: run.memory[position] for position in positions}
     outputs = {head: {0: run.heads[head][0]} for head in patch.heads}
     with patch_memory(model, memory), patch_heads(model, outputs):
-        article = first_article(translator, case, after=hidden)
+        article = predict_first_article(translator, case, after=hidden)
     return article not in (None, case.article)

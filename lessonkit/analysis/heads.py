@@ -7,7 +7,7 @@ from transformer.attention import MultiHeadAttention
 from transformer.model import AttentionMaps, Transformer
 from transformer.support.errors import UserError
 
-STACKS = AttentionMaps._fields
+STACK_NAMES = AttentionMaps._fields
 
 
 class Head(NamedTuple):
@@ -29,14 +29,14 @@ def all_heads(model: Transformer) -> list[Head]:
     """Return every head of a model: stack by stack, layer by layer."""
     layers = range(1, model.config.num_layers + 1)
     heads = range(1, model.config.num_heads + 1)
-    return [Head(stack, layer, head) for stack in STACKS for layer in layers for head in heads]
+    return [Head(stack, layer, head) for stack in STACK_NAMES for layer in layers for head in heads]
 
 
 def attention_module(model: Transformer, head: Head) -> MultiHeadAttention:
     """Return the attention module that a head is part of; raise a UserError if there is none."""
     if head not in all_heads(model):
         raise UserError(
-            f"no head {head}: the model has the stacks {', '.join(STACKS)}, "
+            f"no head {head}: the model has the stacks {', '.join(STACK_NAMES)}, "
             f"{model.config.num_layers} layers and {model.config.num_heads} heads, from 1"
         )
     layer = layer_module(model, head)
@@ -52,7 +52,7 @@ def layer_module(model: Transformer, head: Head) -> Any:
     return stack.layers[head.layer - 1]
 
 
-class HeadRow(NamedTuple):
+class HeadTableRow(NamedTuple):
     """A head's role and worth."""
 
     head: str  # its name, "encoder 2.3"
@@ -66,7 +66,7 @@ class HeadRow(NamedTuple):
     high: float
 
 
-def head_table(roles: Mapping[str, Any], removals: Mapping[str, Any]) -> list[HeadRow]:
+def head_table(roles: Mapping[str, Any], removals: Mapping[str, Any]) -> list[HeadTableRow]:
     """Return a model's records of roles and of ablations side by side. Not in the paper.
 
     The ablations are those of `python -m experiments heads`; a head's role is named on other
@@ -79,7 +79,7 @@ def head_table(roles: Mapping[str, Any], removals: Mapping[str, Any]) -> list[He
     whole_bleu = removals["figures"]["whole"]["beam"]
     ablated = removals["figures"]["mean"]["heads"]
     return [
-        HeadRow(
+        HeadTableRow(
             head=name,
             **role,
             cost=round(whole_bleu - ablated[name]["beam"], 2),

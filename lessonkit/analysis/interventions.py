@@ -4,7 +4,7 @@ Not in the paper. An attention map shows where a model looked. What it needed is
 changes when that is taken away (ablation), what it used by what changes when another sentence's
 vector stands in its place (activation patching); both beside a control. A model is reached in three
 places: a head's output before it is joined to the others (`patch_heads`, `ablate_heads`), what a
-query may see (`ablate_edges`, `MaskedSource`), and the encoder's output (`patch_memory`). Any
+query may see (`ablate_edges`, `SourceMaskedModel`), and the encoder's output (`patch_memory`). Any
 search works inside the block, with a cache and without.
 """
 
@@ -22,19 +22,19 @@ from transformer.attention import MultiHeadAttention
 from transformer.model import Decoder, Transformer
 from transformer.support.errors import UserError
 
-Edge = tuple[int, int]  # (query, key), positions from 0
-PositionVectors = Mapping[int, Tensor]  # a vector for each of some positions, from 0
-_DECODER_CALL = signature(Decoder.forward)
-_ATTENTION_CALL = signature(MultiHeadAttention.forward)
+AttentionEdge = tuple[int, int]  # (query, key), positions from 0
+VectorsByPosition = Mapping[int, Tensor]  # a vector for each of some positions, from 0
+_DECODER_SIGNATURE = signature(Decoder.forward)
+_ATTENTION_SIGNATURE = signature(MultiHeadAttention.forward)
 
 
-def _check_position(position: int, length: int) -> None:
+def _check_source_position(position: int, length: int) -> None:
     if not 0 <= position < length:
         raise UserError(f"no place {position}: the source has {length} tokens, counted from 0")
 
 
 @contextmanager
-def _target_offset(model: Transformer) -> Iterator[Callable[[], int]]:
+def _tracking_target_offset(model: Transformer) -> Iterator[Callable[[], int]]:
     """Yield a function that returns the target position at which the decoder's call begins.
 
     With a cache the decoder reads the target in parts, so that it is not always 0.
@@ -43,7 +43,7 @@ def _target_offset(model: Transformer) -> Iterator[Callable[[], int]]:
 
     def remember_offset(decoder: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         nonlocal offset
-        cache = _DECODER_CALL.bind(decoder, *args, **kwargs).arguments.get("cache")
+        cache = _DECODER_SIGNATURE.bind(decoder, *args, **kwargs).arguments.get("cache")
         offset = 0 if cache is None else cache.length
 
     with model.decoder.register_forward_pre_hook(remember_offset, with_kwargs=True):
@@ -67,7 +67,7 @@ def hook_heads(
         return (joined,)
 
     with ExitStack() as handles:
-        target_offset = handles.enter_context(_target_offset(model))
+        target_offset = handles.enter_context(_tracking_target_offset(model))
         for head in hooks:
             projection = attention_module(model, head).output_projection
             handles.enter_context(projection.register_forward_pre_hook(partial(call_hook, head)))
@@ -76,7 +76,7 @@ def hook_heads(
 
 @contextmanager
 def patch_heads(
-    model: Transformer, outputs: Mapping[Head, Tensor | PositionVectors]
+    model: Transformer, outputs: Mapping[Head, Tensor | VectorsByPosition]
 ) -> Iterator[Transformer]:
     """Run a model with other vectors in place of some heads' outputs.
 
@@ -96,7 +96,7 @@ def patch_heads(
             return
         for position, vector in replacement.items():
             if head.stack == "encoder":
-                _check_position(position, length)
+                _check_source_position(position, length)
             if offset <= position < offset + length:
                 head_outputs[:, position - offset] = vector
 
@@ -105,7 +105,7 @@ def patch_heads(
 
 
 @contextmanager
-def patch_memory(model: Transformer, vectors: PositionVectors) -> Iterator[Transformer]:
+def patch_memory(model: Transformer, vectors: VectorsByPosition) -> Iterator[Transformer]:
     """Run a model with other vectors, (d_model,), at some positions of the encoder's output.
 
     A position that is not there is a UserError.
@@ -114,7 +114,7 @@ def patch_memory(model: Transformer, vectors: PositionVectors) -> Iterator[Trans
     def patch(_: nn.Module, __: Any, output: tuple[Any, ...]) -> tuple[Any, ...]:
         memory = output[0].clone()  # (batch, src_len, d_model)
         for position, vector in vectors.items():
-            _check_position(position, memory.shape[1])
+            _check_source_position(position, memory.shape[1])
             memory[:, position] = vector
         return memory, *output[1:]
 
@@ -131,7 +131,7 @@ def ablate_heads(
 
 @contextmanager
 def ablate_edges(
-    model: Transformer, edges: Mapping[Head, Collection[Edge]]
+    model: Transformer, edges: Mapping[Head, Collection[AttentionEdge]]
 ) -> Iterator[Transformer]:
     """Run a model some of whose heads may not look from one position to another.
 
@@ -144,7 +144,7 @@ def ablate_edges(
     def close_edges(
         head: Head, attention: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        call = _ATTENTION_CALL.bind(attention, *args, **kwargs)
+        call = _ATTENTION_SIGNATURE.bind(attention, *args, **kwargs)
         query, memory = call.arguments["query"], call.arguments.get("memory")
         offset = 0 if head.stack == "encoder" else target_offset()
         q_len = query.shape[1]
@@ -162,7 +162,7 @@ def ablate_edges(
         return call.args[1:], call.kwargs
 
     with ExitStack() as handles:
-        target_offset = handles.enter_context(_target_offset(model))
+        target_offset = handles.enter_context(_tracking_target_offset(model))
         for head in edges:
             attention = attention_module(model, head)
             handles.enter_context(
@@ -171,7 +171,7 @@ def ablate_edges(
         yield model
 
 
-class MaskedSource:
+class SourceMaskedModel:
     """A model some of whose source positions cannot be attended to, for any search.
 
     A position hidden before the encoder is seen by no other position of the source, and not by the
@@ -188,22 +188,22 @@ class MaskedSource:
 
     def encode(self, src: Tensor, src_mask: Tensor) -> Tensor:
         """Encode without the positions that are hidden before the encoder."""
-        return self.model.encode(src, _close_positions(src_mask, self.before))
+        return self.model.encode(src, _mask_out_positions(src_mask, self.before))
 
     def decode(self, tgt_in: Tensor, memory: Tensor, src_mask: Tensor, cache: Any = None) -> Tensor:
         """Decode without the positions that are hidden."""
-        return self.model.decode(tgt_in, memory, _close_positions(src_mask, self.after), cache)
+        return self.model.decode(tgt_in, memory, _mask_out_positions(src_mask, self.after), cache)
 
     def new_cache(self) -> Any:
         """Return the model's own empty cache."""
         return self.model.new_cache()
 
 
-def _close_positions(mask: Tensor, hidden: Collection[int]) -> Tensor:
+def _mask_out_positions(mask: Tensor, hidden: Collection[int]) -> Tensor:
     """Return a source mask, (batch, 1, 1, src_len), with some positions closed."""
     mask = mask.clone()
     for position in hidden:
-        _check_position(position, mask.shape[-1])
+        _check_source_position(position, mask.shape[-1])
         mask[..., position] = False
     if not mask.any(dim=-1).all():
         raise UserError("every place is hidden: leave one that can be attended to")

@@ -22,27 +22,31 @@ from torch.autograd.graph import Node
 from transformer.attention import scaled_dot_product_attention
 from transformer.support.errors import UserError
 
-KERNEL = 3  # width of a convolution, k in the paper
+KERNEL_WIDTH = 3  # width of a convolution, k in the paper
 # How autograd names the nodes of matrix products and convolutions.
-PRODUCT_NODES = ("AddmmBackward", "MmBackward", "BmmBackward", "ConvolutionBackward")
+PRODUCT_NODE_NAMES = ("AddmmBackward", "MmBackward", "BmmBackward", "ConvolutionBackward")
 
-Layer = Callable[[list[Tensor]], list[Tensor]]
+LayerFunction = Callable[[list[Tensor]], list[Tensor]]
 
 
-def make_layer(name: str, d: int) -> Layer:
+def make_layer_function(name: str, d: int) -> LayerFunction:
     """Make one layer, a function from n vectors of width d to n others.
 
     "self-attention" is Eq. 1 with the same vectors as queries, keys and values; "recurrent" a plain
-    RNN; "convolution" sees `KERNEL` vectors, the last of them in its own place. Another name is a
-    UserError.
+    RNN; "convolution" sees `KERNEL_WIDTH` vectors, the last of them in its own place. Another name
+    is a UserError.
     """
-    makers = {"self-attention": _attention, "recurrent": _recurrent, "convolution": _convolution}
+    makers = {
+        "self-attention": _make_attention,
+        "recurrent": _make_recurrent_layer,
+        "convolution": _make_convolution,
+    }
     if name not in makers:
         raise UserError(f"no layer {name!r} to measure: give {', '.join(makers)}")
     return makers[name](d)
 
 
-def _attention(_: int) -> Layer:
+def _make_attention(_: int) -> LayerFunction:
     def layer(vectors: list[Tensor]) -> list[Tensor]:
         stacked = torch.stack(vectors)[None, None]  # (1, 1, n, d): one sentence, one head
         mixed, _ = scaled_dot_product_attention(stacked, stacked, stacked)
@@ -51,7 +55,7 @@ def _attention(_: int) -> Layer:
     return layer
 
 
-def _recurrent(d: int) -> Layer:
+def _make_recurrent_layer(d: int) -> LayerFunction:
     from_input = torch.randn(d, d) / math.sqrt(d)
     from_state = torch.randn(d, d) / math.sqrt(d)
 
@@ -65,7 +69,7 @@ def _recurrent(d: int) -> Layer:
     return layer
 
 
-def _convolution(d: int, kernel: int = KERNEL, dilation: int = 1) -> Layer:
+def _make_convolution(d: int, kernel: int = KERNEL_WIDTH, dilation: int = 1) -> LayerFunction:
     weight = torch.randn(d, d, kernel) / math.sqrt(kernel * d)
 
     def layer(vectors: list[Tensor]) -> list[Tensor]:
@@ -76,11 +80,11 @@ def _convolution(d: int, kernel: int = KERNEL, dilation: int = 1) -> Layer:
     return layer
 
 
-def _vectors(n: int, d: int) -> list[Tensor]:
+def _random_vectors(n: int, d: int) -> list[Tensor]:
     return [torch.randn(d, requires_grad=True) for _ in range(n)]
 
 
-def measure_seconds(layer: Layer, n: int, d: int) -> float:
+def measure_layer_seconds(layer: LayerFunction, n: int, d: int) -> float:
     """Time a layer on n vectors of width d, on one thread: the median of a tenth of a second.
 
     What counts is the time that the processor works, so that a busy machine draws the same curve.
@@ -88,7 +92,7 @@ def measure_seconds(layer: Layer, n: int, d: int) -> float:
     # A CUDA build that finds no GPU, as on Colab without one, says so on stderr at this import.
     from torch.utils.benchmark import Timer
 
-    names = {"layer": layer, "vectors": _vectors(n, d)}
+    names = {"layer": layer, "vectors": _random_vectors(n, d)}
     with torch.no_grad():
         timer = Timer("layer(vectors)", timer=time.process_time, globals=names)
         return timer.blocked_autorange(min_run_time=0.1).median
@@ -105,13 +109,13 @@ class PathLengths(NamedTuple):
     longest: int  # to that from anywhere: products that wait for each other
 
 
-def path_lengths(layer: Layer, n: int, d: int) -> PathLengths:
+def path_lengths(layer: LayerFunction, n: int, d: int) -> PathLengths:
     """Measure the paths of a layer's graph, on n vectors of width d, to its last output vector.
 
     Raises:
         UserError: The last output does not depend on the first input.
     """
-    vectors = _vectors(n, d)
+    vectors = _random_vectors(n, d)
     output = layer(vectors)[-1].sum()
     (gradient,) = torch.autograd.grad(output, vectors[:1], retain_graph=True, allow_unused=True)
     if gradient is None or not bool(gradient.any()):
@@ -123,7 +127,7 @@ def path_lengths(layer: Layer, n: int, d: int) -> PathLengths:
     shortest: dict[Node, float] = {}
     longest: dict[Node, int] = {}
     for node in TopologicalSorter(graph).static_order():
-        products = 1 if node.name().startswith(PRODUCT_NODES) else 0
+        products = 1 if node.name().startswith(PRODUCT_NODE_NAMES) else 0
         is_first_input = getattr(node, "variable", None) is vectors[0]
         nearest = min((shortest[operand] for operand in graph[node]), default=math.inf)
         shortest[node] = 0 if is_first_input else products + nearest
@@ -144,17 +148,19 @@ def _autograd_graph(output: Tensor) -> dict[Node, list[Node]]:
     return graph
 
 
-def convolutions_needed(n: int, d: int, kernel: int = KERNEL, dilated: bool = False) -> int:
+def count_convolutions_needed(
+    n: int, d: int, kernel: int = KERNEL_WIDTH, dilated: bool = False
+) -> int:
     """Count the convolutions it takes until the last of n outputs has seen the first input.
 
     It is measured: layers are added until the gradient arrives. If they are dilated, the dilation
     of each is `kernel` times that of the layer below it.
     """
-    layers: list[Layer] = []
+    layers: list[LayerFunction] = []
     while True:
         dilation = kernel ** len(layers) if dilated else 1
-        layers.append(_convolution(d, kernel, dilation))
-        vectors = _vectors(n, d)
+        layers.append(_make_convolution(d, kernel, dilation))
+        vectors = _random_vectors(n, d)
         outputs = vectors
         for layer in layers:
             outputs = layer(outputs)

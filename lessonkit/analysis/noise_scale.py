@@ -30,7 +30,7 @@ class GradientNoise(NamedTuple):
     joint: float  # squared length of the mean of all batches' gradients
 
 
-def gradient_noise(model: nn.Module, batches: Sequence[Batch]) -> GradientNoise:
+def estimate_gradient_noise(model: nn.Module, batches: Sequence[Batch]) -> GradientNoise:
     """Estimate the noise scale from batches of about equal size.
 
     With squared lengths of the gradients of single batches, s on average, and of their mean, m,
@@ -47,7 +47,7 @@ def gradient_noise(model: nn.Module, batches: Sequence[Batch]) -> GradientNoise:
         raise UserError(f"{n} batches: give two or more, to see how far they differ")
     # Without dropout: what it draws is not the sentences' doing.
     with evaluation_mode(model):
-        gradients = [_gradient(model, batch) for batch in batches]
+        gradients = [_flat_gradient(model, batch) for batch in batches]
     single = float(torch.stack([gradient.square().sum() for gradient in gradients]).mean())
     joint = float(torch.stack(gradients).mean(0).square().sum())
     signal = (n * joint - single) / (n - 1)
@@ -60,7 +60,7 @@ def gradient_noise(model: nn.Module, batches: Sequence[Batch]) -> GradientNoise:
     return GradientNoise(scale, cosine, tokens, single, joint)
 
 
-def _gradient(model: nn.Module, batch: Batch) -> Tensor:
+def _flat_gradient(model: nn.Module, batch: Batch) -> Tensor:
     """Return the gradient of a batch's mean loss, all weights in one row."""
     sums = batch_loss(model, batch, TrainingConfig(label_smoothing=0.0))
     weights = [weight for weight in model.parameters() if weight.requires_grad]

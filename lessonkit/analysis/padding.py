@@ -9,13 +9,15 @@ from typing import Any
 
 from transformer.data.batches import Example, TokenBudgetBatches, length_sort_key
 
-Plan = list[list[int]]  # for each batch the positions of its examples
+BatchPlan = list[list[int]]  # for each batch the positions of its examples
 
-RULES = ("random", "sorted", "token budget")
+BATCHING_RULES = ("random", "sorted", "token budget")
 
 
-def plan_batches(examples: Sequence[Example], batch_tokens: int, seed: int = 1) -> dict[str, Plan]:
-    """Plan one epoch by each of `RULES`, all with about the same number of batches.
+def plan_batches(
+    examples: Sequence[Example], batch_tokens: int, seed: int = 1
+) -> dict[str, BatchPlan]:
+    """Plan one epoch by each of `BATCHING_RULES`, all with about the same number of batches.
 
     "token budget" is `TokenBudgetBatches`, with so many positions on either side. It sets the
     number of rows that every batch of the other two has: "random" takes the examples in random
@@ -27,18 +29,18 @@ def plan_batches(examples: Sequence[Example], batch_tokens: int, seed: int = 1) 
     random.Random(seed).shuffle(order)
     by_length = sorted(order, key=lambda index: length_sort_key(examples[index]))
     return {
-        "random": _in_batches(order, rows),
-        "sorted": _in_batches(by_length, rows),
+        "random": _split_into_batches(order, rows),
+        "sorted": _split_into_batches(by_length, rows),
         "token budget": budget,
     }
 
 
-def _in_batches(order: list[int], rows: int) -> Plan:
+def _split_into_batches(order: list[int], rows: int) -> BatchPlan:
     """Return batches of so many rows, the last perhaps of fewer."""
     return [order[start : start + rows] for start in range(0, len(order), rows)]
 
 
-def measure_padding(examples: Sequence[Example], plan: Plan) -> dict[str, Any]:
+def measure_padding(examples: Sequence[Example], plan: BatchPlan) -> dict[str, Any]:
     """Count the padding of a plan's batches, without making them.
 
     As in a `Batch`, the end mark of each side counts as a token.

@@ -17,31 +17,44 @@ from lessonkit.analysis.phrase_tree import PhraseTree
 from transformer.data.embedded_corpus import TrilingualSentence, detokenize
 from transformer.models.translator import Translator
 
-NEXT, BEFORE, ITSELF = "any word: the next word", "any word: the word before", "any word: itself"
-NEGATED = "not: the next word"
-NOUN, PAST_ADJECTIVE = "determiner: its noun", "... with an adjective between: the noun"
-ADJECTIVE = "... control: the adjective"
-OWNED, OWNER = "his, her, their: what is owned", "his, her, their: the owner"
-MEANT, NOT_MEANT = "he, she, they: who is meant", "... control: the nearest other noun"
-SUBJECT, NOT_SUBJECT = "verb past a clause: its subject", "... control: the nearest noun"
-QUESTIONS = (
-    NEXT,
-    BEFORE,
-    ITSELF,
-    NEGATED,
-    NOUN,
-    PAST_ADJECTIVE,
-    ADJECTIVE,
-    OWNED,
-    OWNER,
-    MEANT,
-    NOT_MEANT,
-    SUBJECT,
-    NOT_SUBJECT,
+NEXT_WORD_QUESTION, PREVIOUS_WORD_QUESTION, SAME_WORD_QUESTION = (
+    "any word: the next word",
+    "any word: the word before",
+    "any word: itself",
+)
+NEGATED_WORD_QUESTION = "not: the next word"
+NOUN_QUESTION, NOUN_PAST_ADJECTIVE_QUESTION = (
+    "determiner: its noun",
+    "... with an adjective between: the noun",
+)
+ADJECTIVE_CONTROL_QUESTION = "... control: the adjective"
+OWNED_NOUN_QUESTION, OWNER_QUESTION = "his, her, their: what is owned", "his, her, their: the owner"
+ANTECEDENT_QUESTION, ANTECEDENT_CONTROL_QUESTION = (
+    "he, she, they: who is meant",
+    "... control: the nearest other noun",
+)
+SUBJECT_QUESTION, SUBJECT_CONTROL_QUESTION = (
+    "verb past a clause: its subject",
+    "... control: the nearest noun",
+)
+ROLE_QUESTIONS = (
+    NEXT_WORD_QUESTION,
+    PREVIOUS_WORD_QUESTION,
+    SAME_WORD_QUESTION,
+    NEGATED_WORD_QUESTION,
+    NOUN_QUESTION,
+    NOUN_PAST_ADJECTIVE_QUESTION,
+    ADJECTIVE_CONTROL_QUESTION,
+    OWNED_NOUN_QUESTION,
+    OWNER_QUESTION,
+    ANTECEDENT_QUESTION,
+    ANTECEDENT_CONTROL_QUESTION,
+    SUBJECT_QUESTION,
+    SUBJECT_CONTROL_QUESTION,
 )
 
 
-class WordPair(NamedTuple):
+class QueryWithKeys(NamedTuple):
     """A word, and where the question says that it looks; words count from 0."""
 
     question: str  # one of the constants above
@@ -49,49 +62,55 @@ class WordPair(NamedTuple):
     keys: tuple[int, ...]  # several words where two subjects are joined
 
 
-def word_pairs(sentence: TrilingualSentence) -> Iterator[WordPair]:
+def queries_with_keys(sentence: TrilingualSentence) -> Iterator[QueryWithKeys]:
     """Yield every pair that a question asks about, in one English sentence of the corpus."""
     words, tree = sentence.en.split(), PhraseTree(sentence.parse)
     for word, text in enumerate(words):
-        yield WordPair(ITSELF, word, (word,))
+        yield QueryWithKeys(SAME_WORD_QUESTION, word, (word,))
         if word:
-            yield WordPair(BEFORE, word, (word - 1,))
+            yield QueryWithKeys(PREVIOUS_WORD_QUESTION, word, (word - 1,))
         if word + 1 < len(words):
-            yield WordPair(NEXT, word, (word + 1,))
+            yield QueryWithKeys(NEXT_WORD_QUESTION, word, (word + 1,))
             if text == "not":
-                yield WordPair(NEGATED, word, (word + 1,))
-    for pair in (*_determiners(words, tree), *_pronouns(words, tree), *_past_clauses(tree)):
+                yield QueryWithKeys(NEGATED_WORD_QUESTION, word, (word + 1,))
+    for pair in (
+        *_determiner_queries(words, tree),
+        *_pronoun_queries(words, tree),
+        *_verb_queries(tree),
+    ):
         if pair.keys:
             yield pair
 
 
-def _determiners(words: list[str], tree: PhraseTree) -> Iterator[WordPair]:
+def _determiner_queries(words: list[str], tree: PhraseTree) -> Iterator[QueryWithKeys]:
     """Yield determiners and their nouns, and the owner whom *his*, *her*, *their* stand for."""
     for word, text in enumerate(words):
         if tree.tags[word] != "DT":
             continue
         nouns = [noun for noun in tree.nouns(tree.innermost(word, "NP")) if noun > word]
         noun = tuple(nouns[:1])
-        yield WordPair(NOUN, word, noun)
+        yield QueryWithKeys(NOUN_QUESTION, word, noun)
         if tree.tags[word + 1] == "JJ" and noun == (word + 2,):
-            yield WordPair(PAST_ADJECTIVE, word, noun)
-            yield WordPair(ADJECTIVE, word, (word + 1,))
+            yield QueryWithKeys(NOUN_PAST_ADJECTIVE_QUESTION, word, noun)
+            yield QueryWithKeys(ADJECTIVE_CONTROL_QUESTION, word, (word + 1,))
         if text in ("his", "her", "their"):
-            yield WordPair(OWNED, word, noun)
-            yield WordPair(OWNER, word, tree.subject(tree.innermost(word, "S")))
+            yield QueryWithKeys(OWNED_NOUN_QUESTION, word, noun)
+            yield QueryWithKeys(OWNER_QUESTION, word, tree.subject(tree.innermost(word, "S")))
 
 
-def _pronouns(words: list[str], tree: PhraseTree) -> Iterator[WordPair]:
+def _pronoun_queries(words: list[str], tree: PhraseTree) -> Iterator[QueryWithKeys]:
     """Yield pronouns after *because*, which in this corpus mean the subject of the sentence."""
     for word in range(1, len(words)):
         if words[word - 1] == "because" and words[word] in ("he", "she", "they"):
             subject = tree.subject(0)
             if subject:
-                yield WordPair(MEANT, word, subject)
-                yield WordPair(NOT_MEANT, word, tree.noun_before(word, subject))
+                yield QueryWithKeys(ANTECEDENT_QUESTION, word, subject)
+                yield QueryWithKeys(
+                    ANTECEDENT_CONTROL_QUESTION, word, tree.noun_before(word, subject)
+                )
 
 
-def _past_clauses(tree: PhraseTree) -> Iterator[WordPair]:
+def _verb_queries(tree: PhraseTree) -> Iterator[QueryWithKeys]:
     """Yield verbs that a relative clause divides from their subject.
 
     Figure 3 of the paper has one: *making ... more difficult*.
@@ -102,15 +121,23 @@ def _past_clauses(tree: PhraseTree) -> Iterator[WordPair]:
         subjects, verb_phrases = tree.children(clause, "NP"), tree.children(clause, "VP")
         if subjects and verb_phrases and tree.children(subjects[0], "SBAR"):
             verb, nouns = tree.phrases[verb_phrases[0]].start, tree.nouns(subjects[0])
-            yield WordPair(SUBJECT, verb, nouns)
-            yield WordPair(NOT_SUBJECT, verb, tree.noun_before(verb, nouns))
+            yield QueryWithKeys(SUBJECT_QUESTION, verb, nouns)
+            yield QueryWithKeys(SUBJECT_CONTROL_QUESTION, verb, tree.noun_before(verb, nouns))
 
 
-READ, READ_BEFORE, START = "the token just read", "the token before it", "<bos>"
-SAYING, SAID, NEXT_SAID = "the word being said", "the word said before", "the word said next"
+READ_TOKEN_QUESTION, PREVIOUS_TOKEN_QUESTION, BOS_QUESTION = (
+    "the token just read",
+    "the token before it",
+    "<bos>",
+)
+CURRENT_SOURCE_QUESTION, PREVIOUS_SOURCE_QUESTION, NEXT_SOURCE_QUESTION = (
+    "the word being said",
+    "the word said before",
+    "the word said next",
+)
 
 
-def aligned_sources(
+def aligned_source_queries(
     links: frozenset[tuple[int, int]], tgt_words: int
 ) -> Iterator[tuple[str, int, set[int]]]:
     """Yield for target words the source words of the current, the previous and the next one.
@@ -125,14 +152,14 @@ def aligned_sources(
         current, previous = sources[word], sources[word - 1]
         if not current or not previous or current & previous:
             continue
-        yield SAYING, word, current
-        yield SAID, word, previous
+        yield CURRENT_SOURCE_QUESTION, word, current
+        yield PREVIOUS_SOURCE_QUESTION, word, previous
         following = sources[word + 1] if word + 1 < tgt_words else set()
         if following and not following & (current | previous):
-            yield NEXT_SAID, word, following
+            yield NEXT_SOURCE_QUESTION, word, following
 
 
-class RoleShares(NamedTuple):
+class HeadRoleShares(NamedTuple):
     """What a question found in every head of a stack."""
 
     stack: str  # "encoder", "decoder" or "cross"
@@ -142,20 +169,18 @@ class RoleShares(NamedTuple):
     shares: Tensor  # mean share of each head, (num_layers, num_heads)
 
 
-def measure_roles(
-    translator: Translator, sentences: Sequence[TrilingualSentence]
-) -> list[RoleShares]:
+def measure_roles(translator: Translator, sentences: Sequence[TrilingualSentence]) -> list[HeadRoleShares]:
     """Ask all questions of a model that reads the corpus's own translations.
 
     The encoder is asked about English sources alone. Cross-attention is asked in the rows that
     predict a word, if the words before and after it are not translations of the same source word.
     """
-    cases: dict[tuple[str, str], list[_Case]] = {}
+    cases: dict[tuple[str, str], list[_RoleCase]] = {}
     for sentence in sentences:
-        for case in _cases(translator, sentence):
+        for case in _role_cases(translator, sentence):
             cases.setdefault((case.stack, case.question), []).append(case)
     return [
-        RoleShares(
+        HeadRoleShares(
             stack=stack,
             question=question,
             cases=len(asked),
@@ -166,7 +191,7 @@ def measure_roles(
     ]
 
 
-class _Case(NamedTuple):
+class _RoleCase(NamedTuple):
     """A question asked once: the shares on the words that it names, of a row spread evenly too."""
 
     stack: str
@@ -175,7 +200,7 @@ class _Case(NamedTuple):
     shares: Tensor  # (num_layers, num_heads)
 
 
-def _cases(translator: Translator, sentence: TrilingualSentence) -> Iterator[_Case]:
+def _role_cases(translator: Translator, sentence: TrilingualSentence) -> Iterator[_RoleCase]:
     """Yield the cases of every question in one sentence.
 
     The model reads the sentence with its translation; its attention is added up to words.
@@ -189,19 +214,25 @@ def _cases(translator: Translator, sentence: TrilingualSentence) -> Iterator[_Ca
     maps = pair.maps()
     even_row = pair.of_src_words.mean(0).tolist()  # of a row spread evenly over tokens
 
-    def case(stack: str, question: str, weights: Tensor, query: int, keys: Iterable[int]) -> _Case:
+    def case(
+        stack: str, question: str, weights: Tensor, query: int, keys: Iterable[int]
+    ) -> _RoleCase:
         words = list(keys)
         even = sum(even_row[word] for word in words)
-        return _Case(stack, question, even, weights[:, :, query, words].sum(-1))
+        return _RoleCase(stack, question, even, weights[:, :, query, words].sum(-1))
 
     if src_lang == "en":  # trees are of English
         encoder = pair.by_src_words @ maps.encoder[..., :-1, :] @ pair.of_src_words
-        for question, query, keys in word_pairs(sentence):
+        for question, query, keys in queries_with_keys(sentence):
             yield case("encoder", question, encoder, query, keys)
     for row in range(2, maps.decoder.shape[-1]):
-        for question, column in ((READ, row), (READ_BEFORE, row - 1), (START, 0)):
-            yield _Case("decoder", question, 1 / (row + 1), maps.decoder[:, :, row, column])
+        for question, column in (
+            (READ_TOKEN_QUESTION, row),
+            (PREVIOUS_TOKEN_QUESTION, row - 1),
+            (BOS_QUESTION, 0),
+        ):
+            yield _RoleCase("decoder", question, 1 / (row + 1), maps.decoder[:, :, row, column])
     cross = pair.of_tgt_words @ maps.cross[..., :-1, :] @ pair.of_src_words
     links = sentence.alignment(src_lang, tgt_lang)
-    for question, query, sources in aligned_sources(links, cross.shape[-2]):
+    for question, query, sources in aligned_source_queries(links, cross.shape[-2]):
         yield case("cross", question, cross, query, sources)

@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 import torch
 
-from lessonkit.analysis.timing import min_process_seconds, single_thread
+from lessonkit.analysis.timing import computing_on_single_thread, min_process_seconds
 from transformer.support.errors import UserError
 
 # Footnote 5: operations per second that the paper reckons a GPU sustains in single precision.
-SUSTAINED_FLOPS = {"K80": 2.8e12, "K40": 3.7e12, "M40": 6.0e12, "P100": 9.5e12}
-FLOAT32, BFLOAT16 = 4, 2  # bytes of a number
-PEAK_SIZE = 1024  # rows and columns of the product that shows what this machine can do
-COPIED = 2**27  # bytes, more than a processor's caches hold
+SUSTAINED_FLOPS_BY_GPU = {"K80": 2.8e12, "K40": 3.7e12, "M40": 6.0e12, "P100": 9.5e12}
+FLOAT32_BYTES, BFLOAT16_BYTES = 4, 2  # bytes of a number
+PEAK_PRODUCT_WIDTH = 1024  # rows and columns of the product that shows what this machine can do
+NUM_COPIED_BYTES = 2**27  # bytes, more than a processor's caches hold
 
 
 class Machine(NamedTuple):
@@ -26,15 +26,15 @@ class Machine(NamedTuple):
     flops: float  # floating-point operations per second, in products
     bandwidth: float  # bytes per second, from and to its memory
     link: float = 0.0  # bytes per second to another such machine; 0 where it is alone
-    number_bytes: int = FLOAT32  # of the numbers that it multiplies
+    number_bytes: int = FLOAT32_BYTES  # of the numbers that it multiplies
 
 
 # The makers' figures: memory, link in one direction. The P100's operations are footnote 5's;
 # the H200's are of bfloat16 products without zeros left out.
 MACHINES = (
-    Machine("P100 on PCIe", SUSTAINED_FLOPS["P100"], 732e9, 16e9),
-    Machine("P100 on NVLink", SUSTAINED_FLOPS["P100"], 732e9, 80e9),
-    Machine("H200", 989e12, 4.8e12, 450e9, BFLOAT16),
+    Machine("P100 on PCIe", SUSTAINED_FLOPS_BY_GPU["P100"], 732e9, 16e9),
+    Machine("P100 on NVLink", SUSTAINED_FLOPS_BY_GPU["P100"], 732e9, 80e9),
+    Machine("H200", 989e12, 4.8e12, 450e9, BFLOAT16_BYTES),
 )
 
 
@@ -48,7 +48,7 @@ def matmul_flops(tokens: int, width: int) -> int:
     return 2 * tokens * width * width
 
 
-def arithmetic_intensity(tokens: int, width: int, number_bytes: int = FLOAT32) -> float:
+def arithmetic_intensity(tokens: int, width: int, number_bytes: int = FLOAT32_BYTES) -> float:
     """Return the operations of `matmul_flops` for each byte that it must read or write."""
     moved = number_bytes * (2 * tokens * width + width * width)
     return matmul_flops(tokens, width) / moved
@@ -69,7 +69,7 @@ def all_reduce_seconds(parameters: int, machines: int, link: float) -> float:
         return 0.0
     if link <= 0:
         raise UserError(f"{machines} machines and a link of {link} bytes/s: give a faster link")
-    return 2 * (machines - 1) / machines * FLOAT32 * parameters / link
+    return 2 * (machines - 1) / machines * FLOAT32_BYTES * parameters / link
 
 
 def matmul_seconds(tokens: int, width: int) -> float:
@@ -85,15 +85,19 @@ def matmul_seconds(tokens: int, width: int) -> float:
         for _ in range(calls):
             vectors @ matrix
 
-    with single_thread(), torch.no_grad():
+    with computing_on_single_thread(), torch.no_grad():
         return min_process_seconds(multiply) / calls
 
 
 def measure_this_machine() -> Machine:
     """Measure one thread of this CPU: a large product, and a large copy."""
-    flops = matmul_flops(PEAK_SIZE, PEAK_SIZE) / matmul_seconds(PEAK_SIZE, PEAK_SIZE)
-    source = torch.zeros(COPIED // FLOAT32)
+    flops = matmul_flops(PEAK_PRODUCT_WIDTH, PEAK_PRODUCT_WIDTH) / matmul_seconds(
+        PEAK_PRODUCT_WIDTH, PEAK_PRODUCT_WIDTH
+    )
+    source = torch.zeros(NUM_COPIED_BYTES // FLOAT32_BYTES)
     target = torch.zeros_like(source)
-    with single_thread():
+    with computing_on_single_thread():
         seconds = min_process_seconds(lambda: target.copy_(source), rounds=3)
-    return Machine("one thread here", flops, 2 * COPIED / seconds)  # it is read and written
+    return Machine(
+        "one thread here", flops, 2 * NUM_COPIED_BYTES / seconds
+    )  # it is read and written

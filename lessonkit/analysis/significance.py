@@ -14,17 +14,17 @@ from scipy import stats
 from transformer.support.checks import check_number, check_numbers
 from transformer.support.errors import require, short_repr
 
-LEVEL = 0.95  # of every interval in the course
+CONFIDENCE_LEVEL = 0.95  # of every interval in the course
 
 
-class Interval(NamedTuple):
+class ConfidenceInterval(NamedTuple):
     """Where a figure lies, as far as the runs can tell, in the figure's unit."""
 
     low: float
     high: float
 
 
-def verdict(interval: Interval, worth: float) -> str:
+def difference_verdict(interval: ConfidenceInterval, worth: float) -> str:
     """Return what an interval of a difference shows: "higher", "lower", ...
 
     It is "no difference" if the interval lies within `worth`, the least worth having, to both
@@ -42,7 +42,7 @@ def verdict(interval: Interval, worth: float) -> str:
     return "no difference" if -worth < low and high < worth else "not shown"
 
 
-def t_critical(degrees: float, level: float = LEVEL) -> float:
+def t_critical_value(degrees: float, level: float = CONFIDENCE_LEVEL) -> float:
     """Return how many standard errors an interval goes to either side: 4.30 for two degrees.
 
     Args:
@@ -55,7 +55,7 @@ def t_critical(degrees: float, level: float = LEVEL) -> float:
     return float(stats.t.ppf((1 + level) / 2, degrees))
 
 
-def one_sided_p(runs: Sequence[float], goal: float) -> float:
+def one_sided_p_value(runs: Sequence[float], goal: float) -> float:
     """Return the p-value of runs whose mean is to be above a goal (one-sided t-test)."""
     check_numbers("runs", runs, min_count=2)
     check_number("goal", goal)
@@ -66,29 +66,29 @@ def one_sided_p(runs: Sequence[float], goal: float) -> float:
     return float(stats.t.sf(above / error, len(runs) - 1))
 
 
-def mean_interval(runs: Sequence[float]) -> Interval:
+def mean_interval(runs: Sequence[float]) -> ConfidenceInterval:
     """Return the interval of a mean over seeds, of two runs or more."""
     check_numbers("runs", runs, min_count=2)
-    half = t_critical(len(runs) - 1) * stdev(runs) / math.sqrt(len(runs))
-    return Interval(mean(runs) - half, mean(runs) + half)
+    half = t_critical_value(len(runs) - 1) * stdev(runs) / math.sqrt(len(runs))
+    return ConfidenceInterval(mean(runs) - half, mean(runs) + half)
 
 
-def difference_interval(base: Sequence[float], other: Sequence[float]) -> Interval:
+def difference_interval(base: Sequence[float], other: Sequence[float]) -> ConfidenceInterval:
     """Return the interval of how far `other` is above `base` (Welch; Satterthwaite 1947)."""
-    difference, error, degrees = _welch(base, other)
-    half = t_critical(degrees) * error if error else 0.0
-    return Interval(difference - half, difference + half)
+    difference, error, degrees = _welch_statistics(base, other)
+    half = t_critical_value(degrees) * error if error else 0.0
+    return ConfidenceInterval(difference - half, difference + half)
 
 
-def difference_p(base: Sequence[float], other: Sequence[float]) -> float:
+def difference_p_value(base: Sequence[float], other: Sequence[float]) -> float:
     """Return the p-value of that difference: how often chance alone puts means so far apart."""
-    difference, error, degrees = _welch(base, other)
+    difference, error, degrees = _welch_statistics(base, other)
     if error == 0:
         return float(difference == 0)
     return float(2 * stats.t.sf(abs(difference) / error, degrees))
 
 
-def _welch(base: Sequence[float], other: Sequence[float]) -> tuple[float, float, float]:
+def _welch_statistics(base: Sequence[float], other: Sequence[float]) -> tuple[float, float, float]:
     """Return the difference of two means, its standard error, and the degrees of freedom."""
     check_numbers("base", base, min_count=2)
     check_numbers("other", other, min_count=2)
@@ -118,10 +118,10 @@ def margin_of_error(scores: Mapping[str, Sequence[float]], runs: int) -> float:
     require(bool(repeated), "no variant has two runs: the spread of one cannot be told; add seeds")
     degrees = sum(len(variant_runs) - 1 for variant_runs in repeated)
     squares = sum(variance(variant_runs) * (len(variant_runs) - 1) for variant_runs in repeated)
-    return t_critical(degrees) * math.sqrt(squares / degrees) * math.sqrt(2 / runs)
+    return t_critical_value(degrees) * math.sqrt(squares / degrees) * math.sqrt(2 / runs)
 
 
-def holm(p_values: Sequence[float]) -> list[float]:
+def holm_adjusted_p_values(p_values: Sequence[float]) -> list[float]:
     """Adjust the p-values of comparisons made together (Holm 1979), in their order, 0 to 1.
 
     Of m comparisons the smallest p-value is multiplied by m, the next by m - 1, and so on. If all

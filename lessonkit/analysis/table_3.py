@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from transformer.config import ModelConfig, Positions
 
-SHARED_TYPES = 37_000  # §5.1: about so many, shared by English and German
+SHARED_VOCAB_SIZE = 37_000  # §5.1: about so many, shared by English and German
 
 
 @dataclass(frozen=True)
-class Variation:
+class Table3Row:
     """One row of Table 3: the base model with some settings changed."""
 
     name: str  # its group in the table and what is changed, "A: h = 1"
@@ -24,33 +24,33 @@ class Variation:
         return ModelConfig(**dict(self.changes))  # type: ignore[arg-type]
 
 
-TABLE_3: tuple[Variation, ...] = (
-    Variation("base", {}, 4.92, 25.8, 65),
-    Variation("A: h = 1", {"num_heads": 1, "d_k": 512, "d_v": 512}, 5.29, 24.9),
-    Variation("A: h = 4", {"num_heads": 4, "d_k": 128, "d_v": 128}, 5.00, 25.5),
-    Variation("A: h = 16", {"num_heads": 16, "d_k": 32, "d_v": 32}, 4.91, 25.8),
-    Variation("A: h = 32", {"num_heads": 32, "d_k": 16, "d_v": 16}, 5.01, 25.4),
-    Variation("B: d_k = 16", {"d_k": 16, "d_v": 64}, 5.16, 25.1, 58),
-    Variation("B: d_k = 32", {"d_k": 32, "d_v": 64}, 5.01, 25.4, 60),
-    Variation("C: N = 2", {"num_layers": 2}, 6.11, 23.7, 36),
-    Variation("C: N = 4", {"num_layers": 4}, 5.19, 25.3, 50),
-    Variation("C: N = 8", {"num_layers": 8}, 4.88, 25.5, 80),
-    Variation("C: d_model = 256", {"d_model": 256, "d_k": 32, "d_v": 32}, 5.75, 24.5, 28),
-    Variation("C: d_model = 1024", {"d_model": 1024, "d_k": 128, "d_v": 128}, 4.66, 26.0, 168),
-    Variation("C: d_ff = 1024", {"d_ff": 1024}, 5.12, 25.4, 53),
-    Variation("C: d_ff = 4096", {"d_ff": 4096}, 4.75, 26.2, 90),
-    Variation("D: P_drop = 0.0", {"dropout": 0.0}, 5.77, 24.6),
-    Variation("D: P_drop = 0.2", {"dropout": 0.2}, 4.95, 25.5),
-    Variation("D: eps_ls = 0.0", {}, 4.67, 25.3, label_smoothing=0.0),
-    Variation("D: eps_ls = 0.2", {}, 5.47, 25.7, label_smoothing=0.2),
-    Variation("E: positions = learned", {"positions": "learned"}, 4.92, 25.7),
-    Variation(
+TABLE_3: tuple[Table3Row, ...] = (
+    Table3Row("base", {}, 4.92, 25.8, 65),
+    Table3Row("A: h = 1", {"num_heads": 1, "d_k": 512, "d_v": 512}, 5.29, 24.9),
+    Table3Row("A: h = 4", {"num_heads": 4, "d_k": 128, "d_v": 128}, 5.00, 25.5),
+    Table3Row("A: h = 16", {"num_heads": 16, "d_k": 32, "d_v": 32}, 4.91, 25.8),
+    Table3Row("A: h = 32", {"num_heads": 32, "d_k": 16, "d_v": 16}, 5.01, 25.4),
+    Table3Row("B: d_k = 16", {"d_k": 16, "d_v": 64}, 5.16, 25.1, 58),
+    Table3Row("B: d_k = 32", {"d_k": 32, "d_v": 64}, 5.01, 25.4, 60),
+    Table3Row("C: N = 2", {"num_layers": 2}, 6.11, 23.7, 36),
+    Table3Row("C: N = 4", {"num_layers": 4}, 5.19, 25.3, 50),
+    Table3Row("C: N = 8", {"num_layers": 8}, 4.88, 25.5, 80),
+    Table3Row("C: d_model = 256", {"d_model": 256, "d_k": 32, "d_v": 32}, 5.75, 24.5, 28),
+    Table3Row("C: d_model = 1024", {"d_model": 1024, "d_k": 128, "d_v": 128}, 4.66, 26.0, 168),
+    Table3Row("C: d_ff = 1024", {"d_ff": 1024}, 5.12, 25.4, 53),
+    Table3Row("C: d_ff = 4096", {"d_ff": 4096}, 4.75, 26.2, 90),
+    Table3Row("D: P_drop = 0.0", {"dropout": 0.0}, 5.77, 24.6),
+    Table3Row("D: P_drop = 0.2", {"dropout": 0.2}, 4.95, 25.5),
+    Table3Row("D: eps_ls = 0.0", {}, 4.67, 25.3, label_smoothing=0.0),
+    Table3Row("D: eps_ls = 0.2", {}, 5.47, 25.7, label_smoothing=0.2),
+    Table3Row("E: positions = learned", {"positions": "learned"}, 4.92, 25.7),
+    Table3Row(
         "big", {"d_model": 1024, "d_ff": 4096, "num_heads": 16, "dropout": 0.3}, 4.33, 26.4, 213
     ),
 )
 
 
-def expected_parameters(config: ModelConfig, src_vocab_size: int, tgt_vocab_size: int) -> int:
+def expected_num_parameters(config: ModelConfig, src_vocab_size: int, tgt_vocab_size: int) -> int:
     """Compute a Transformer's number of parameters without making it (Table 3, last column)."""
     d_model, d_ff, heads = config.d_model, config.d_ff, config.num_heads
     projected = heads * (2 * config.key_size + config.value_size)  # queries, keys, values
@@ -64,7 +64,7 @@ def expected_parameters(config: ModelConfig, src_vocab_size: int, tgt_vocab_size
     total = config.num_layers * (encoder_layer + decoder_layer)
     if config.pre_norm:
         total += 2 * norm
-    total += _embedding_parameters(config, src_vocab_size, tgt_vocab_size)
+    total += _num_embedding_parameters(config, src_vocab_size, tgt_vocab_size)
     if not config.tie_softmax:
         total += tgt_vocab_size * d_model
     if config.output_bias:
@@ -72,7 +72,7 @@ def expected_parameters(config: ModelConfig, src_vocab_size: int, tgt_vocab_size
     return total
 
 
-def _embedding_parameters(config: ModelConfig, src_vocab_size: int, tgt_vocab_size: int) -> int:
+def _num_embedding_parameters(config: ModelConfig, src_vocab_size: int, tgt_vocab_size: int) -> int:
     """Compute the parameters of both embeddings, with their positions if these are learned."""
     token_width = position_width = config.d_model
     if config.positions == Positions.CONCATENATED:

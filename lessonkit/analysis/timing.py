@@ -15,7 +15,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 
 @contextmanager
-def single_thread() -> Iterator[None]:
+def computing_on_single_thread() -> Iterator[None]:
     """Compute on one thread, so that the processor's seconds are those of the computation."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -39,8 +39,8 @@ def min_process_seconds(function: Callable[[], object], rounds: int = 5) -> floa
 
 
 # How the names of PyTorch's operations begin, by what they do in a training step. What is
-# named nowhere (sums, copies, masks, the ReLU) is in `OTHER_OPERATIONS`.
-OPERATION_KINDS: dict[str, tuple[str, ...]] = {
+# named nowhere (sums, copies, masks, the ReLU) is in `OTHER_OPERATION_KIND`.
+OPERATION_PREFIXES_BY_KIND: dict[str, tuple[str, ...]] = {
     "products": ("mm", "addmm", "bmm"),
     "attention": ("_scaled_dot_product", "_softmax", "_safe_softmax"),
     "loss": ("_log_softmax", "exp_", "gather", "scatter_add"),
@@ -49,16 +49,16 @@ OPERATION_KINDS: dict[str, tuple[str, ...]] = {
     "Adam": ("_fused_adam", "_foreach_norm", "linalg_vector_norm"),
     "casts": ("_to_copy",),
 }
-OTHER_OPERATIONS = "all else"
+OTHER_OPERATION_KIND = "all else"
 
 
 def operation_kind(operation: str) -> str:
-    """Return an operation's kind ("aten::mm" is one of "products"), or `OTHER_OPERATIONS`."""
+    """Return an operation's kind ("aten::mm" is one of "products"), or `OTHER_OPERATION_KIND`."""
     name = operation.partition("::")[2]
-    for kind, prefixes in OPERATION_KINDS.items():
+    for kind, prefixes in OPERATION_PREFIXES_BY_KIND.items():
         if name.startswith(prefixes):
             return kind
-    return OTHER_OPERATIONS
+    return OTHER_OPERATION_KIND
 
 
 class OperationTimes(TorchDispatchMode):
@@ -75,7 +75,7 @@ class OperationTimes(TorchDispatchMode):
         return result
 
 
-def time_shares(step: Callable[[], object], steps: int = 3) -> dict[str, float]:
+def operation_time_shares(step: Callable[[], object], steps: int = 3) -> dict[str, float]:
     """Return each kind's share of the processor's seconds in PyTorch's operations, from 0 to 1.
 
     What Python does between the operations is not in it, nor what else runs on the machine. A first
@@ -86,4 +86,7 @@ def time_shares(step: Callable[[], object], steps: int = 3) -> dict[str, float]:
         for _ in range(steps):
             step()
     total = sum(times.seconds.values())
-    return {kind: times.seconds[kind] / total for kind in (*OPERATION_KINDS, OTHER_OPERATIONS)}
+    return {
+        kind: times.seconds[kind] / total
+        for kind in (*OPERATION_PREFIXES_BY_KIND, OTHER_OPERATION_KIND)
+    }

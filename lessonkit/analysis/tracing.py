@@ -36,7 +36,7 @@ DEFAULT_HEAD = Head("cross", 2, 2)  # of demo-en-fr: about to write "noir", it l
 
 
 @dataclass(frozen=True)
-class Side:
+class EmbeddingTrace:
     """One sentence on its way from text to the vectors that enter its stack."""
 
     text: str  # as typed, or as translated
@@ -68,7 +68,7 @@ class HeadTrace:
 
 
 @dataclass(frozen=True)
-class SubLayer:
+class SubLayerTrace:
     """A sub-layer with its residual connection, every tensor (length, d_model) (§3.1)."""
 
     name: str  # "self-attention", "cross-attention" or "feed-forward"
@@ -83,13 +83,13 @@ class SubLayer:
 class Trace:
     """One sentence through a model, for all positions at once; every tensor is on the CPU."""
 
-    source: Side  # src_len pieces
-    target: Side  # what the decoder reads, tgt_len pieces
+    source: EmbeddingTrace  # src_len pieces
+    target: EmbeddingTrace  # what the decoder reads, tgt_len pieces
     written: list[str]  # what it writes, tgt_len pieces: row t after reading t + 1 pieces
     written_ids: Tensor  # (tgt_len,)
     pre_norm: bool  # whether the model normalises before its sub-layers
     attention: HeadTrace  # the chosen head
-    sub_layers: list[SubLayer]  # of its layer, from the bottom up: the decoder's has three
+    sub_layers: list[SubLayerTrace]  # of its layer, from the bottom up: the decoder's has three
     inner: Tensor  # the feed-forward network's inner units after the ReLU, (length, d_ff)
     decoded: Tensor  # the decoder's output, (tgt_len, d_model)
     logits: Tensor  # (tgt_len, tgt_vocab_size)
@@ -97,7 +97,7 @@ class Trace:
     types: list[str]  # what every type of the target's vocabulary is called
 
 
-def trace(
+def trace_translation(
     translator: Translator, sentence: str = DEFAULT_SENTENCE, head: Head = DEFAULT_HEAD
 ) -> Trace:
     """Translate a sentence greedily and return what the model computes on the way.
@@ -120,7 +120,7 @@ def trace(
     (hypothesis,) = greedy_search(model, src)
     tgt_ids = [*hypothesis.ids, EOS_ID] if hypothesis.finished else hypothesis.ids
     tgt_in = torch.tensor([[BOS_ID, *tgt_ids[:-1]]])
-    calls, weights = _record_run(model, head, attention, src, tgt_in)
+    calls, weights = _record_model_run(model, head, attention, src, tgt_in)
     read_tokens = translator.tgt_tokenizer.ids_to_pieces(tgt_in[0].tolist())
     source_tokens = translator.src_tokenizer.ids_to_pieces(src[0].tolist())
     query_tokens = source_tokens if head.stack == "encoder" else read_tokens
@@ -128,13 +128,13 @@ def trace(
     translation = translator.tgt_tokenizer.decode(hypothesis.ids)
     logits = calls["output"].output
     return Trace(
-        source=_side(model.src_embedding, sentence.strip(), source_tokens, src),
-        target=_side(model.tgt_embedding, translation, read_tokens, tgt_in),
+        source=_trace_embedding(model.src_embedding, sentence.strip(), source_tokens, src),
+        target=_trace_embedding(model.tgt_embedding, translation, read_tokens, tgt_in),
         written=translator.tgt_tokenizer.ids_to_pieces(tgt_ids),
         written_ids=torch.tensor(tgt_ids),
         pre_norm=model.config.pre_norm,
-        attention=_head_trace(head, attention, query_tokens, key_tokens, calls, weights),
-        sub_layers=_sub_layers(layer_module(model, head), calls),
+        attention=_trace_head(head, attention, query_tokens, key_tokens, calls, weights),
+        sub_layers=_trace_sub_layers(layer_module(model, head), calls),
         inner=calls["outer"].input,
         decoded=calls["decoder"].output,
         logits=logits,
@@ -143,7 +143,7 @@ def trace(
     )
 
 
-class _Call(NamedTuple):
+class _ModuleCall(NamedTuple):
     """What a module read and returned, of the batch's only sentence."""
 
     input: Tensor
@@ -151,13 +151,13 @@ class _Call(NamedTuple):
 
 
 @contextmanager
-def _record_calls(modules: Mapping[str, nn.Module]) -> Iterator[dict[str, _Call]]:
+def _recording_calls(modules: Mapping[str, nn.Module]) -> Iterator[dict[str, _ModuleCall]]:
     """Record what modules read and return while they run inside the `with` block."""
-    calls: dict[str, _Call] = {}
+    calls: dict[str, _ModuleCall] = {}
 
     def record(name: str, _: nn.Module, inputs: tuple[Tensor, ...], returned: Any) -> None:
         output = returned[0] if isinstance(returned, tuple) else returned
-        calls[name] = _Call(inputs[0][0], output[0])
+        calls[name] = _ModuleCall(inputs[0][0], output[0])
 
     with ExitStack() as hooks:
         for name, module in modules.items():
@@ -166,9 +166,9 @@ def _record_calls(modules: Mapping[str, nn.Module]) -> Iterator[dict[str, _Call]
 
 
 @torch.no_grad()
-def _record_run(
+def _record_model_run(
     model: Transformer, head: Head, attention: MultiHeadAttention, src: Tensor, tgt_in: Tensor
-) -> tuple[dict[str, _Call], Tensor]:
+) -> tuple[dict[str, _ModuleCall], Tensor]:
     """Run the model once; return the calls of its parts, and the head's weights."""
     layer: EncoderLayer | DecoderLayer = layer_module(model, head)
     modules = {
@@ -185,15 +185,17 @@ def _record_run(
     }
     if isinstance(layer, DecoderLayer):
         modules["cross-attention"] = layer.cross_attention
-    with _record_calls(modules) as calls:
+    with _recording_calls(modules) as calls:
         maps = model.attention_maps(src, tgt_in)._asdict()
         model.output(calls["decoder"].output[None])
     return calls, maps[head.stack][head.layer - 1, 0, head.head - 1]
 
 
 @torch.no_grad()
-def _side(embedding: Embedding, text: str, tokens: list[str], ids: Tensor) -> Side:
-    return Side(
+def _trace_embedding(
+    embedding: Embedding, text: str, tokens: list[str], ids: Tensor
+) -> EmbeddingTrace:
+    return EmbeddingTrace(
         text=text,
         tokens=tokens,
         ids=ids[0],
@@ -203,12 +205,12 @@ def _side(embedding: Embedding, text: str, tokens: list[str], ids: Tensor) -> Si
     )
 
 
-def _head_trace(
+def _trace_head(
     head: Head,
     attention: MultiHeadAttention,
     query_tokens: list[str],
     key_tokens: list[str],
-    calls: Mapping[str, _Call],
+    calls: Mapping[str, _ModuleCall],
     weights: Tensor,
 ) -> HeadTrace:
     """Compute Eq. 1 for one head from the outputs of its projections, line by line."""
@@ -243,7 +245,9 @@ def _head_trace(
 
 
 @torch.no_grad()
-def _sub_layers(layer: EncoderLayer | DecoderLayer, calls: Mapping[str, _Call]) -> list[SubLayer]:
+def _trace_sub_layers(
+    layer: EncoderLayer | DecoderLayer, calls: Mapping[str, _ModuleCall]
+) -> list[SubLayerTrace]:
     """Follow the residual stream through a layer, one residual connection after the other."""
     residuals: dict[str, Residual] = {"self-attention": layer.self_attention_residual}
     if isinstance(layer, DecoderLayer):
@@ -255,7 +259,7 @@ def _sub_layers(layer: EncoderLayer | DecoderLayer, calls: Mapping[str, _Call]) 
         call = calls[name]
         after = residual(hidden, lambda _, output=call.output: output)
         sub_layers.append(
-            SubLayer(
+            SubLayerTrace(
                 name=name,
                 before=hidden,
                 sublayer_input=call.input,

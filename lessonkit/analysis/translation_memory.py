@@ -20,15 +20,15 @@ def translate_from_memory(train: Sequence[Pair], sources: Sequence[str]) -> list
     words; a word weighs the logarithm of how rare it is. Of equally similar pairs the first is
     taken.
     """
-    memory = _index([second for _, second in train])
+    memory = _build_word_index([second for _, second in train])
     translations = []
     for source in sources:
-        similarity = _dice(memory, _distinct_words(source))
+        similarity = _dice_similarities(memory, _distinct_words(source))
         translations.append(train[int(similarity.round(9).argmax())][0])
     return translations
 
 
-class _Memory(NamedTuple):
+class _WordIndex(NamedTuple):
     """The sentences of a training text, by their words."""
 
     sentences: Mapping[str, np.ndarray]  # for each word the indices of the sentences that have it
@@ -37,7 +37,7 @@ class _Memory(NamedTuple):
     unknown_weight: float  # of a word that no sentence has
 
 
-def _index(sentences: Sequence[str]) -> _Memory:
+def _build_word_index(sentences: Sequence[str]) -> _WordIndex:
     """Return the index of sentences by their words."""
     count = len(sentences)
     words = [_distinct_words(sentence) for sentence in sentences]
@@ -46,7 +46,7 @@ def _index(sentences: Sequence[str]) -> _Memory:
         for word in sentence_words:
             indices.setdefault(word, []).append(index)
     weights = {word: math.log(1 + count / len(having)) for word, having in indices.items()}
-    return _Memory(
+    return _WordIndex(
         sentences={word: np.array(having) for word, having in indices.items()},
         weights=weights,
         sizes=np.array([sum(weights[word] for word in each) for each in words]),
@@ -54,7 +54,7 @@ def _index(sentences: Sequence[str]) -> _Memory:
     )
 
 
-def _dice(memory: _Memory, words: Sequence[str]) -> np.ndarray:
+def _dice_similarities(memory: _WordIndex, words: Sequence[str]) -> np.ndarray:
     """Return how similar each remembered sentence is to a list of words, 0 to 1."""
     shared = np.zeros(len(memory.sizes))
     for word in words:

@@ -11,12 +11,12 @@ import altair as alt
 from torch import Tensor
 
 from lessonkit.analysis.ablation import (
-    EDGE_KINDS,
-    MEAN_HEAD,
-    PATCHED_HEAD,
-    SOURCE_AFTER_ENCODER,
-    SOURCE_BEFORE_ENCODER,
-    ZERO_HEAD,
+    EDGE_KIND_BY_STACK,
+    MEAN_HEAD_KIND,
+    PATCHED_HEAD_KIND,
+    SOURCE_AFTER_ENCODER_KIND,
+    SOURCE_BEFORE_ENCODER_KIND,
+    ZERO_HEAD_KIND,
     AblatedTranslation,
     Ablation,
     AblationStudy,
@@ -27,17 +27,20 @@ from lessonkit.analysis.ablation import (
 )
 from lessonkit.analysis.activations import record_activations
 from lessonkit.analysis.heads import Head, all_heads
-from lessonkit.charts.ablation_views import bars, lines
-from lessonkit.charts.controls import choice, slider
+from lessonkit.charts.ablation_views import draw_probability_bars, draw_token_lines
+from lessonkit.charts.controls import make_drop_down, make_slider
 from transformer.config import BOS_ID, SPECIAL_TOKENS
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 
-NOTHING = "nothing"
-MAX_ABLATIONS = 1_000  # more would make a chart too large to store, and its reader wait
-MAX_LETTERS = 100  # of a line; what follows in a translation that runs on is left out
-MAX_BARS, MIN_PROBABILITY = 5, 0.01  # tokens shown at most, and the probability from which one is
-TOP = 3  # of the old tokens and of the new ones
+NO_ABLATION_KIND = "nothing"
+MAX_ABLATIONS_PER_CHART = 1_000  # more would make a chart too large to store, and its reader wait
+MAX_LINE_LETTERS = 100  # of a line; what follows in a translation that runs on is left out
+MAX_BARS_PER_TOKEN, MIN_SHOWN_PROBABILITY = (
+    5,
+    0.01,
+)  # tokens shown at most, and the probability from which one is
+NUM_TOP_TOKENS = 3  # of the old tokens and of the new ones
 
 
 def ablation_explorer(
@@ -47,7 +50,7 @@ def ablation_explorer(
     means: Mapping[Head, Tensor],
     other: str,
     edges: bool = True,
-    kind: str = SOURCE_AFTER_ENCODER,
+    kind: str = SOURCE_AFTER_ENCODER_KIND,
     key: int = 0,
     query: int = 0,
     token: int = 0,
@@ -67,28 +70,32 @@ def ablation_explorer(
     """
     study = AblationStudy(translator, sentence)
     src_len, tgt_len = len(study.src_tokens), len(study.tgt_tokens)
-    _check_size(src_len, tgt_len, edges)
-    kinds = _kinds(edges)
+    _check_num_ablations(src_len, tgt_len, edges)
+    kinds = _ablation_kinds(edges)
     heads = [str(head) for head in all_heads(study.model)]
     last_position = (max(src_len, tgt_len) if edges else src_len) - 1
     key_label = "place or key" if edges else "place"
     controls = [
-        choice("ablation", kind, kinds, "take away"),
-        slider("key", key, 0, last_position, label=key_label),
+        make_drop_down("ablation", kind, kinds, "take away"),
+        make_slider("key", key, 0, last_position, label=key_label),
     ]
     if edges:
-        controls.append(slider("query", query, 0, last_position))
-    controls.append(choice("head", heads[0], heads))
-    controls.append(slider("next", token, 0, tgt_len - 1, label="next token"))
-    rows = list(_rows(study, _ablations(study, edges, means, other)))
+        controls.append(make_slider("query", query, 0, last_position))
+    controls.append(make_drop_down("head", heads[0], heads))
+    controls.append(make_slider("next", token, 0, tgt_len - 1, label="next token"))
+    rows = list(_chart_rows(study, _all_ablations(study, edges, means, other)))
     views: dict[str, object] = {
         "src": study.src_tokens,
         "said": study.tgt_tokens,
         "read": [SPECIAL_TOKENS[BOS_ID], *study.tgt_tokens[:-1]],
-        "vocab": _vocabulary(study, rows),
+        "vocab": _pieces_by_id(study, rows),
         "other": other,
     }
-    chart = alt.vconcat(lines(edges), bars(edges, MAX_BARS), data=alt.Data(values=rows))
+    chart = alt.vconcat(
+        draw_token_lines(edges),
+        draw_probability_bars(edges, MAX_BARS_PER_TOKEN),
+        data=alt.Data(values=rows),
+    )
     chart = chart.add_params(alt.param(name="views", value=views), *controls)
     return chart.resolve_scale(color="independent").properties(
         name="ablation",
@@ -101,37 +108,38 @@ def ablation_explorer(
     )
 
 
-def _kinds(edges: bool) -> list[str]:
+def _ablation_kinds(edges: bool) -> list[str]:
     """Return what the reader can choose to take away, in the list's order."""
-    kinds = [NOTHING, SOURCE_BEFORE_ENCODER, SOURCE_AFTER_ENCODER]
+    kinds = [NO_ABLATION_KIND, SOURCE_BEFORE_ENCODER_KIND, SOURCE_AFTER_ENCODER_KIND]
     if edges:
-        kinds += EDGE_KINDS.values()
-    return [*kinds, ZERO_HEAD, MEAN_HEAD, PATCHED_HEAD]
+        kinds += EDGE_KIND_BY_STACK.values()
+    return [*kinds, ZERO_HEAD_KIND, MEAN_HEAD_KIND, PATCHED_HEAD_KIND]
 
 
-def _check_size(src_len: int, tgt_len: int, edges: bool) -> None:
+def _check_num_ablations(src_len: int, tgt_len: int, edges: bool) -> None:
     """Raise a UserError for a sentence with too many edges, before any of them is ablated."""
     count = 2 * src_len
     if edges:
         count += src_len**2 + src_len * tgt_len + tgt_len**2 // 2
-    if count > MAX_ABLATIONS:
+    if count > MAX_ABLATIONS_PER_CHART:
         raise UserError(
-            f"{count:,} cuts to make, and a chart holds {MAX_ABLATIONS:,}: give a shorter sentence"
+            f"{count:,} cuts to make, and a chart holds {MAX_ABLATIONS_PER_CHART:,}: "
+            "give a shorter sentence"
         )
 
 
-def _ablations(
+def _all_ablations(
     study: AblationStudy, edges: bool, means: Mapping[Head, Tensor], other: str
 ) -> Iterator[LabelledAblation]:
     """Yield every ablation that can be chosen, the empty one first."""
-    yield LabelledAblation(NOTHING, "", Ablation())
+    yield LabelledAblation(NO_ABLATION_KIND, "", Ablation())
     yield from source_ablations(study)
     if edges:
         yield from edge_ablations(study)
     yield from head_ablations(study, means, record_activations(study.translator, other))
 
 
-def _rows(
+def _chart_rows(
     study: AblationStudy, ablations: Iterable[LabelledAblation]
 ) -> Iterator[dict[str, object]]:
     """Yield the two lines of tokens that always stand, and a row for each ablation."""
@@ -139,7 +147,7 @@ def _rows(
     yield {"line": 1, "label": "whole model", "tokens": study.tgt_tokens}
     for kind, target, ablation in ablations:
         ablated = study.translate_without(ablation)
-        tokens = _shortened(study.translator.tgt_tokenizer.ids_to_pieces(ablated.ids))
+        tokens = _shorten_to_line(study.translator.tgt_tokenizer.ids_to_pieces(ablated.ids))
         same = ablated.ids == study.baseline.ids
         yield {
             "line": 2,
@@ -147,22 +155,22 @@ def _rows(
             "ablation": kind,
             "target": target,
             "tokens": tokens,
-            "new": _new_tokens(study.tgt_tokens, tokens),
-            "probabilities": _probability_bars(study.baseline, ablated),
+            "new": _new_token_flags(study.tgt_tokens, tokens),
+            "probabilities": _pack_probability_bars(study.baseline, ablated),
         }
 
 
-def _shortened(tokens: Sequence[str]) -> list[str]:
+def _shorten_to_line(tokens: Sequence[str]) -> list[str]:
     """Return as many tokens as a line holds."""
     letters = 0
     for count, token in enumerate(tokens):
         letters += len(token) + 1
-        if letters > MAX_LETTERS:
+        if letters > MAX_LINE_LETTERS:
             return [*tokens[:count], "..."]
     return list(tokens)
 
 
-def _new_tokens(before: Sequence[str], after: Sequence[str]) -> list[int]:
+def _new_token_flags(before: Sequence[str], after: Sequence[str]) -> list[int]:
     """Return 1 for each token that was not there before, else 0."""
     new = [1] * len(after)
     matcher = SequenceMatcher(None, list(before), list(after), autojunk=False)
@@ -171,28 +179,33 @@ def _new_tokens(before: Sequence[str], after: Sequence[str]) -> list[int]:
     return new
 
 
-def _probability_bars(baseline: AblatedTranslation, ablated: AblatedTranslation) -> list[str]:
+def _pack_probability_bars(baseline: AblatedTranslation, ablated: AblatedTranslation) -> list[str]:
     """Return for each next token the likeliest ones: "id old new", in hundredths, by commas.
 
     The likeliest by the whole model comes first; of equal ones, the likeliest after the ablation.
     """
     steps = []
     for old, new in zip(baseline.probabilities, ablated.probabilities, strict=True):
-        candidates = {*old.topk(TOP).indices.tolist(), *new.topk(TOP).indices.tolist()}
+        candidates = {
+            *old.topk(NUM_TOP_TOKENS).indices.tolist(),
+            *new.topk(NUM_TOP_TOKENS).indices.tolist(),
+        }
         chosen = int(old.argmax())
         likely = [
             token
             for token in candidates
-            if token == chosen or max(old[token], new[token]) >= MIN_PROBABILITY
+            if token == chosen or max(old[token], new[token]) >= MIN_SHOWN_PROBABILITY
         ]
         likely.sort(key=lambda i: (-round(float(old[i]), 2), -float(new[i]), i))
         steps.append(
-            ",".join(f"{i} {100 * old[i]:.0f} {100 * new[i]:.0f}" for i in likely[:MAX_BARS])
+            ",".join(
+                f"{i} {100 * old[i]:.0f} {100 * new[i]:.0f}" for i in likely[:MAX_BARS_PER_TOKEN]
+            )
         )
     return steps
 
 
-def _vocabulary(study: AblationStudy, rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+def _pieces_by_id(study: AblationStudy, rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     """Return the tokens of the ids that bars stand for."""
     ids: set[int] = set()
     for row in rows:

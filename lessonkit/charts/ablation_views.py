@@ -3,140 +3,170 @@
 import altair as alt
 
 from lessonkit.analysis.ablation import (
-    EDGE_KINDS,
-    MEAN_HEAD,
-    PATCHED_HEAD,
-    SOURCE_AFTER_ENCODER,
-    SOURCE_BEFORE_ENCODER,
-    ZERO_HEAD,
+    EDGE_KIND_BY_STACK,
+    MEAN_HEAD_KIND,
+    PATCHED_HEAD_KIND,
+    SOURCE_AFTER_ENCODER_KIND,
+    SOURCE_BEFORE_ENCODER_KIND,
+    ZERO_HEAD_KIND,
 )
-from lessonkit.charts.controls import UNFRAMED, colours, heading
-from lessonkit.charts.style import INK, PAPER, SOURCE, TARGET
+from lessonkit.charts.controls import UNFRAMED_VIEW, colour_scale, make_live_title
+from lessonkit.charts.style import INK_COLOUR, PAPER_COLOUR, SOURCE_COLOUR, TARGET_COLOUR
 
-WIDTH = 760  # pixels
-LINE, BAR = 34, 15  # pixels of a line of tokens, of a bar
-LABELS, FONT = 96, 13  # pixels of the lines' names; points
-LETTER, GAP = 7.3, 1.4  # pixels of a letter; letters between two tokens
-KINDS = ["whole model", "cut"]  # of bars
+WIDTH_PIXELS = 760  # pixels
+LINE_PIXELS, BAR_PIXELS = 34, 15  # pixels of a line of tokens, of a bar
+LABEL_PIXELS, FONT_POINTS = 96, 13  # pixels of the lines' names; points
+LETTER_PIXELS, TOKEN_GAP_LETTERS = 7.3, 1.4  # pixels of a letter; letters between two tokens
+BAR_KINDS = ["whole model", "cut"]  # of bars
 
-ENCODER, CROSS, DECODER = (
-    f"ablation == '{EDGE_KINDS[stack]}'" for stack in ("encoder", "cross", "decoder")
+IS_ENCODER_EDGE_EXPR, IS_CROSS_EDGE_EXPR, IS_DECODER_EDGE_EXPR = (
+    f"ablation == '{EDGE_KIND_BY_STACK[stack]}'" for stack in ("encoder", "cross", "decoder")
 )
-SRC_LAST, SAID_LAST = "(length(views.src) - 1)", "(length(views.said) - 1)"
-QUERY = (
-    f"({ENCODER} ? min(query, {SRC_LAST}) : {CROSS} ? min(query, {SAID_LAST}) "
-    f": max(1, min(query, {SAID_LAST})))"
+LAST_SRC_EXPR, LAST_TGT_EXPR = (
+    "(length(views.src) - 1)",
+    "(length(views.said) - 1)",
 )
-KEY = f"({DECODER} ? min(key, {QUERY}) : min(key, {SRC_LAST}))"
-PLACE = f"min(key, {SRC_LAST})"
-EDGE = "test(/^an edge/, ablation)"
-TOUCHED = (  # the two ends of an edge, where they stand in the lines
-    f"{ENCODER} && datum.line == 0 && (datum.place == {QUERY} || datum.place == {KEY})"
-    f" || {CROSS} && datum.place == (datum.line == 0 ? {KEY} : datum.line == 1 ? {QUERY} : -1)"
-    f" || {DECODER} && datum.line == 1 && (datum.place == {QUERY} || datum.place == {KEY} - 1)"
+QUERY_EXPR = (
+    f"({IS_ENCODER_EDGE_EXPR} ? min(query, {LAST_SRC_EXPR}) : {IS_CROSS_EDGE_EXPR} ? "
+    f"min(query, {LAST_TGT_EXPR}) "
+    f": max(1, min(query, {LAST_TGT_EXPR})))"
 )
-HEAD = "test(/^a head/, ablation)"
-COLOR = f"datum.changed || datum.touched ? '{TARGET}' : datum.hidden ? '{INK}77' : '{INK}'"
-PLAIN = "replace({}, /▁/g, '')"  # without the mark of a space
-SHOWN = "datum.line == 2 && datum.ablation == ablation && datum.target == {target}"
-ACROSS = alt.X("x:Q", scale=alt.Scale(domain=[0, WIDTH], nice=False), axis=None)
-DOWN = alt.Y("line:Q", scale=alt.Scale(domain=[-0.9, 2.5], reverse=True), axis=None)
-LINES = alt.Color("line:O", scale=colours([0, 1, 2], [SOURCE, PAPER, TARGET]), legend=None)
+KEY_EXPR = f"({IS_DECODER_EDGE_EXPR} ? min(key, {QUERY_EXPR}) : min(key, {LAST_SRC_EXPR}))"
+HIDDEN_POSITION_EXPR = f"min(key, {LAST_SRC_EXPR})"
+IS_EDGE_EXPR = "test(/^an edge/, ablation)"
+IS_EDGE_END_EXPR = (  # the two ends of an edge, where they stand in the lines
+    f"{IS_ENCODER_EDGE_EXPR} && datum.line == 0 && (datum.place == {QUERY_EXPR} || "
+    f"datum.place == {KEY_EXPR})"
+    f" || {IS_CROSS_EDGE_EXPR} && datum.place == (datum.line == 0 ? {KEY_EXPR} : "
+    f"datum.line == 1 ? {QUERY_EXPR} : -1)"
+    f" || {IS_DECODER_EDGE_EXPR} && datum.line == 1 && (datum.place == {QUERY_EXPR} || "
+    f"datum.place == {KEY_EXPR} - 1)"
+)
+IS_HEAD_EXPR = "test(/^a head/, ablation)"
+TOKEN_COLOUR_EXPR = (
+    f"datum.changed || datum.touched ? '{TARGET_COLOUR}' "
+    f": datum.hidden ? '{INK_COLOUR}77' : '{INK_COLOUR}'"
+)
+SPACE_MARK_REMOVAL_TEMPLATE = "replace({}, /▁/g, '')"  # without the mark of a space
+IS_SHOWN_TEMPLATE = "datum.line == 2 && datum.ablation == ablation && datum.target == {target}"
+TOKEN_X = alt.X("x:Q", scale=alt.Scale(domain=[0, WIDTH_PIXELS], nice=False), axis=None)
+LINE_Y = alt.Y("line:Q", scale=alt.Scale(domain=[-0.9, 2.5], reverse=True), axis=None)
+LINE_COLOUR = alt.Color(
+    "line:O",
+    scale=colour_scale([0, 1, 2], [SOURCE_COLOUR, PAPER_COLOUR, TARGET_COLOUR]),
+    legend=None,
+)
 
 
-def _target(edges: bool) -> str:
+def _ablation_target_expr(edges: bool) -> str:
     """Return the Vega expression for which ablation of the chosen kind is shown."""
-    place = f"({HEAD} ? head : (test(/^a place/, ablation) ? '' + {PLACE} : ''))"
-    return f"({EDGE} ? {QUERY} + '-' + {KEY} : {place})" if edges else place
+    place = (
+        f"({IS_HEAD_EXPR} ? head : (test(/^a place/, ablation) ? '' + {HIDDEN_POSITION_EXPR} : ''))"
+    )
+    return f"({IS_EDGE_EXPR} ? {QUERY_EXPR} + '-' + {KEY_EXPR} : {place})" if edges else place
 
 
-def lines(edges: bool) -> alt.LayerChart:
+def draw_token_lines(edges: bool) -> alt.LayerChart:
     """Draw the source, the whole model's translation and the ablated one's, token by token.
 
     `edges` tells whether the chart can ablate edges, and has the controls for that.
     """
-    shown = SHOWN.format(target=_target(edges))
+    shown = IS_SHOWN_TEMPLATE.format(target=_ablation_target_expr(edges))
     chosen = alt.Chart().transform_filter(f"datum.line < 2 || ({shown})")
-    tokens = _tokens(chosen, edges)
-    words = tokens.mark_text(fontSize=FONT, aria=False).encode(
-        ACROSS, DOWN, text="tokens:N", color=alt.value(alt.expr(COLOR))
+    tokens = _lay_out_tokens(chosen, edges)
+    words = tokens.mark_text(fontSize=FONT_POINTS, aria=False).encode(
+        TOKEN_X, LINE_Y, text="tokens:N", color=alt.value(alt.expr(TOKEN_COLOUR_EXPR))
     )
     struck = tokens.transform_filter("datum.hidden").mark_text(
-        fontSize=22, fontWeight="bold", color=TARGET, text="✕", aria=False
+        fontSize=22, fontWeight="bold", color=TARGET_COLOUR, text="✕", aria=False
     )
     numbers = tokens.transform_filter("datum.line < 2").mark_text(
-        fontSize=9, dy=-13, color=PAPER, aria=False
+        fontSize=9, dy=-13, color=PAPER_COLOUR, aria=False
     )
-    names = chosen.mark_text(align="left", fontSize=FONT, fontWeight="bold", aria=False).encode(
-        x=alt.value(0), y=DOWN, text="label:N", color=LINES
-    )
+    names = chosen.mark_text(
+        align="left", fontSize=FONT_POINTS, fontWeight="bold", aria=False
+    ).encode(x=alt.value(0), y=LINE_Y, text="label:N", color=LINE_COLOUR)
     settings = (
         alt.Chart()
         .transform_filter("datum.line == 0")
-        .transform_calculate(settings=PLAIN.format(_settings(edges)))
-        .mark_text(align="left", fontSize=11, color=PAPER, aria=False)
+        .transform_calculate(
+            settings=SPACE_MARK_REMOVAL_TEMPLATE.format(_control_settings_expr(edges))
+        )
+        .mark_text(align="left", fontSize=11, color=PAPER_COLOUR, aria=False)
         .encode(x=alt.value(0), y=alt.value(-6), text="settings:N")
     )
-    placed = struck.encode(ACROSS, DOWN), numbers.encode(ACROSS, DOWN, text="place:N")
+    placed = struck.encode(TOKEN_X, LINE_Y), numbers.encode(TOKEN_X, LINE_Y, text="place:N")
     return alt.LayerChart(layer=[words, *placed, names, settings]).properties(
-        width=WIDTH,
-        height=3.4 * LINE,
-        view=UNFRAMED,
-        title=heading(PLAIN.format(_title(edges)), fontSize=14),
+        width=WIDTH_PIXELS,
+        height=3.4 * LINE_PIXELS,
+        view=UNFRAMED_VIEW,
+        title=make_live_title(SPACE_MARK_REMOVAL_TEMPLATE.format(_title_expr(edges)), fontSize=14),
     )
 
 
-def _tokens(chosen: alt.Chart, edges: bool) -> alt.Chart:
+def _lay_out_tokens(chosen: alt.Chart, edges: bool) -> alt.Chart:
     """Put each line's tokens side by side; mark those that are hidden, new or an end of an edge."""
     return (
         chosen.transform_calculate(place="sequence(length(datum.tokens))")
         .transform_calculate(fresh="datum.new || datum.place")
         .transform_flatten(["tokens", "place", "fresh"])
-        .transform_calculate(letters=f"length(datum.tokens) + {GAP}")
+        .transform_calculate(letters=f"length(datum.tokens) + {TOKEN_GAP_LETTERS}")
         .transform_window(
             end="sum(letters)", groupby=["line"], sort=[{"field": "place"}], frame=[None, 0]
         )
         .transform_calculate(
-            x=f"{LABELS} + {LETTER} * (datum.end - datum.letters / 2)",
-            hidden=f"datum.line == 0 && test(/^a place/, ablation) && datum.place == {PLACE}",
+            x=f"{LABEL_PIXELS} + {LETTER_PIXELS} * (datum.end - datum.letters / 2)",
+            hidden=(
+                "datum.line == 0 && test(/^a place/, ablation) && datum.place == "
+                f"{HIDDEN_POSITION_EXPR}"
+            ),
             changed="datum.line == 2 && datum.fresh == 1",
-            touched=TOUCHED if edges else "false",
+            touched=IS_EDGE_END_EXPR if edges else "false",
         )
     )
 
 
-def _title(edges: bool) -> str:
+def _title_expr(edges: bool) -> str:
     """Return the expression of the title, which says what is taken away."""
-    place = f"'place ' + {PLACE} + ', ' + views.src[{PLACE}]"
+    place = f"'place ' + {HIDDEN_POSITION_EXPR} + ', ' + views.src[{HIDDEN_POSITION_EXPR}]"
     said = [
-        (f"ablation == '{SOURCE_BEFORE_ENCODER}'", f"'Hidden before the encoder: ' + {place}"),
+        (f"ablation == '{SOURCE_BEFORE_ENCODER_KIND}'", f"'Hidden before the encoder: ' + {place}"),
         (
-            f"ablation == '{SOURCE_AFTER_ENCODER}'",
+            f"ablation == '{SOURCE_AFTER_ENCODER_KIND}'",
             f"'Hidden from the decoder, after the encoder: ' + {place}",
         ),
     ]
     if edges:
-        key, row = f"views.src[{KEY}]", f"'the row that says ' + views.said[{QUERY}]"
+        key, row = (
+            f"views.src[{KEY_EXPR}]",
+            f"'the row that says ' + views.said[{QUERY_EXPR}]",
+        )
         every = "', in every head: '"
         blind = "' cannot look at '"
         said += [
-            (ENCODER, f"'In the encoder' + {every} + views.src[{QUERY}] + {blind} + {key}"),
-            (CROSS, f"'In cross-attention' + {every} + {row} + {blind} + {key}"),
-            (DECODER, f"'In the decoder' + {every} + {row} + {blind} + views.read[{KEY}]"),
+            (
+                IS_ENCODER_EDGE_EXPR,
+                f"'In the encoder' + {every} + views.src[{QUERY_EXPR}] + {blind} + {key}",
+            ),
+            (IS_CROSS_EDGE_EXPR, f"'In cross-attention' + {every} + {row} + {blind} + {key}"),
+            (
+                IS_DECODER_EDGE_EXPR,
+                f"'In the decoder' + {every} + {row} + {blind} + views.read[{KEY_EXPR}]",
+            ),
         ]
     whose = "'Head ' + head"
     said += [
-        (f"ablation == '{ZERO_HEAD}'", f"{whose} + ' removed: zeros in its place'"),
+        (f"ablation == '{ZERO_HEAD_KIND}'", f"{whose} + ' removed: zeros in its place'"),
         (
-            f"ablation == '{MEAN_HEAD}'",
+            f"ablation == '{MEAN_HEAD_KIND}'",
             f"{whose} + ' removed: its mean over other sentences in its place'",
         ),
-        (f"ablation == '{PATCHED_HEAD}'", f"{whose} + ' as in: ' + views.other"),
+        (f"ablation == '{PATCHED_HEAD_KIND}'", f"{whose} + ' as in: ' + views.other"),
     ]
     return " : ".join(f"{test} ? {text}" for test, text in said) + " : 'Nothing is taken away'"
 
 
-def _settings(edges: bool) -> str:
+def _control_settings_expr(edges: bool) -> str:
     """Return an expression that says where all the controls stand, needed by the choice or not."""
     parts = ["'place ' + key + ' of the source: ' + (views.src[key] || 'none')"]
     if edges:
@@ -147,10 +177,10 @@ def _settings(edges: bool) -> str:
     return " + ' · ' + ".join([*parts, "'head ' + head"])
 
 
-def bars(edges: bool, max_bars: int) -> alt.LayerChart:
+def draw_probability_bars(edges: bool, max_bars: int) -> alt.LayerChart:
     """Draw at most `max_bars` probabilities of the next token, before and after the ablation."""
-    base = _bars(SHOWN.format(target=_target(edges)))
-    across = alt.Scale(domain=[0, 1], nice=False, range=[LABELS, WIDTH - 200])
+    base = _unfold_probability_bars(IS_SHOWN_TEMPLATE.format(target=_ablation_target_expr(edges)))
+    across = alt.Scale(domain=[0, 1], nice=False, range=[LABEL_PIXELS, WIDTH_PIXELS - 200])
     down = alt.Scale(domain=[0, max_bars], reverse=True, nice=False)
     axis = alt.Axis(format=".1f", values=[0, 0.5, 1], grid=False)
     legend = alt.Legend(title=None, orient="top-right")
@@ -159,7 +189,9 @@ def bars(edges: bool, max_bars: int) -> alt.LayerChart:
         x2="probability:Q",
         y=alt.Y("top:Q", scale=down, axis=None),
         y2="bottom:Q",
-        color=alt.Color("kind:N", scale=colours(KINDS, [PAPER, TARGET]), legend=legend),
+        color=alt.Color(
+            "kind:N", scale=colour_scale(BAR_KINDS, [PAPER_COLOUR, TARGET_COLOUR]), legend=legend
+        ),
         tooltip=["token:N", "kind:N", alt.Tooltip("probability:Q", format=".2f")],
     )
     values = base.mark_text(align="left", dx=4, fontSize=11, aria=False).encode(
@@ -168,29 +200,29 @@ def bars(edges: bool, max_bars: int) -> alt.LayerChart:
         text=alt.Text("probability:Q", format=".2f"),
     )
     tokens = (
-        base.transform_filter(f"datum.kind == '{KINDS[0]}'")
-        .mark_text(align="right", fontSize=FONT, aria=False)
-        .encode(x=alt.value(LABELS - 8), y=alt.Y("centre:Q", scale=down), text="token:N")
+        base.transform_filter(f"datum.kind == '{BAR_KINDS[0]}'")
+        .mark_text(align="right", fontSize=FONT_POINTS, aria=False)
+        .encode(x=alt.value(LABEL_PIXELS - 8), y=alt.Y("centre:Q", scale=down), text="token:N")
     )
     said = "replace(join(slice(views.read, 0, next + 1), ''), /▁/g, ' ')"
     return alt.LayerChart(layer=[rectangles, values, tokens]).properties(
-        width=WIDTH,
-        height=2 * BAR * max_bars,
-        title=heading(f"'What comes after: ' + {said}", fontSize=FONT),
-        view=UNFRAMED,
+        width=WIDTH_PIXELS,
+        height=2 * BAR_PIXELS * max_bars,
+        title=make_live_title(f"'What comes after: ' + {said}", fontSize=FONT_POINTS),
+        view=UNFRAMED_VIEW,
     )
 
 
-def _bars(shown: str) -> alt.Chart:
+def _unfold_probability_bars(shown: str) -> alt.Chart:
     """Unfold the chosen ablation's probabilities into two bars for each token."""
-    whole = f"datum.kind == '{KINDS[0]}'"
+    whole = f"datum.kind == '{BAR_KINDS[0]}'"
     return (
         alt.Chart()
         .transform_filter(shown)
         .transform_calculate(bar="split(datum.probabilities[next], ',')")
         .transform_calculate(rank="sequence(length(datum.bar))")
         .transform_flatten(["bar", "rank"])
-        .transform_calculate(parts="split(datum.bar, ' ')", kind=f"{KINDS}")
+        .transform_calculate(parts="split(datum.bar, ' ')", kind=f"{BAR_KINDS}")
         .transform_flatten(["kind"])
         .transform_calculate(
             token="views.vocab[datum.parts[0]]",

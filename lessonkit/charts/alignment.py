@@ -4,9 +4,9 @@ from collections.abc import Collection, Sequence
 
 from matplotlib.axes import Axes
 
-from lessonkit.charts.style import PAPER, SOURCE, TARGET
+from lessonkit.charts.style import PAPER_COLOUR, SOURCE_COLOUR, TARGET_COLOUR
 
-GAP = 2.5  # letters between two words
+WORD_GAP_LETTERS = 2.5  # letters between two words
 
 
 def draw_alignment(
@@ -21,12 +21,12 @@ def draw_alignment(
     Not in the paper: gold alignments are the embedded corpus's own. Links are pairs (source word,
     target word), counted from 0.
     """
-    places = _places(src_tokens), _places(tgt_tokens)
+    places = _word_centres(src_tokens), _word_centres(tgt_tokens)
     for src, tgt in sorted(links):
-        ax.plot((places[0][src], places[1][tgt]), (0.82, 0.18), color=PAPER, linewidth=1.2)
+        ax.plot((places[0][src], places[1][tgt]), (0.82, 0.18), color=PAPER_COLOUR, linewidth=1.2)
     for tokens, across, height, color in (
-        (src_tokens, places[0], 0.92, SOURCE),
-        (tgt_tokens, places[1], 0.08, TARGET),
+        (src_tokens, places[0], 0.92, SOURCE_COLOUR),
+        (tgt_tokens, places[1], 0.08, TARGET_COLOUR),
     ):
         for place, token in zip(across, tokens, strict=True):
             ax.text(place, height, token, ha="center", va="center", color=color, fontsize=10)
@@ -36,8 +36,8 @@ def draw_alignment(
     return ax
 
 
-def _places(tokens: Sequence[str]) -> list[float]:
+def _word_centres(tokens: Sequence[str]) -> list[float]:
     """Return the middle of each word, 0 to 1, in a line that has room for all of them."""
-    widths = [len(token) + GAP for token in tokens]
+    widths = [len(token) + WORD_GAP_LETTERS for token in tokens]
     ends = [sum(widths[: index + 1]) for index in range(len(widths))]
     return [(end - width / 2) / ends[-1] for end, width in zip(ends, widths, strict=True)]

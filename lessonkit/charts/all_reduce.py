@@ -4,22 +4,35 @@ from typing import NamedTuple
 
 import altair as alt
 
-from lessonkit.analysis.roofline import FLOAT32
-from lessonkit.charts.controls import Rows, axis, choice, colours, layered, slider, unfold
-from lessonkit.charts.roofline import FLOPS, MACHINE_NAMES, chosen_value, machine_value
-from lessonkit.charts.style import OURS, TARGET
+from lessonkit.analysis.roofline import FLOAT32_BYTES
+from lessonkit.charts.controls import (
+    DataRows,
+    chart_of_number_sequence,
+    colour_scale,
+    layered_explorer,
+    make_drop_down,
+    make_quantity_channel,
+    make_slider,
+)
+from lessonkit.charts.roofline import (
+    FLOPS_EXPR,
+    MACHINE_NAMES,
+    chosen_value_expr,
+    machine_value_expr,
+)
+from lessonkit.charts.style import OURS_COLOUR, TARGET_COLOUR
 
 MAX_LOG2_GPUS = 8  # as a power of 2
-GPUS = "pow(2, log2_gpus)"
-MILLISECONDS = (0.03, 300_000)  # of a step: wide enough for all that the controls hold
-TOKENS_A_STEP = (25_000, 100_000, 400_000)  # on either side; the paper's first
+NUM_GPUS_EXPR = "pow(2, log2_gpus)"
+MILLISECONDS_DOMAIN = (0.03, 300_000)  # of a step: wide enough for all that the controls hold
+TOKENS_PER_STEP_CHOICES = (25_000, 100_000, 400_000)  # on either side; the paper's first
 
 
 class StepCost(NamedTuple):
     """What a model's training step needs of the GPUs that share it."""
 
     parameters: int  # each has a gradient that is exchanged
-    flops: int  # operations of a step with `TOKENS_A_STEP[0]` tokens on either side
+    flops: int  # operations of a step with `TOKENS_PER_STEP_CHOICES[0]` tokens on either side
 
 
 def all_reduce_explorer(models: dict[str, StepCost]) -> alt.LayerChart:
@@ -31,23 +44,25 @@ def all_reduce_explorer(models: dict[str, StepCost]) -> alt.LayerChart:
     """
     first = next(iter(models))
     controls = [
-        slider("log2_gpus", 3, 1, MAX_LOG2_GPUS),
-        slider("reached", 40, 10, 100, 10),
-        choice("machine", MACHINE_NAMES[0], MACHINE_NAMES),
-        choice("model", first, models),
-        choice("tokens", TOKENS_A_STEP[0], TOKENS_A_STEP),
+        make_slider("log2_gpus", 3, 1, MAX_LOG2_GPUS),
+        make_slider("reached", 40, 10, 100, 10),
+        make_drop_down("machine", MACHINE_NAMES[0], MACHINE_NAMES),
+        make_drop_down("model", first, models),
+        make_drop_down("tokens", TOKENS_PER_STEP_CHOICES[0], TOKENS_PER_STEP_CHOICES),
     ]
-    computing, exchanging = _milliseconds(models, GPUS)
+    computing, exchanging = _computing_and_exchanging_exprs(models, NUM_GPUS_EXPR)
     both = f"({computing} + {exchanging})"
     title = (
-        f"format({GPUS}, 'd') + ' GPUs: a step of ' + format({both}, '.1f') + ' ms, ' + "
+        f"format({NUM_GPUS_EXPR}, 'd') + ' GPUs: a step of ' + format({both}, '.1f') + ' ms, ' + "
         f"format(100 * {exchanging} / {both}, '.0f') + '% of it exchange'"
     )
-    parts: Rows = [{"part": "computing"}, {"part": "exchanging"}]
-    powers = unfold("power", f"1, {MAX_LOG2_GPUS + 1}", parts)
-    lines = _over_gpus(powers.transform_calculate(n="pow(2, datum.power)"), models, "datum.n")
-    chosen = alt.Chart(alt.Data(values=parts)).transform_calculate(n=GPUS)
-    dots = _over_gpus(chosen, models, GPUS)
+    parts: DataRows = [{"part": "computing"}, {"part": "exchanging"}]
+    powers = chart_of_number_sequence("power", f"1, {MAX_LOG2_GPUS + 1}", parts)
+    lines = _encode_milliseconds_over_gpus(
+        powers.transform_calculate(n="pow(2, datum.power)"), models, "datum.n"
+    )
+    chosen = alt.Chart(alt.Data(values=parts)).transform_calculate(n=NUM_GPUS_EXPR)
+    dots = _encode_milliseconds_over_gpus(chosen, models, NUM_GPUS_EXPR)
     layers = [
         lines.mark_line(strokeWidth=2.5, aria=False),
         dots.mark_point(filled=True, size=120, opacity=1, aria=False),
@@ -55,32 +70,39 @@ def all_reduce_explorer(models: dict[str, StepCost]) -> alt.LayerChart:
     description = (
         "Milliseconds of a training step over the number of GPUs that share it, 2 to "
         f"{2**MAX_LOG2_GPUS}, both axes logarithmic: computing falls, exchanging gradients hardly "
-        f"changes. Dots mark 8 GPUs, {MACHINE_NAMES[0]}, the {first} model, {TOKENS_A_STEP[0]:,} "
+        f"changes. Dots mark 8 GPUs, {MACHINE_NAMES[0]}, the {first} model, "
+        f"{TOKENS_PER_STEP_CHOICES[0]:,} "
         "tokens a step. Controls change the number of GPUs, the share of their peak that they "
         "reach, the kind of GPU, the model, and the tokens of a step."
     )
-    return layered("exchange", (480, 280), title, controls, layers, description)
+    return layered_explorer("exchange", (480, 280), title, controls, layers, description)
 
 
-def _milliseconds(models: dict[str, StepCost], gpus: str) -> tuple[str, str]:
+def _computing_and_exchanging_exprs(models: dict[str, StepCost], gpus: str) -> tuple[str, str]:
     """Return expressions for how long so many GPUs compute a step, and exchange its gradients."""
-    flops = chosen_value("model", {name: str(each.flops) for name, each in models.items()})
-    sizes = chosen_value("model", {name: str(each.parameters) for name, each in models.items()})
-    rate = f"({gpus} * {FLOPS} * reached / 100)"
-    sent = f"(2 * ({gpus} - 1) / {gpus} * {FLOAT32} * {sizes})"
-    computing = f"(1000 * {flops} * tokens / {TOKENS_A_STEP[0]} / {rate})"
-    return computing, f"(1000 * {sent} / {machine_value('link')})"
+    flops = chosen_value_expr("model", {name: str(each.flops) for name, each in models.items()})
+    sizes = chosen_value_expr(
+        "model", {name: str(each.parameters) for name, each in models.items()}
+    )
+    rate = f"({gpus} * {FLOPS_EXPR} * reached / 100)"
+    sent = f"(2 * ({gpus} - 1) / {gpus} * {FLOAT32_BYTES} * {sizes})"
+    computing = f"(1000 * {flops} * tokens / {TOKENS_PER_STEP_CHOICES[0]} / {rate})"
+    return computing, f"(1000 * {sent} / {machine_value_expr('link')})"
 
 
-def _over_gpus(chart: alt.Chart, models: dict[str, StepCost], gpus: str) -> alt.Chart:
-    computing, exchanging = _milliseconds(models, gpus)
+def _encode_milliseconds_over_gpus(
+    chart: alt.Chart, models: dict[str, StepCost], gpus: str
+) -> alt.Chart:
+    computing, exchanging = _computing_and_exchanging_exprs(models, gpus)
     counts = [2**power for power in range(1, MAX_LOG2_GPUS + 1)]
     reach = {"type": "log", "base": 2, "domain": [2, 2**MAX_LOG2_GPUS]}
-    x = axis(alt.X, "n", "GPUs", reach, format="d", values=counts)
+    x = make_quantity_channel(alt.X, "n", "GPUs", reach, format="d", values=counts)
     times = [10**power for power in range(-1, 6)]
-    reach = {"type": "log", "domain": MILLISECONDS}
-    y = axis(alt.Y, "milliseconds", "milliseconds a step", reach, format="~g", values=times)
-    scale = colours(["computing", "exchanging"], [OURS, TARGET])
+    reach = {"type": "log", "domain": MILLISECONDS_DOMAIN}
+    y = make_quantity_channel(
+        alt.Y, "milliseconds", "milliseconds a step", reach, format="~g", values=times
+    )
+    scale = colour_scale(["computing", "exchanging"], [OURS_COLOUR, TARGET_COLOUR])
     return chart.transform_calculate(
         milliseconds=f"datum.part == 'computing' ? {computing} : {exchanging}"
     ).encode(x, y, alt.Color("part:N", scale=scale).legend(title=""))

@@ -8,24 +8,26 @@ from matplotlib.patches import FancyBboxPatch, PathPatch
 from matplotlib.path import Path as Outline
 from PIL import Image
 
-from lessonkit.charts.style import DARK
+from lessonkit.charts.style import DARK_COLOUR
 from transformer.support.errors import unknown_name_error
 
-PICTURE = "architecture.png"  # as figures/ has it; in the wheel it lies beside this module
-FOLDERS = (Path(__file__).parent, Path(__file__).parents[2] / "figures")
-SIZE = (674, 612)  # points of the picture
-DPI = 76  # of the picture on a lesson's page: 725 by 675 pixels
+PICTURE_FILE_NAME = (
+    "architecture.png"  # as figures/ has it; in the wheel it lies beside this module
+)
+PICTURE_FOLDERS = (Path(__file__).parent, Path(__file__).parents[2] / "figures")
+PICTURE_SIZE_POINTS = (674, 612)  # points of the picture
+PICTURE_DPI = 76  # of the picture on a lesson's page: 725 by 675 pixels
 FADE_OPACITY = 0.75  # of the white over the rest
-BOX_MARGIN = 5  # points between a box and the line around it
+BOX_MARGIN_POINTS = 5  # points between a box and the line around it
 
 # Bright boxes: the middle, width and height, in points of the picture from its lower left.
 Box = tuple[float, float, float, float]
-INPUTS: tuple[Box, Box] = ((218, 22, 172, 30), (446, 22, 172, 30))
-OUTPUT: Box = (512, 538, 296, 134)  # with the names beside it
-HIGHLIGHTS: dict[str, tuple[str, tuple[Box, ...]]] = {
+INPUT_BOXES: tuple[Box, Box] = ((218, 22, 172, 30), (446, 22, 172, 30))
+OUTPUT_BOX: Box = (512, 538, 296, 134)  # with the names beside it
+CAPTION_AND_BOXES_BY_PART: dict[str, tuple[str, tuple[Box, ...]]] = {
     "text": (
         "the text, cut into pieces, at both inputs and at the output",
-        (*INPUTS, (446, 587, 172, 34)),
+        (*INPUT_BOXES, (446, 587, 172, 34)),
     ),
     "positions": (
         "the waves of the positions, added to the embeddings of source and target",
@@ -33,11 +35,11 @@ HIGHLIGHTS: dict[str, tuple[str, tuple[Box, ...]]] = {
     ),
     "loss": (
         "the output: linear map, softmax, and the loss against the target shifted by one",
-        (OUTPUT,),
+        (OUTPUT_BOX,),
     ),
     "choice": (
         "the choice of the next token: from the softmax back to the decoder's input",
-        (OUTPUT, INPUTS[1]),
+        (OUTPUT_BOX, INPUT_BOXES[1]),
     ),
 }
 
@@ -45,28 +47,33 @@ HIGHLIGHTS: dict[str, tuple[str, tuple[Box, ...]]] = {
 def draw_architecture(part: str) -> Figure:
     """Draw the architecture with one part bright and the others faded (Fig. 1).
 
-    The title says in words where one is. `part` is one of `HIGHLIGHTS`; another is a UserError.
+    The title says in words where one is. `part` is one of `CAPTION_AND_BOXES_BY_PART`; another is a
+    UserError.
     """
-    if part not in HIGHLIGHTS:
-        raise unknown_name_error("part", part, list(HIGHLIGHTS))
-    words, boxes = HIGHLIGHTS[part]
-    width, height = SIZE
-    picture = next(folder / PICTURE for folder in FOLDERS if (folder / PICTURE).is_file())
-    figure = Figure(figsize=(width / 72, height / 72), dpi=DPI)
+    if part not in CAPTION_AND_BOXES_BY_PART:
+        raise unknown_name_error("part", part, list(CAPTION_AND_BOXES_BY_PART))
+    words, boxes = CAPTION_AND_BOXES_BY_PART[part]
+    width, height = PICTURE_SIZE_POINTS
+    picture = next(
+        folder / PICTURE_FILE_NAME
+        for folder in PICTURE_FOLDERS
+        if (folder / PICTURE_FILE_NAME).is_file()
+    )
+    figure = Figure(figsize=(width / 72, height / 72), dpi=PICTURE_DPI)
     ax = figure.add_axes((0, 0, 1, 1))
     ax.imshow(np.asarray(Image.open(picture).convert("RGB")), extent=(0, width, 0, height))
     ax.set_axis_off()
     sheet = [(0.0, 0.0), (width, 0.0), (width, height), (0.0, height), (0.0, 0.0)]
     outlines = [Outline(sheet, closed=True)]
     for x, y, box_width, box_height in boxes:
-        left, right = x - box_width / 2 - BOX_MARGIN, x + box_width / 2 + BOX_MARGIN
-        low, high = y - box_height / 2 - BOX_MARGIN, y + box_height / 2 + BOX_MARGIN
+        left, right = x - box_width / 2 - BOX_MARGIN_POINTS, x + box_width / 2 + BOX_MARGIN_POINTS
+        low, high = y - box_height / 2 - BOX_MARGIN_POINTS, y + box_height / 2 + BOX_MARGIN_POINTS
         # It runs the other way round than the sheet, so that it is a hole in it.
         hole = [(left, low), (left, high), (right, high), (right, low), (left, low)]
         outlines.append(Outline(hole, closed=True))
         style = "round,pad=0,rounding_size=6"
         line = FancyBboxPatch((left, low), right - left, high - low, boxstyle=style, zorder=7)
-        line.set(facecolor="none", edgecolor=DARK, linewidth=2.5)
+        line.set(facecolor="none", edgecolor=DARK_COLOUR, linewidth=2.5)
         ax.add_patch(line)
     pale = PathPatch(Outline.make_compound_path(*outlines), facecolor="white", alpha=FADE_OPACITY)
     ax.add_patch(pale).set(edgecolor="none", zorder=6)

@@ -11,13 +11,13 @@ from transformer.support.files import check_writable_file, write_atomically, wri
 
 
 def check_attention_file(path: Path) -> None:
-    """Refuse, with a UserError, a file that `write_attention` could not write."""
+    """Refuse, with a UserError, a file that `write_attention_file` could not write."""
     if path.suffix not in (".json", ".png"):
         raise UserError(f"--attention {path}: give a name that ends in .json or .png")
     check_writable_file(path)
 
 
-def write_attention(
+def write_attention_file(
     path: Path, translator: Translator, sentences: Sequence[str], beam_size: int
 ) -> None:
     """Write the attention of translated sentences, as `translate --attention FILE` does.
@@ -32,28 +32,32 @@ def write_attention(
     if not shown:
         raise UserError(f"--attention {path}: every sentence is empty, there is nothing to show")
     if path.suffix == ".json":
-        write_json(path, [_numbers(translator.attention(text, beam_size)) for text in shown])
+        write_json(
+            path, [_attention_to_json(translator.attention(text, beam_size)) for text in shown]
+        )
     else:
-        write_atomically(path, _picture(translator.attention(shown[0], beam_size)))
+        write_atomically(path, _draw_cross_attention_png(translator.attention(shown[0], beam_size)))
 
 
-def _numbers(attention: TranslationWithAttention) -> dict[str, object]:
+def _attention_to_json(attention: TranslationWithAttention) -> dict[str, object]:
     """Return plain values, weights to four decimals."""
     maps = attention.maps._asdict().items()
     return {
         "translation": attention.translation,
         "src_tokens": attention.src_tokens,
         "tgt_tokens": attention.tgt_tokens,
-        **{name: _rounded(weights[:, 0].tolist()) for name, weights in maps},
+        **{name: _round_nested_numbers(weights[:, 0].tolist()) for name, weights in maps},
     }
 
 
-def _rounded(values: Any) -> Any:
+def _round_nested_numbers(values: Any) -> Any:
     """Round every number in nested lists to four decimals."""
-    return [_rounded(v) for v in values] if isinstance(values, list) else round(values, 4)
+    return (
+        [_round_nested_numbers(v) for v in values] if isinstance(values, list) else round(values, 4)
+    )
 
 
-def _picture(attention: TranslationWithAttention) -> bytes:
+def _draw_cross_attention_png(attention: TranslationWithAttention) -> bytes:
     try:
         from matplotlib import pyplot as plt
 

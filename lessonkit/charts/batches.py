@@ -7,14 +7,16 @@ import altair as alt
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from lessonkit.charts.controls import choice, colours, heading, slider
-from lessonkit.charts.style import DARK, OURS, PAPER, mix
+from lessonkit.charts.controls import colour_scale, make_drop_down, make_live_title, make_slider
+from lessonkit.charts.style import DARK_COLOUR, OURS_COLOUR, PAPER_COLOUR, mix_with_white_or_black
 from transformer.config import PAD_ID, SPECIAL_TOKENS
 from transformer.support.errors import UserError
 
-PADDING = "#BBBBBB"  # lighter than OURS by far, so that the two are told apart without colour
-MAX_ROWS = 5000  # sentences in all batches together: about 40 kB
-Batch = Sequence[int]  # the length of each sentence, in tokens
+PADDING_COLOUR = (
+    "#BBBBBB"  # lighter than OURS by far, so that the two are told apart without colour
+)
+MAX_SENTENCES_PER_CHART = 5000  # sentences in all batches together: about 40 kB
+SentenceLengths = Sequence[int]  # the length of each sentence, in tokens
 
 
 class TokenGrid(NamedTuple):
@@ -29,10 +31,14 @@ def draw_token_grid(grid: TokenGrid, ax: Axes) -> Axes:
     """Draw one tensor of a batch as a grid of tokens; padding is dark and marks are grey (§5.1)."""
     for y, row in enumerate(grid.rows):
         for x, token in enumerate(row):
-            face = mix(PAPER, 0.3) if token in SPECIAL_TOKENS else mix(grid.colour, 0.25)
-            ink = DARK
+            face = (
+                mix_with_white_or_black(PAPER_COLOUR, 0.3)
+                if token in SPECIAL_TOKENS
+                else mix_with_white_or_black(grid.colour, 0.25)
+            )
+            ink = DARK_COLOUR
             if token == SPECIAL_TOKENS[PAD_ID]:
-                face, ink = mix(DARK, 0.85), "white"
+                face, ink = mix_with_white_or_black(DARK_COLOUR, 0.85), "white"
             ax.add_patch(Rectangle((x + 0.01, y + 0.03), 0.98, 0.94, facecolor=face))
             ax.text(x + 0.5, y + 0.53, token, color=ink, fontsize=9, ha="center", va="center")
     count, length = len(grid.rows), len(grid.rows[0])
@@ -44,7 +50,7 @@ def draw_token_grid(grid: TokenGrid, ax: Axes) -> Axes:
     return ax
 
 
-def batch_explorer(batches: Mapping[str, Sequence[Batch]]) -> alt.Chart:
+def batch_explorer(batches: Mapping[str, Sequence[SentenceLengths]]) -> alt.Chart:
     """Draw one batch at a time: a row for each sentence, filled up to the longest (§5.1).
 
     Two controls choose the rule and the batch, of as many for every rule. The axes stay, so that
@@ -52,29 +58,32 @@ def batch_explorer(batches: Mapping[str, Sequence[Batch]]) -> alt.Chart:
     """
     all_batches = [batch for rule_batches in batches.values() for batch in rule_batches]
     num_sentences = sum(map(len, all_batches))
-    if num_sentences > MAX_ROWS:
+    if num_sentences > MAX_SENTENCES_PER_CHART:
         raise UserError(
-            f"{num_sentences:,} sentences, and a chart holds {MAX_ROWS:,}: give fewer batches"
+            f"{num_sentences:,} sentences, and a chart holds "
+            f"{MAX_SENTENCES_PER_CHART:,}: give fewer batches"
         )
     rules = list(batches)
     number = len(batches[rules[0]])
-    controls = [choice("rule", rules[0], rules), slider("batch", 1, 1, number)]
+    controls = [make_drop_down("rule", rules[0], rules), make_slider("batch", 1, 1, number)]
     titles: dict[str, list[str]] = {}
     rows: list[dict[str, object]] = []
     for rule, rule_batches in batches.items():
-        titles[rule] = [_title(batch) for batch in rule_batches]
+        titles[rule] = [_batch_title(batch) for batch in rule_batches]
         for place, batch in enumerate(rule_batches, start=1):
             lengths = ",".join(map(str, batch))
             rows.append({"of_rule": rule, "number": place, "lengths": lengths})
-    shares = ", ".join(f"{rule} {_padding(planned):.0%}" for rule, planned in batches.items())
+    shares = ", ".join(f"{rule} {_padding_share(planned):.0%}" for rule, planned in batches.items())
     return (
-        _bars(rows, longest=max(map(max, all_batches)), most=max(map(len, all_batches)))
+        _draw_sentence_bars(
+            rows, longest=max(map(max, all_batches)), most=max(map(len, all_batches))
+        )
         .add_params(alt.param(name="titles", value=titles), *controls)
         .properties(
             name="batches",
             width=460,
             height=280,
-            title=heading(
+            title=make_live_title(
                 f"rule + ', batch ' + batch + ' of {number}: ' + titles[rule][batch - 1]"
             ),
             description="Bar chart of one batch: each row is a sentence, its tokens in green and "
@@ -85,19 +94,19 @@ def batch_explorer(batches: Mapping[str, Sequence[Batch]]) -> alt.Chart:
     )
 
 
-def _padding(batches: Sequence[Batch]) -> float:
+def _padding_share(batches: Sequence[SentenceLengths]) -> float:
     """Return the share of all positions that is padding, 0 to 1."""
     return 1 - sum(map(sum, batches)) / sum(len(batch) * max(batch) for batch in batches)
 
 
-def _title(batch: Batch) -> str:
+def _batch_title(batch: SentenceLengths) -> str:
     size = f"{len(batch)} x {max(batch)} = {len(batch) * max(batch):,} positions"
-    return f"{size}, {_padding([batch]):.0%} padding"
+    return f"{size}, {_padding_share([batch]):.0%} padding"
 
 
-def _bars(rows: list[dict[str, object]], longest: int, most: int) -> alt.Chart:
+def _draw_sentence_bars(rows: list[dict[str, object]], longest: int, most: int) -> alt.Chart:
     """Unfold the chosen batch into two rectangles for each sentence, tokens and padding."""
-    scale = colours(["token", "padding"], [OURS, PADDING])
+    scale = colour_scale(["token", "padding"], [OURS_COLOUR, PADDING_COLOUR])
     across = alt.Scale(domain=[0, longest], nice=False)
     down = alt.Scale(domain=[most, 0], nice=False)
     return (

@@ -9,7 +9,7 @@ from transformer.support.errors import UserError, unknown_name_error
 
 # How the page that embeds a chart lays it out: controls above the picture, in a line that breaks
 # where it must, in the page's colours, and sliders wide enough to aim with.
-STYLE = """
+CONTROLS_CSS = """
 .vega-embed, .vega-embed .chart-wrapper { display: inline-flex; flex-direction: column;
   align-items: flex-start; }
 .vega-embed .vega-bindings { order: -1; display: flex; flex-wrap: wrap; gap: 4px 20px;
@@ -19,14 +19,14 @@ STYLE = """
 .vega-embed .vega-bind input[type="range"] { width: 180px; }
 .vega-embed .vega-bind select { color: inherit; background: var(--jp-layout-color1, white); }
 """
-ABOVE = {"embed_options": {"defaultStyle": STYLE, "actions": False}}
+CONTROLS_ABOVE_METADATA = {"embed_options": {"defaultStyle": CONTROLS_CSS, "actions": False}}
 
-UNFRAMED = alt.ViewBackground(stroke=None)
-WEIGHTS = alt.Scale(scheme="viridis", domain=[0, 1])  # colours of attention weights
-Rows = list[dict[str, object]]
+UNFRAMED_VIEW = alt.ViewBackground(stroke=None)
+WEIGHT_COLOUR_SCALE = alt.Scale(scheme="viridis", domain=[0, 1])  # colours of attention weights
+DataRows = list[dict[str, object]]
 
 
-def slider(
+def make_slider(
     name: str, value: float, low: float, high: float, step: float = 1, label: str = ""
 ) -> alt.Parameter:
     """Make a number, of this name in expressions, that a slider changes; the label stands beside.
@@ -40,7 +40,7 @@ def slider(
     return alt.param(name=name, value=value, bind=bind)
 
 
-def choice(name: str, value: Any, options: Iterable[Any], label: str = "") -> alt.Parameter:
+def make_drop_down(name: str, value: Any, options: Iterable[Any], label: str = "") -> alt.Parameter:
     """Make a value that a list changes; raise a UserError if it is none of the options."""
     options = list(options)
     if value not in options:
@@ -49,18 +49,18 @@ def choice(name: str, value: Any, options: Iterable[Any], label: str = "") -> al
     return alt.param(name=name, value=value, bind=bind)
 
 
-def radio(name: str, value: str, options: Iterable[str]) -> alt.Parameter:
+def make_radio_buttons(name: str, value: str, options: Iterable[str]) -> alt.Parameter:
     """Make a value that buttons side by side change."""
     bind = alt.binding_radio(options=list(options), name=f"{name} ")
     return alt.param(name=name, value=value, bind=bind)
 
 
-def heading(expression: str, **look: Any) -> alt.Title:
+def make_live_title(expression: str, **look: Any) -> alt.Title:
     """Make a title that follows the controls: an expression in the language of Vega."""
     return alt.Title(text=alt.ExprRef(expression), anchor="start", **look)
 
 
-def layered(
+def layered_explorer(
     name: str,
     size: tuple[int, int],
     title: str,
@@ -72,12 +72,12 @@ def layered(
     return (
         alt.LayerChart(layer=list(layers))
         .add_params(*controls)
-        .properties(name=name, width=size[0], height=size[1], title=heading(title))
+        .properties(name=name, width=size[0], height=size[1], title=make_live_title(title))
         .properties(description=description)
     )
 
 
-def unfold(name: str, numbers: str, rows: Rows | None = None) -> alt.Chart:
+def chart_of_number_sequence(name: str, numbers: str, rows: DataRows | None = None) -> alt.Chart:
     """Make rows of data in the browser: for each given row one for each number, under a name.
 
     The numbers are what Vega's `sequence` takes: how many, or from where to where.
@@ -86,17 +86,19 @@ def unfold(name: str, numbers: str, rows: Rows | None = None) -> alt.Chart:
     return chart.transform_calculate(**{name: f"sequence({numbers})"}).transform_flatten([name])
 
 
-def one_row(name: str = "place", **fields: str) -> alt.Chart:
+def chart_of_one_row(name: str = "place", **fields: str) -> alt.Chart:
     """Make a single row of data whose fields the browser computes."""
     return alt.Chart(alt.Data(values=[{name: 0}])).transform_calculate(**fields)
 
 
-def axis(kind: Any, field: str, title: str, scale: dict[str, Any], **look: Any) -> Any:
+def make_quantity_channel(
+    kind: Any, field: str, title: str, scale: dict[str, Any], **look: Any
+) -> Any:
     """Make alt.X or alt.Y of a quantity, with its scale and the looks of its axis."""
     extra = {"axis": alt.Axis(**look)} if look else {}
     return kind(f"{field}:Q", title=title, scale=alt.Scale(**scale), **extra)
 
 
-def colours(names: Iterable[Any], values: Iterable[Any]) -> alt.Scale:
+def colour_scale(names: Iterable[Any], values: Iterable[Any]) -> alt.Scale:
     """Return a scale that gives each name a colour (or a dash) of its own."""
     return alt.Scale(domain=list(names), range=list(values))

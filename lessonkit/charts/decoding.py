@@ -9,23 +9,34 @@ from collections.abc import Callable, Sequence
 import altair as alt
 
 from lessonkit.analysis.beam_tree import BeamTree, Candidate, CandidateStatus
-from lessonkit.charts.controls import axis, colours, layered, slider
-from lessonkit.charts.style import GRID, OURS, PAPER, SOURCE, TARGET
+from lessonkit.charts.controls import (
+    colour_scale,
+    layered_explorer,
+    make_quantity_channel,
+    make_slider,
+)
+from lessonkit.charts.style import (
+    GRID_COLOUR,
+    OURS_COLOUR,
+    PAPER_COLOUR,
+    SOURCE_COLOUR,
+    TARGET_COLOUR,
+)
 from transformer.config import BOS_ID, EOS_ID
 from transformer.decoding import length_penalty
 from transformer.support.errors import UserError
 
-MAX_NODES = 600  # more would be neither readable nor quick
-STEP_WIDTH, RANK_HEIGHT = 92, 46  # pixels between two columns, two rows
-COLORS = {
-    CandidateStatus.KEPT: SOURCE,
-    CandidateStatus.FINISHED: OURS,
-    CandidateStatus.DROPPED: PAPER,
+MAX_TREE_NODES = 600  # more would be neither readable nor quick
+STEP_WIDTH_PIXELS, RANK_HEIGHT_PIXELS = 92, 46  # pixels between two columns, two rows
+COLOUR_BY_STATUS = {
+    CandidateStatus.KEPT: SOURCE_COLOUR,
+    CandidateStatus.FINISHED: OURS_COLOUR,
+    CandidateStatus.DROPPED: PAPER_COLOUR,
 }
-MAX_BARS = 12  # of the most probable types
-TITLE = "'Beam search, step ' + step"
+MAX_TOKEN_BARS = 12  # of the most probable types
+BEAM_TITLE_EXPR = "'Beam search, step ' + step"
 
-Row = dict[str, object]
+DataRow = dict[str, object]
 
 
 def beam_explorer(tree: BeamTree, token: Callable[[int], str]) -> alt.LayerChart:
@@ -35,14 +46,15 @@ def beam_explorer(tree: BeamTree, token: Callable[[int], str]) -> alt.LayerChart
     grey was looked at and dropped. At the last step the best translation's path is orange.
     `token` gives the text of a target id. Too large a tree is a UserError.
     """
-    nodes = _nodes(tree, token)
-    if len(nodes) > MAX_NODES:
+    nodes = _candidate_rows(tree, token)
+    if len(nodes) > MAX_TREE_NODES:
         raise UserError(
-            f"a tree of {len(nodes)} candidates is too large to draw, {MAX_NODES} can be: give a "
+            f"a tree of {len(nodes)} candidates is too large to draw, {MAX_TREE_NODES} "
+            "can be: give a "
             "shorter sentence or a smaller beam"
         )
     num_steps, num_ranks = len(tree.steps), max(map(len, tree.steps))
-    x = axis(
+    x = make_quantity_channel(
         alt.X,
         "step",
         "step (target tokens written)",
@@ -51,7 +63,7 @@ def beam_explorer(tree: BeamTree, token: Callable[[int], str]) -> alt.LayerChart
         format="d",
         grid=False,
     )
-    y = axis(
+    y = make_quantity_channel(
         alt.Y,
         "rank",
         "rank of the total log probability",
@@ -68,19 +80,21 @@ def beam_explorer(tree: BeamTree, token: Callable[[int], str]) -> alt.LayerChart
         "prefix on top, a line from each to the prefix that it continues. A slider chooses the "
         f"step. The best translation: {best['text']}, total {best['total']} nats."
     )
-    layers = [layer.encode(x, y) for layer in _layers(nodes, num_steps)]
-    size = (STEP_WIDTH * (num_steps + 1), RANK_HEIGHT * num_ranks)
-    controls = [slider("step", num_steps, 1, num_steps)]
-    title = f"{TITLE} + ' of {num_steps}'"
-    return layered("beam", size, title, controls, layers, description)
+    layers = [layer.encode(x, y) for layer in _beam_tree_layers(nodes, num_steps)]
+    size = (STEP_WIDTH_PIXELS * (num_steps + 1), RANK_HEIGHT_PIXELS * num_ranks)
+    controls = [make_slider("step", num_steps, 1, num_steps)]
+    title = f"{BEAM_TITLE_EXPR} + ' of {num_steps}'"
+    return layered_explorer("beam", size, title, controls, layers, description)
 
 
-def _layers(nodes: list[Row], num_steps: int) -> list[alt.Chart]:
+def _beam_tree_layers(nodes: list[DataRow], num_steps: int) -> list[alt.Chart]:
     """Return the lines to the parents, the tokens, the totals, and the candidates as dots."""
     shown = alt.Chart(alt.Data(values=nodes)).transform_filter("datum.step <= step")
-    path = f"datum.winner && step == {num_steps} ? '{TARGET}' : '{GRID}'"
+    path = f"datum.winner && step == {num_steps} ? '{TARGET_COLOUR}' : '{GRID_COLOUR}'"
     legend = alt.Legend(title="candidate", orient="top")
-    color = alt.Color("status:N", scale=colours(COLORS, COLORS.values()), legend=legend)
+    color = alt.Color(
+        "status:N", scale=colour_scale(COLOUR_BY_STATUS, COLOUR_BY_STATUS.values()), legend=legend
+    )
     tooltip = [
         alt.Tooltip("text:N", title="so far"),
         alt.Tooltip("log_prob:Q", title="log probability of the token (nats)", format=".2f"),
@@ -98,16 +112,16 @@ def _layers(nodes: list[Row], num_steps: int) -> list[alt.Chart]:
     return [edges, above, below, points]
 
 
-def _nodes(tree: BeamTree, token: Callable[[int], str]) -> list[Row]:
+def _candidate_rows(tree: BeamTree, token: Callable[[int], str]) -> list[DataRow]:
     """Return a row for each candidate, with its own place and its parent's."""
     best = tree.hypotheses[0]
     winner = (*best.ids, EOS_ID) if best.finished else tuple(best.ids)
     middle = (1 + max(map(len, tree.steps))) / 2
     root = Candidate((BOS_ID,), 0.0, 0.0, CandidateStatus.KEPT)
     places: dict[tuple[int, ...], tuple[int, float]] = {(): (0, middle)}
-    rows: list[Row] = [
+    rows: list[DataRow] = [
         {
-            **_facts(root, tree.alpha, [token(BOS_ID)]),
+            **_candidate_fields(root, tree.alpha, [token(BOS_ID)]),
             "step": 0,
             "rank": middle,
             "parent_step": 0,
@@ -120,7 +134,9 @@ def _nodes(tree: BeamTree, token: Callable[[int], str]) -> list[Row]:
             parent_step, parent_rank = places[candidate.ids[:-1]]
             rows.append(
                 {
-                    **_facts(candidate, tree.alpha, [token(number) for number in candidate.ids]),
+                    **_candidate_fields(
+                        candidate, tree.alpha, [token(number) for number in candidate.ids]
+                    ),
                     "step": step,
                     "rank": rank,
                     "parent_step": parent_step,
@@ -132,7 +148,7 @@ def _nodes(tree: BeamTree, token: Callable[[int], str]) -> list[Row]:
     return rows
 
 
-def _facts(candidate: Candidate, alpha: float, tokens: Sequence[str]) -> Row:
+def _candidate_fields(candidate: Candidate, alpha: float, tokens: Sequence[str]) -> DataRow:
     """Return what a reader may want to know of a candidate."""
     return {
         "token": tokens[-1],
@@ -154,16 +170,16 @@ def sampling_explorer(
     has its log probability (nats), in any order; the 12 most probable ones have texts, the best
     first.
     """
-    bars = min(MAX_BARS, len(log_probs))
+    bars = min(MAX_TOKEN_BARS, len(log_probs))
     if len(tokens) != bars:
         raise UserError(f"{len(tokens)} texts for {bars} bars: give {bars}, the best first")
     controls = [
-        slider("temperature", temperature, 0.1, 2.0, 0.1),
-        slider("top_p", top_p, 0.05, 1, 0.05),
+        make_slider("temperature", temperature, 0.1, 2.0, 0.1),
+        make_slider("top_p", top_p, 0.05, 1, 0.05),
     ]
-    ranked = _ranked(log_probs)
-    bar_rows = _bars(ranked, tokens)
-    kept = alt.condition("datum.kept", alt.value(OURS), alt.value(PAPER))
+    ranked = _chart_of_ranked_types(log_probs)
+    bar_rows = _chart_of_top_types(ranked, tokens)
+    kept = alt.condition("datum.kept", alt.value(OURS_COLOUR), alt.value(PAPER_COLOUR))
     figures = bar_rows.mark_text(aria=False, align="left", dx=4).encode(
         text=alt.Text("length:Q", format=".1%"), color=kept
     )
@@ -173,7 +189,9 @@ def sampling_explorer(
         .transform_aggregate(many="count()")
         .transform_calculate(text=f"format(datum.many, ',') + ' of {types} types can be drawn'")
         .mark_text(aria=False, align="right", baseline="bottom", fontSize=13)
-        .encode(x=alt.value(474), y=alt.value("height"), text="text:N", color=alt.value(OURS))
+        .encode(
+            x=alt.value(474), y=alt.value("height"), text="text:N", color=alt.value(OURS_COLOUR)
+        )
     )
     title = "'Temperature ' + format(temperature, '.1f') + ', top_p ' + format(top_p, '.2f')"
     description = (
@@ -182,10 +200,10 @@ def sampling_explorer(
         f"those cut in grey, of {types} types. Controls change temperature and top_p."
     )
     layers = [bar_rows.mark_bar(aria=False).encode(color=kept), figures, number]
-    return layered("sampling", (480, 22 * bars), title, controls, layers, description)
+    return layered_explorer("sampling", (480, 22 * bars), title, controls, layers, description)
 
 
-def _ranked(log_probs: Sequence[float]) -> alt.Chart:
+def _chart_of_ranked_types(log_probs: Sequence[float]) -> alt.Chart:
     """Compute each type's rank, its probability with the temperature, and its share of the nucleus.
 
     The log probabilities stand in one text: a list of thousands would fill a notebook with lines.
@@ -207,10 +225,12 @@ def _ranked(log_probs: Sequence[float]) -> alt.Chart:
     )
 
 
-def _bars(ranked: alt.Chart, tokens: Sequence[str]) -> alt.Chart:
+def _chart_of_top_types(ranked: alt.Chart, tokens: Sequence[str]) -> alt.Chart:
     """Return what bars and figures share: a row for each of the best types, and a length."""
     texts = json.dumps(list(tokens), ensure_ascii=False)
-    x = axis(alt.X, "length", "probability of being drawn", {"domain": [0, 1]}, format="%")
+    x = make_quantity_channel(
+        alt.X, "length", "probability of being drawn", {"domain": [0, 1]}, format="%"
+    )
     return (
         ranked.transform_filter(f"datum.rank <= {len(tokens)}")
         .transform_calculate(token=f"{texts}[datum.rank - 1]")

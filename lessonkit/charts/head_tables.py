@@ -13,9 +13,9 @@ from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 from torch import Tensor
 
-from lessonkit.analysis.heads import STACKS
-from lessonkit.analysis.roles import RoleShares
-from lessonkit.charts.style import INK, TARGET
+from lessonkit.analysis.heads import STACK_NAMES
+from lessonkit.analysis.roles import HeadRoleShares
+from lessonkit.charts.style import INK_COLOUR, TARGET_COLOUR
 
 MAX_FRAMED_P = 0.01  # a cell is framed if its p-value (paired bootstrap) is below
 
@@ -32,10 +32,10 @@ def draw_head_grid(
     Pictures to be compared have the same `highest`, of the brightest color; below 0 is as dark as
     0.
     """
-    _draw_cells(values, ax, highest, "z.1f", 9)  # z: no -0.0
+    _draw_number_cells(values, ax, highest, "z.1f", 9)  # z: no -0.0
     for layer, head in framed.nonzero().tolist():
         corner = (head - 0.44, layer - 0.44)
-        ax.add_patch(Rectangle(corner, 0.88, 0.88, fill=False, color=TARGET, linewidth=2))
+        ax.add_patch(Rectangle(corner, 0.88, 0.88, fill=False, color=TARGET_COLOUR, linewidth=2))
     num_layers, num_heads = values.shape
     ax.set_xticks(range(num_heads), [str(head + 1) for head in range(num_heads)])
     ax.set_yticks(range(num_layers), [str(layer + 1) for layer in range(num_layers)])
@@ -53,7 +53,7 @@ def draw_head_ablations(record: Mapping[str, Any], axes: "NDArray[Any]", highest
     figures = record["figures"]
     whole_bleu = figures["whole"]["beam"]
     for row, way in enumerate(("zero", "mean")):
-        for ax, stack in zip(axes[row], STACKS, strict=True):
+        for ax, stack in zip(axes[row], STACK_NAMES, strict=True):
             heads = {name: head for name, head in figures[way]["heads"].items() if stack in name}
             last_name = next(reversed(heads))  # "encoder 2.4"
             num_layers = int(last_name.split()[1].split(".")[0])
@@ -68,17 +68,17 @@ def draw_head_ablations(record: Mapping[str, Any], axes: "NDArray[Any]", highest
             )
 
 
-def draw_head_shares(answers: Sequence[RoleShares], ax: Axes, title: str) -> Axes:
+def draw_head_shares(answers: Sequence[HeadRoleShares], ax: Axes, title: str) -> Axes:
     """Draw the share of its weight that each head puts where a question says.
 
     A row for each question of one stack; the first column is what an even spread would put there.
     """
     num_layers, num_heads = answers[0].shares.shape
     rows = [torch.cat((torch.tensor([row.even]), row.shares.flatten())) for row in answers]
-    _draw_cells(torch.stack(rows), ax, 1, ".2f", 8, aspect="auto")
+    _draw_number_cells(torch.stack(rows), ax, 1, ".2f", 8, aspect="auto")
     # A line stands before each layer's heads.
     for layer in range(num_layers):
-        ax.axvline(layer * num_heads + 0.5, color=INK, linewidth=3)
+        ax.axvline(layer * num_heads + 0.5, color=INK_COLOUR, linewidth=3)
     names = ["even"]
     for layer in range(num_layers):
         names += [f"{layer + 1}.{head + 1}" for head in range(num_heads)]
@@ -90,7 +90,7 @@ def draw_head_shares(answers: Sequence[RoleShares], ax: Axes, title: str) -> Axe
     return ax
 
 
-def _draw_cells(
+def _draw_number_cells(
     values: Tensor, ax: Axes, highest: float, form: str, points: float, **look: Any
 ) -> None:
     """Draw a matrix as cells as bright as they are high, each with its number."""

@@ -11,25 +11,32 @@ import altair as alt
 
 from lessonkit.analysis.heads import Head
 from lessonkit.charts.attention import attention_explorer
-from lessonkit.charts.controls import UNFRAMED, WEIGHTS, choice, heading, slider
-from lessonkit.charts.heatmap import unpack
-from lessonkit.charts.style import INK, TARGET
+from lessonkit.charts.controls import (
+    UNFRAMED_VIEW,
+    WEIGHT_COLOUR_SCALE,
+    make_drop_down,
+    make_live_title,
+    make_slider,
+)
+from lessonkit.charts.heatmap import unfold_matrix_cells
+from lessonkit.charts.style import INK_COLOUR, TARGET_COLOUR
 from transformer.config import BOS_ID, SPECIAL_TOKENS
 from transformer.models.translator import TranslationWithAttention
 
-THUMB = 84  # pixels of a head's small picture, with its margin
-SIDE_BY_SIDE = 400  # pixels of a table of heads beside which the large picture has room
-FILLED = 0.9  # of them are the picture
-LETTER = 8.5  # pixels of a letter of the sentence
-GAP = 1.5  # letters between two tokens
-SHOWN = "views[stack]"
-NOT = "not"
-NUM_LETTERS = 80  # of a translation that is seen whole
-TRANSLATED = (
-    f"(remove == '{NOT}' ? 'Translation with ' : 'Translation without ') + stack + ' ' + layer"
-    f" + '.' + head + (remove == '{NOT}' ? '' : ', ' + remove)"
+THUMBNAIL_PIXELS = 84  # pixels of a head's small picture, with its margin
+MAX_SIDE_BY_SIDE_PIXELS = 400  # pixels of a table of heads beside which the large picture has room
+THUMBNAIL_FILLED_SHARE = 0.9  # of them are the picture
+LETTER_PIXELS = 8.5  # pixels of a letter of the sentence
+TOKEN_GAP_LETTERS = 1.5  # letters between two tokens
+STACK_VIEW_EXPR = "views[stack]"
+NO_REMOVAL = "not"
+TRANSLATION_WIDTH_LETTERS = 80  # of a translation that is seen whole
+TRANSLATION_TITLE_EXPR = (
+    f"(remove == '{NO_REMOVAL}' ? 'Translation with ' : 'Translation without ') + stack "
+    "+ ' ' + layer"
+    f" + '.' + head + (remove == '{NO_REMOVAL}' ? '' : ', ' + remove)"
 )
-HERE = "datum.stack == stack && datum.layer == layer && datum.head == head"
+IS_CHOSEN_HEAD_EXPR = "datum.stack == stack && datum.layer == layer && datum.head == head"
 
 
 def heads_explorer(
@@ -48,20 +55,20 @@ def heads_explorer(
     num_layers, _, num_heads = attention.maps.cross.shape[:3]
     rows = max(len(attention.src_tokens), len(attention.tgt_tokens))
     large.params = [p for p in large.params if p.name not in ("layer", "head")]
-    pictures: list[Any] = [_overview(num_layers, num_heads), large]
-    if num_heads * THUMB <= SIDE_BY_SIDE:
+    pictures: list[Any] = [_draw_head_thumbnails(num_layers, num_heads), large]
+    if num_heads * THUMBNAIL_PIXELS <= MAX_SIDE_BY_SIDE_PIXELS:
         pictures = [alt.hconcat(*pictures, spacing=24).resolve_scale(color="independent")]
-    pictures.append(_sentence(attention))
+    pictures.append(_draw_attended_sentence(attention))
     # All pictures know the chosen head's layer and number by these names.
     controls = [alt.param(name=part, expr=f"chosen_{part}") for part in ("layer", "head")]
-    controls.append(slider("query", query, 1, rows))
+    controls.append(make_slider("query", query, 1, rows))
     for row in data.values:
         head = Head(row["stack"], row["layer"], row["head"])
-        row["said"] = {NOT: attention.translation}
+        row["said"] = {NO_REMOVAL: attention.translation}
         for way, translations in without.items():
             row["said"][way] = translations[head]
-    pictures.append(_translation())
-    controls.append(choice("remove", NOT, [NOT, *without]))
+    pictures.append(_draw_translation())
+    controls.append(make_drop_down("remove", NO_REMOVAL, [NO_REMOVAL, *without]))
     chart = alt.vconcat(*pictures, data=data, spacing=14).add_params(*controls)
     return chart.resolve_scale(color="independent").properties(
         description="Four pictures of attention weights. First, every head of the chosen "
@@ -73,7 +80,7 @@ def heads_explorer(
     )
 
 
-def _by_click(num_layers: int, num_heads: int) -> alt.Parameter:
+def _make_head_selection(num_layers: int, num_heads: int) -> alt.Parameter:
     """Make a choice of layer and head that a click on a head changes, and two sliders do."""
     last = {"layer": num_layers, "head": num_heads}
     return alt.selection_point(
@@ -89,72 +96,74 @@ def _by_click(num_layers: int, num_heads: int) -> alt.Parameter:
     )
 
 
-def _translation() -> alt.Chart:
+def _draw_translation() -> alt.Chart:
     """Write the translation under the table of heads; in orange where it is another."""
-    color = alt.condition("datum.same", alt.value(INK), alt.value(TARGET))
+    color = alt.condition("datum.same", alt.value(INK_COLOUR), alt.value(TARGET_COLOUR))
     return (
         alt.Chart()
-        .transform_filter(HERE)
-        .transform_calculate(now="datum.said[remove]", same=f"datum.now == datum.said['{NOT}']")
+        .transform_filter(IS_CHOSEN_HEAD_EXPR)
+        .transform_calculate(
+            now="datum.said[remove]", same=f"datum.now == datum.said['{NO_REMOVAL}']"
+        )
         .mark_text(align="left", fontSize=14, aria=False)
         .encode(x=alt.value(0), y=alt.value(8), text="now:N", color=color)
         .properties(
             name="translation",
-            width=NUM_LETTERS * LETTER,
+            width=TRANSLATION_WIDTH_LETTERS * LETTER_PIXELS,
             height=18,
-            view=UNFRAMED,
-            title=heading(TRANSLATED),
+            view=UNFRAMED_VIEW,
+            title=make_live_title(TRANSLATION_TITLE_EXPR),
         )
     )
 
 
-def _overview(num_layers: int, num_heads: int) -> alt.LayerChart:
+def _draw_head_thumbnails(num_layers: int, num_heads: int) -> alt.LayerChart:
     """Draw the heads of a stack in a table of layers and heads; a frame marks the chosen one."""
-    keys, queries = f"length({SHOWN}.keys)", f"length({SHOWN}.queries)"
+    keys, queries = f"length({STACK_VIEW_EXPR}.keys)", f"length({STACK_VIEW_EXPR}.queries)"
     small = (
-        unpack(alt.Chart().transform_filter("datum.stack == stack"), SHOWN)
+        unfold_matrix_cells(alt.Chart().transform_filter("datum.stack == stack"), STACK_VIEW_EXPR)
         .transform_calculate(
-            left=f"datum.head - 1 + {FILLED} * datum.k / {keys}",
-            right=f"datum.head - 1 + {FILLED} * (datum.k + 1) / {keys}",
-            top=f"datum.layer - 1 + {FILLED} * datum.q / {queries}",
-            bottom=f"datum.layer - 1 + {FILLED} * (datum.q + 1) / {queries}",
+            left=f"datum.head - 1 + {THUMBNAIL_FILLED_SHARE} * datum.k / {keys}",
+            right=f"datum.head - 1 + {THUMBNAIL_FILLED_SHARE} * (datum.k + 1) / {keys}",
+            top=f"datum.layer - 1 + {THUMBNAIL_FILLED_SHARE} * datum.q / {queries}",
+            bottom=f"datum.layer - 1 + {THUMBNAIL_FILLED_SHARE} * (datum.q + 1) / {queries}",
         )
         .mark_rect(aria=False)
         .encode(
-            x=_side(alt.X, "left", "head", num_heads),
+            x=_make_thumbnail_channel(alt.X, "left", "head", num_heads),
             x2="right:Q",
-            y=_side(alt.Y, "top", "layer", num_layers),
+            y=_make_thumbnail_channel(alt.Y, "top", "layer", num_layers),
             y2="bottom:Q",
-            color=alt.Color("value:Q", scale=WEIGHTS, legend=None),
+            color=alt.Color("value:Q", scale=WEIGHT_COLOUR_SCALE, legend=None),
         )
         .properties(name="heads")  # else Altair gives a name, and Altair 5.5 another each time
-        .add_params(_by_click(num_layers, num_heads))
+        .add_params(_make_head_selection(num_layers, num_heads))
     )
     chosen = (
         alt.Chart()
-        .transform_filter(HERE)
+        .transform_filter(IS_CHOSEN_HEAD_EXPR)
         .transform_calculate(
             left="datum.head - 1",
-            right=f"datum.head - 1 + {FILLED}",
+            right=f"datum.head - 1 + {THUMBNAIL_FILLED_SHARE}",
             top="datum.layer - 1",
-            bottom=f"datum.layer - 1 + {FILLED}",
+            bottom=f"datum.layer - 1 + {THUMBNAIL_FILLED_SHARE}",
         )
-        .mark_rect(fill=None, stroke=TARGET, strokeWidth=3, aria=False)
+        .mark_rect(fill=None, stroke=TARGET_COLOUR, strokeWidth=3, aria=False)
         .encode(x="left:Q", x2="right:Q", y="top:Q", y2="bottom:Q")
     )
     return (small + chosen).properties(
-        title=heading(f"{SHOWN}.title + ', every head'"),
-        width=num_heads * THUMB,
-        height=num_layers * THUMB,
-        view=UNFRAMED,
+        title=make_live_title(f"{STACK_VIEW_EXPR}.title + ', every head'"),
+        width=num_heads * THUMBNAIL_PIXELS,
+        height=num_layers * THUMBNAIL_PIXELS,
+        view=UNFRAMED_VIEW,
     )
 
 
-def _side(kind: Any, field: str, title: str, count: int) -> Any:
+def _make_thumbnail_channel(kind: Any, field: str, title: str, count: int) -> Any:
     """Number the layers (downwards) or heads at the middle of their pictures."""
     axis = alt.Axis(
         title=title,
-        values=[number + FILLED / 2 for number in range(count)],
+        values=[number + THUMBNAIL_FILLED_SHARE / 2 for number in range(count)],
         labelExpr="format(datum.value + 0.5, '.0f')",
         grid=False,
         ticks=False,
@@ -164,16 +173,19 @@ def _side(kind: Any, field: str, title: str, count: int) -> Any:
     return kind(f"{field}:Q", scale=scale, axis=axis)
 
 
-def _sentence(attention: TranslationWithAttention) -> alt.LayerChart:
+def _draw_attended_sentence(attention: TranslationWithAttention) -> alt.LayerChart:
     """Write the keys in a line, each on a ground as dark as its weight for the query."""
-    row = f"min(query, length({SHOWN}.queries))"
+    row = f"min(query, length({STACK_VIEW_EXPR}.queries))"
     read = [SPECIAL_TOKENS[BOS_ID], *attention.tgt_tokens]
-    longest = max(sum(len(token) + GAP for token in side) for side in (attention.src_tokens, read))
+    longest = max(
+        sum(len(token) + TOKEN_GAP_LETTERS for token in side)
+        for side in (attention.src_tokens, read)
+    )
     base = (
-        unpack(alt.Chart().transform_filter(HERE), SHOWN)
+        unfold_matrix_cells(alt.Chart().transform_filter(IS_CHOSEN_HEAD_EXPR), STACK_VIEW_EXPR)
         .transform_filter(f"datum.q == {row} - 1")
-        .transform_calculate(key=f"{SHOWN}.keys[datum.k]")
-        .transform_calculate(letters=f"length(datum.key) + {GAP}")
+        .transform_calculate(key=f"{STACK_VIEW_EXPR}.keys[datum.k]")
+        .transform_calculate(letters=f"length(datum.key) + {TOKEN_GAP_LETTERS}")
         .transform_window(end="sum(letters)", sort=[{"field": "k"}])
         .transform_calculate(
             start="datum.end - datum.letters", middle="datum.end - datum.letters / 2"
@@ -183,7 +195,7 @@ def _sentence(attention: TranslationWithAttention) -> alt.LayerChart:
     ground = base.mark_rect(aria=False).encode(
         x=alt.X("start:Q", scale=scale, axis=None),
         x2="end:Q",
-        color=alt.Color("value:Q", scale=WEIGHTS, legend=None),
+        color=alt.Color("value:Q", scale=WEIGHT_COLOUR_SCALE, legend=None),
         tooltip=["key:N", alt.Tooltip("value:Q", title="weight", format=".2f")],
     )
     words = base.mark_text(fontSize=13, aria=False).encode(
@@ -191,7 +203,7 @@ def _sentence(attention: TranslationWithAttention) -> alt.LayerChart:
         text="key:N",
         color=alt.condition("datum.value > 0.5", alt.value("black"), alt.value("white")),
     )
-    title = f"'query ' + {row} + ', ' + {SHOWN}.queries[{row} - 1] + ', attends to'"
+    title = f"'query ' + {row} + ', ' + {STACK_VIEW_EXPR}.queries[{row} - 1] + ', attends to'"
     return (ground + words).properties(
-        title=heading(title), width=LETTER * longest, height=28, view=UNFRAMED
+        title=make_live_title(title), width=LETTER_PIXELS * longest, height=28, view=UNFRAMED_VIEW
     )

@@ -5,16 +5,31 @@ from collections.abc import Sequence
 import altair as alt
 from matplotlib.axes import Axes
 
-from lessonkit.charts.controls import axis, choice, colours, layered, one_row, slider, unfold
-from lessonkit.charts.style import CROSS, INK, OURS, PAPER, SOURCE, TARGET
+from lessonkit.charts.controls import (
+    chart_of_number_sequence,
+    chart_of_one_row,
+    colour_scale,
+    layered_explorer,
+    make_drop_down,
+    make_quantity_channel,
+    make_slider,
+)
+from lessonkit.charts.style import (
+    CROSS_COLOUR,
+    INK_COLOUR,
+    OURS_COLOUR,
+    PAPER_COLOUR,
+    SOURCE_COLOUR,
+    TARGET_COLOUR,
+)
 from transformer.support.errors import UserError
 
 MAX_LOG2_LENGTH = 12  # lengths are powers of 2, up to this one
-WIDTHS = (32, 64, 128, 256, 512, 1024)  # a list, since a slider of powers has no labels
+WIDTH_CHOICES = (32, 64, 128, 256, 512, 1024)  # a list, since a slider of powers has no labels
 
 # Table 1 in the language of Vega: the operations, those that wait for each other, the path.
-QUANTITIES = ("operations", "sequential", "path")
-COSTS = {
+COST_QUANTITIES = ("operations", "sequential", "path")
+COST_EXPRS_BY_LAYER = {
     "self-attention": ("datum.n * datum.n * d", "1", "1"),
     "recurrent": ("datum.n * d * d", "datum.n", "datum.n"),
     "convolution": ("kernel * datum.n * d * d", "1", "log(datum.n) / log(kernel)"),
@@ -24,8 +39,8 @@ COSTS = {
         "datum.n / neighbours",
     ),
 }
-CHOSEN = "quantity == 'operations' ? {} : quantity == 'sequential' ? {} : {}"
-TITLE = CHOSEN.format(
+CHOSEN_QUANTITY_TEMPLATE = "quantity == 'operations' ? {} : quantity == 'sequential' ? {} : {}"
+TITLE_EXPR = CHOSEN_QUANTITY_TEMPLATE.format(
     "'Self-attention takes fewer operations than the recurrent layer while n is under ' + d",
     "'Only the recurrent layer has to wait'",
     "'Only self-attention reaches everything in one step'",
@@ -37,44 +52,44 @@ def draw_recurrence(tokens: Sequence[str], ax: Axes) -> Axes:
 
     One word alone has no path: a UserError.
     """
-    _nodes(tokens, ax)
+    _draw_word_and_output_nodes(tokens, ax)
     last = len(tokens) - 1
     for place in range(len(tokens)):
-        _arrow(ax, (place, 0), (place, 1), TARGET if place == 0 else PAPER)
+        _draw_arrow(ax, (place, 0), (place, 1), TARGET_COLOUR if place == 0 else PAPER_COLOUR)
         if place < last:
-            _arrow(ax, (place, 1), (place + 1, 1), TARGET)
+            _draw_arrow(ax, (place, 1), (place + 1, 1), TARGET_COLOUR)
     ax.set_title(f"recurrent: {len(tokens)} steps, one after another", fontsize=10)
     return ax
 
 
 def draw_attention_paths(tokens: Sequence[str], ax: Axes) -> Axes:
     """Draw what a self-attention layer computes from what, and the same path in it (§4)."""
-    _nodes(tokens, ax)
+    _draw_word_and_output_nodes(tokens, ax)
     path = (0, len(tokens) - 1)
     for word in range(len(tokens)):
         for output in range(len(tokens)):
             if (word, output) != path:
-                _arrow(ax, (word, 0), (output, 1), PAPER)
+                _draw_arrow(ax, (word, 0), (output, 1), PAPER_COLOUR)
     # The path lies on top.
-    _arrow(ax, (0, 0), (len(tokens) - 1, 1), OURS)
+    _draw_arrow(ax, (0, 0), (len(tokens) - 1, 1), OURS_COLOUR)
     ax.set_title("self-attention: one step, all outputs at once", fontsize=10)
     return ax
 
 
-def _nodes(tokens: Sequence[str], ax: Axes) -> None:
+def _draw_word_and_output_nodes(tokens: Sequence[str], ax: Axes) -> None:
     """Draw the words below and a dot for each output above them."""
     if len(tokens) < 2:
         raise UserError(f"{len(tokens)} words have no path between them: give two or more")
     for place, token in enumerate(tokens):
-        ax.text(place, -0.04, token, ha="center", va="top", color=INK, fontsize=10)
-        ax.plot([place, place], [0, 1], "o", color=INK, markersize=5, zorder=3)
-    ax.text(-0.35, 1, "outputs", ha="right", va="center", color=INK, fontsize=9)
-    ax.text(-0.35, 0, "words", ha="right", va="center", color=INK, fontsize=9)
+        ax.text(place, -0.04, token, ha="center", va="top", color=INK_COLOUR, fontsize=10)
+        ax.plot([place, place], [0, 1], "o", color=INK_COLOUR, markersize=5, zorder=3)
+    ax.text(-0.35, 1, "outputs", ha="right", va="center", color=INK_COLOUR, fontsize=9)
+    ax.text(-0.35, 0, "words", ha="right", va="center", color=INK_COLOUR, fontsize=9)
     ax.set(xlim=(-1.3, len(tokens) - 0.4), ylim=(-0.22, 1.12))
     ax.set_axis_off()
 
 
-def _arrow(ax: Axes, start: tuple[float, float], end: tuple[float, float], color: str) -> None:
+def _draw_arrow(ax: Axes, start: tuple[float, float], end: tuple[float, float], color: str) -> None:
     """Draw an arrow from node to node that leaves both in sight."""
     ax.annotate(
         "",
@@ -85,7 +100,7 @@ def _arrow(ax: Axes, start: tuple[float, float], end: tuple[float, float], color
             "color": color,
             "shrinkA": 5,
             "shrinkB": 5,
-            "linewidth": 0.7 if color == PAPER else 2.0,
+            "linewidth": 0.7 if color == PAPER_COLOUR else 2.0,
         },
     )
 
@@ -95,35 +110,43 @@ def layer_costs_explorer(d: int = 512) -> alt.LayerChart:
 
     Both axes are logarithmic: a straight line is a power of n. A cost below 1 (a path in a sequence
     shorter than the layer's reach) is drawn as 1. The width of the vectors is d to begin with, one
-    of `WIDTHS`.
+    of `WIDTH_CHOICES`.
     """
     controls = [
-        choice("d", d, WIDTHS),
-        slider("kernel", 3, 2, 9),
-        slider("neighbours", 16, 4, 64, 4),
-        choice("quantity", "operations", QUANTITIES),
+        make_drop_down("d", d, WIDTH_CHOICES),
+        make_slider("kernel", 3, 2, 9),
+        make_slider("neighbours", 16, 4, 64, 4),
+        make_drop_down("quantity", "operations", COST_QUANTITIES),
     ]
     cases = " : ".join(
-        f"datum.layer == '{row}' ? ({CHOSEN.format(*costs)})" for row, costs in COSTS.items()
+        f"datum.layer == '{row}' ? ({CHOSEN_QUANTITY_TEMPLATE.format(*costs)})"
+        for row, costs in COST_EXPRS_BY_LAYER.items()
     )
-    scale = colours(COSTS, (OURS, TARGET, SOURCE, CROSS))
-    x = axis(alt.X, "n", "length n (tokens)", {"type": "log", "base": 2})
+    scale = colour_scale(
+        COST_EXPRS_BY_LAYER, (OURS_COLOUR, TARGET_COLOUR, SOURCE_COLOUR, CROSS_COLOUR)
+    )
+    x = make_quantity_channel(alt.X, "n", "length n (tokens)", {"type": "log", "base": 2})
     cost = "operations, steps, or path length"
-    y = axis(alt.Y, "cost", cost, {"type": "log"}, format="~s", tickCount=8)
+    y = make_quantity_channel(alt.Y, "cost", cost, {"type": "log"}, format="~s", tickCount=8)
     lines = (
-        unfold("power", str(MAX_LOG2_LENGTH + 1), [{"layer": row} for row in COSTS])
+        chart_of_number_sequence(
+            "power", str(MAX_LOG2_LENGTH + 1), [{"layer": row} for row in COST_EXPRS_BY_LAYER]
+        )
         .transform_calculate(n="pow(2, datum.power)", cost=f"max(1, {cases} : 0)")
         .mark_line(strokeWidth=2.5, aria=False)
-        .encode(x, y, alt.Color("layer:N", scale=scale, sort=list(COSTS)).legend(title=""))
+        .encode(
+            x, y, alt.Color("layer:N", scale=scale, sort=list(COST_EXPRS_BY_LAYER)).legend(title="")
+        )
     )
     # Where self-attention and the recurrent layer take as many operations.
     shown = alt.value(alt.ExprRef("quantity == 'operations' ? 1 : 0"))
-    crossing = one_row(n="d").mark_rule(color=PAPER, strokeDash=[4, 3])
+    crossing = chart_of_one_row(n="d").mark_rule(color=PAPER_COLOUR, strokeDash=[4, 3])
     description = (
         "Line chart of what a layer costs over the length n of the sequence, 1 to "
-        f"{2**MAX_LOG2_LENGTH:,}, both axes logarithmic: {', '.join(COSTS)}. A list chooses "
+        f"{2**MAX_LOG2_LENGTH:,}, both axes logarithmic: "
+        f"{', '.join(COST_EXPRS_BY_LAYER)}. A list chooses "
         "between operations, sequential steps and path length, another the width d; sliders change "
         "the kernel of the convolution and the neighbours of restricted self-attention."
     )
     layers = [lines, crossing.encode(x="n:Q", opacity=shown)]
-    return layered("costs", (520, 320), TITLE, controls, layers, description)
+    return layered_explorer("costs", (520, 320), TITLE_EXPR, controls, layers, description)

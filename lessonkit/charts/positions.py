@@ -9,33 +9,62 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from torch import Tensor
 
-from lessonkit.charts.controls import axis, choice, heading, one_row, slider, unfold
-from lessonkit.charts.style import CROSS, INK, OURS, SOURCE, TARGET, check_count, frame
+from lessonkit.charts.controls import (
+    chart_of_number_sequence,
+    chart_of_one_row,
+    make_drop_down,
+    make_live_title,
+    make_quantity_channel,
+    make_slider,
+)
+from lessonkit.charts.style import (
+    CROSS_COLOUR,
+    INK_COLOUR,
+    OURS_COLOUR,
+    SOURCE_COLOUR,
+    TARGET_COLOUR,
+    check_enough_colours,
+    finish_axes,
+)
 from transformer.support.errors import UserError
 
-LENGTH = 100  # positions drawn
-WIDTHS = (4, 8, 16, 32, 64, 128)  # of the encoding; each divides HEIGHT, so cells fill pixels
-BASES = (10, 100, 1000, 10_000, 100_000)
-LAST = 50  # position that the slider reaches; with the largest offset it stays in the table
-OFFSETS = 49
-WIDTH, HEIGHT, LOWER = 600, 256, 150  # pixels
+NUM_POSITIONS = 100  # positions drawn
+D_MODEL_CHOICES = (
+    4,
+    8,
+    16,
+    32,
+    64,
+    128,
+)  # of the encoding; each divides HEIGHT, so cells fill pixels
+BASE_CHOICES = (10, 100, 1000, 10_000, 100_000)
+MAX_CHOSEN_POSITION = (
+    50  # position that the slider reaches; with the largest offset it stays in the table
+)
+MAX_OFFSET = 49
+WIDTH_PIXELS, TABLE_HEIGHT_PIXELS, SIMILARITY_HEIGHT_PIXELS = 600, 256, 150  # pixels
 
 # The two equations of §3.5 in the language of Vega, for a place pos and a pair i of dimensions;
 # `transformer.positions.sinusoidal_positions` in Python.
-ANGLE = "{pos} / pow(base, 2 * datum.i / d_model)"
-MARKED = "'position ' + position + ' (solid), position ' + (position + offset) + ' (dashed)'"
-TITLE = f"'Sinusoidal positions, d_model ' + d_model + ': ' + {MARKED}"
-MARKS = (("position", [1, 0]), ("position + offset", [5, 4]))  # and how their lines are dashed
+ANGLE_TEMPLATE = "{pos} / pow(base, 2 * datum.i / d_model)"
+MARKED_POSITIONS_EXPR = (
+    "'position ' + position + ' (solid), position ' + (position + offset) + ' (dashed)'"
+)
+TITLE_EXPR = f"'Sinusoidal positions, d_model ' + d_model + ': ' + {MARKED_POSITIONS_EXPR}"
+MARK_EXPRS_AND_DASHES = (
+    ("position", [1, 0]),
+    ("position + offset", [5, 4]),
+)  # and how their lines are dashed
 
 
 def draw_waves(table: Tensor, dimensions: Sequence[int], ax: Axes, title: str = "") -> Axes:
     """Draw some columns of the table, (length, d_model), as curves over the positions (§3.5)."""
     for rank, dimension in enumerate(dimensions):
-        _check("dimension", dimension, table.shape[1])
+        _check_table_index("dimension", dimension, table.shape[1])
         colour = colormaps["viridis"](0.3 + 0.5 * rank / max(1, len(dimensions) - 1))
         values = table[:, dimension].detach().cpu().numpy()
         ax.plot(values, color=colour, label=f"dimension {dimension}")
-    frame(ax, title, "position (tokens)", "value (no unit)", size=12)
+    finish_axes(ax, title, "position (tokens)", "value (no unit)", size=12)
     ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
     return ax
 
@@ -55,12 +84,14 @@ def draw_rotation(
         k: By how many positions (tokens), 0 or more.
     """
     length, d_model = table.shape
-    _check("pair", pair, d_model // 2)
-    check_count("moves", starts, 2)
+    _check_table_index("pair", pair, d_model // 2)
+    check_enough_colours("moves", starts, 2)
     speed = 10_000 ** (-2 * pair / d_model)  # radians per token
-    for start, colour, radius in zip(starts, (SOURCE, TARGET), (0.6, 0.4), strict=False):
-        _check("position", start, length)
-        _check("position", start + k, length)
+    for start, colour, radius in zip(
+        starts, (SOURCE_COLOUR, TARGET_COLOUR), (0.6, 0.4), strict=False
+    ):
+        _check_table_index("position", start, length)
+        _check_table_index("position", start + k, length)
         for position, style in ((start, ":"), (start + k, "-")):
             sine, cosine = table[position, 2 * pair : 2 * pair + 2].tolist()
             ax.plot([0, cosine], [0, sine], style, color=colour, linewidth=2)
@@ -79,17 +110,17 @@ def draw_similarity(table: Tensor, position: int, ax: Axes, title: str = "") -> 
     Curves of several positions of a table, (length, d_model), may share the axes.
     """
     length = len(table)
-    _check("position", position, length)
+    _check_table_index("position", position, length)
     products = (table @ table[position]).detach().cpu().numpy()
     distances = [other - position for other in range(length)]
-    colour = (SOURCE, TARGET, OURS, CROSS)[len(ax.lines) % 4]
+    colour = (SOURCE_COLOUR, TARGET_COLOUR, OURS_COLOUR, CROSS_COLOUR)[len(ax.lines) % 4]
     ax.plot(distances, products, color=colour, label=f"from position {position}")
-    frame(ax, title, "distance (tokens)", "dot product (no unit)", size=12)
+    finish_axes(ax, title, "distance (tokens)", "dot product (no unit)", size=12)
     ax.legend(frameon=False)
     return ax
 
 
-def _check(name: str, number: int, count: int) -> None:
+def _check_table_index(name: str, number: int, count: int) -> None:
     if not 0 <= number < count:
         raise UserError(f"{name} {number} is not in the table: give 0 to {count - 1}")
 
@@ -102,18 +133,20 @@ def position_explorer() -> alt.VConcatChart:
     chosen position are shares of the largest, which is d_model / 2; the marked one is written out.
     """
     controls = [
-        slider("position", 20, 0, LAST),
-        slider("offset", 5, 0, OFFSETS),
-        choice("d_model", 64, WIDTHS),
-        choice("base", 10_000, BASES),
+        make_slider("position", 20, 0, MAX_CHOSEN_POSITION),
+        make_slider("offset", 5, 0, MAX_OFFSET),
+        make_drop_down("d_model", 64, D_MODEL_CHOICES),
+        make_drop_down("base", 10_000, BASE_CHOICES),
     ]
     marks = [
-        one_row(pos=place).mark_rule(color=INK, strokeDash=dash, aria=False).encode(x=_x("pos"))
-        for place, dash in MARKS
+        chart_of_one_row(pos=place)
+        .mark_rule(color=INK_COLOUR, strokeDash=dash, aria=False)
+        .encode(x=_make_position_x("pos"))
+        for place, dash in MARK_EXPRS_AND_DASHES
     ]
-    curve = _similarities().mark_line(color=OURS, strokeWidth=2.5, aria=False)
-    second = _similarities().transform_filter("datum.pos == position + offset")
-    dot = second.mark_point(color=OURS, filled=True, size=90, opacity=1, aria=False)
+    curve = _chart_of_similarities().mark_line(color=OURS_COLOUR, strokeWidth=2.5, aria=False)
+    second = _chart_of_similarities().transform_filter("datum.pos == position + offset")
+    dot = second.mark_point(color=OURS_COLOUR, filled=True, size=90, opacity=1, aria=False)
     # The marked dot product stands above the lower chart, as its heading.
     two = "'PE(' + position + ') · PE(' + (position + offset) + ') = '"
     words = f"{two} + format(datum.product, '.2f') + ', of ' + d_model / 2 + ' at most'"
@@ -122,17 +155,19 @@ def position_explorer() -> alt.VConcatChart:
         .mark_text(align="left", fontSize=12, aria=False)
         .encode(text="words:N", x=alt.value(0), y=alt.value(-10))
     )
-    table = alt.LayerChart(layer=[_cells().add_params(*controls), *marks])
+    table = alt.LayerChart(layer=[_draw_table_cells().add_params(*controls), *marks])
     below = alt.LayerChart(layer=[curve, *marks, dot, number])
     return alt.VConcatChart(
         vconcat=[
-            table.properties(name="table", width=WIDTH, height=HEIGHT),
-            below.properties(name="similarity", width=WIDTH, height=LOWER),
+            table.properties(name="table", width=WIDTH_PIXELS, height=TABLE_HEIGHT_PIXELS),
+            below.properties(
+                name="similarity", width=WIDTH_PIXELS, height=SIMILARITY_HEIGHT_PIXELS
+            ),
         ]
     ).properties(
         name="positions",
-        title=heading(TITLE),
-        description=f"Two charts over the positions 0 to {LENGTH - 1}. Above, the table of "
+        title=make_live_title(TITLE_EXPR),
+        description=f"Two charts over the positions 0 to {NUM_POSITIONS - 1}. Above, the table of "
         "sinusoidal positions of width 64 and base 10,000: each dimension is a wave from -1 (blue) "
         "to 1 (red), fast ones on top. Below, the dot product of position 20 with each position, "
         "as a share of the largest: 1 at 20 itself, and marked at 25. Controls change position, "
@@ -140,48 +175,53 @@ def position_explorer() -> alt.VConcatChart:
     )
 
 
-def _x(field: str) -> alt.X:
-    return axis(alt.X, field, "position (tokens)", {"domain": [-0.5, LENGTH - 0.5], "nice": False})
-
-
-def _unfolded(across: str, count: str) -> alt.Chart:
-    """Make a row for each position and each of `count` numbers, called by `across`."""
-    return (
-        unfold("place", f"{LENGTH} * {count}")
-        .transform_calculate(pos=f"datum.place % {LENGTH}")
-        .transform_calculate(**{across: f"floor(datum.place / {LENGTH})"})
+def _make_position_x(field: str) -> alt.X:
+    return make_quantity_channel(
+        alt.X, field, "position (tokens)", {"domain": [-0.5, NUM_POSITIONS - 0.5], "nice": False}
     )
 
 
-def _cells() -> alt.Chart:
-    angle = ANGLE.format(pos="datum.pos")
+def _chart_of_position_grid(across: str, count: str) -> alt.Chart:
+    """Make a row for each position and each of `count` numbers, called by `across`."""
+    return (
+        chart_of_number_sequence("place", f"{NUM_POSITIONS} * {count}")
+        .transform_calculate(pos=f"datum.place % {NUM_POSITIONS}")
+        .transform_calculate(**{across: f"floor(datum.place / {NUM_POSITIONS})"})
+    )
+
+
+def _draw_table_cells() -> alt.Chart:
+    angle = ANGLE_TEMPLATE.format(pos="datum.pos")
     colors = alt.Scale(scheme="redblue", reverse=True, domain=[-1, 1])
     reach = {"reverse": True, "nice": False}
     return (
-        _unfolded("dimension", "d_model")
+        _chart_of_position_grid("dimension", "d_model")
         .transform_calculate(i="floor(datum.dimension / 2)")
         .transform_calculate(value=f"datum.dimension % 2 ? cos({angle}) : sin({angle})")
         .transform_calculate(left="datum.pos - 0.5", right="datum.pos + 0.5")
         .transform_calculate(top="datum.dimension - 0.5", bottom="datum.dimension + 0.5")
         .mark_rect(aria=False)
         .encode(
-            x=_x("left"),
+            x=_make_position_x("left"),
             x2="right:Q",
-            y=axis(alt.Y, "top", "dimension", reach, tickMinStep=1, format="d"),
+            y=make_quantity_channel(alt.Y, "top", "dimension", reach, tickMinStep=1, format="d"),
             y2="bottom:Q",
             color=alt.Color("value:Q", scale=colors, legend=alt.Legend(title="value (no unit)")),
         )
     )
 
 
-def _similarities() -> alt.Chart:
+def _chart_of_similarities() -> alt.Chart:
     """Compute the dot product of the chosen position's encoding with that of each position."""
-    other, chosen = ANGLE.format(pos="datum.pos"), ANGLE.format(pos="position")
+    other, chosen = ANGLE_TEMPLATE.format(pos="datum.pos"), ANGLE_TEMPLATE.format(pos="position")
     reach = {"domain": [-1.05, 1.1], "nice": False}
     return (
-        _unfolded("i", "d_model / 2")
+        _chart_of_position_grid("i", "d_model / 2")
         .transform_calculate(term=f"sin({chosen}) * sin({other}) + cos({chosen}) * cos({other})")
         .transform_aggregate(product="sum(term)", groupby=["pos"])
         .transform_calculate(share="2 * datum.product / d_model")
-        .encode(_x("pos"), axis(alt.Y, "share", "dot product (share of largest)", reach))
+        .encode(
+            _make_position_x("pos"),
+            make_quantity_channel(alt.Y, "share", "dot product (share of largest)", reach),
+        )
     )

@@ -25,34 +25,34 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from PIL import Image
 
-from lessonkit.charts.controls import ABOVE
-from lessonkit.charts.style import CHARTS, FIGURES
+from lessonkit.charts.controls import CONTROLS_ABOVE_METADATA
+from lessonkit.charts.style import MATPLOTLIB_RC_PARAMS, VEGALITE_CONFIG
 from lessonkit.colab import is_on_colab
 from transformer.support.errors import UserError
 
-NAME = "course"
-VEGALITE = "application/vnd.vegalite.v5+json"
-PICTURE = "image/png"
-TEXT = "text/plain"
-HTML = "text/html"
-SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
-PICTURE_VERSION = "5.20"  # of Vega-Lite; known to every vl-convert from 1.7
+RENDERER_NAME = "course"
+VEGALITE_MIME_TYPE = "application/vnd.vegalite.v5+json"
+PNG_MIME_TYPE = "image/png"
+TEXT_MIME_TYPE = "text/plain"
+HTML_MIME_TYPE = "text/html"
+VEGALITE_SCHEMA_URL = "https://vega.github.io/schema/vega-lite/v5.json"
+PICTURE_VEGALITE_VERSION = "5.20"  # of Vega-Lite; known to every vl-convert from 1.7
 PICTURE_SCALE = 1.5  # pixels of the picture for each of the chart's
-COLORS = 256  # of a stored picture's palette
+NUM_PALETTE_COLOURS = 256  # of a stored picture's palette
 
 # The scripts are those of Vega-Lite 5, as the specification is. Colab has a network to fetch them.
-SCRIPTS = tuple(
+COLAB_SCRIPT_URLS = tuple(
     f"https://cdn.jsdelivr.net/npm/{name}"
     for name in ("vega@5.30.0", "vega-lite@5.20.1", "vega-embed@6.26.0")
 )
 # The picture stays where scripts do not run, as in GitHub's viewer. Colab's pages may know
 # RequireJS; a script that finds its `define` would not say what it holds.
-PAGE = Template((Path(__file__).parent / "colab.html").read_text(encoding="utf-8"))
+COLAB_PAGE_TEMPLATE = Template((Path(__file__).parent / "colab.html").read_text(encoding="utf-8"))
 
-Bundle = dict[str, Any]
+MimeBundle = dict[str, Any]
 
 
-def enable() -> None:
+def enable_course_renderer() -> None:
     """Show and store every chart and figure of this notebook in a form that needs no network.
 
     Not in the paper. Colab knows no such form: there HTML takes the place of Vega-Lite, and
@@ -62,20 +62,22 @@ def enable() -> None:
         import vl_convert  # noqa: F401
     except ImportError as error:
         raise UserError("a chart needs vl-convert: pip install vl-convert-python") from error
-    alt.renderers.register(NAME, _render)
-    alt.renderers.enable(NAME)
+    alt.renderers.register(RENDERER_NAME, _render_spec)
+    alt.renderers.enable(RENDERER_NAME)
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython else None
     if shell is None:
         return
     plt.switch_backend(matplotlib.get_backend())  # load it now: loading resets the formatters
-    plt.rcParams.update(FIGURES)
+    plt.rcParams.update(MATPLOTLIB_RC_PARAMS)
     formatters = shell.display_formatter.formatters
-    formatters[PICTURE].for_type(Figure, _picture)
-    formatters[TEXT].for_type(Figure, lambda figure, printer, _: printer.text(describe(figure)))
+    formatters[PNG_MIME_TYPE].for_type(Figure, _figure_to_png)
+    formatters[TEXT_MIME_TYPE].for_type(
+        Figure, lambda figure, printer, _: printer.text(describe_figure(figure))
+    )
 
 
-def bundle(spec: dict[str, Any]) -> tuple[Bundle, Bundle]:
+def to_mime_bundle(spec: dict[str, Any]) -> tuple[MimeBundle, MimeBundle]:
     """Return a chart (`chart.to_dict()`) in every form that is stored.
 
     Returns:
@@ -85,61 +87,74 @@ def bundle(spec: dict[str, Any]) -> tuple[Bundle, Bundle]:
     """
     import vl_convert
 
-    spec = spec | {"$schema": SCHEMA, "config": CHARTS | spec.get("config", {})}
-    drawn = vl_convert.vegalite_to_png(spec, vl_version=PICTURE_VERSION, scale=PICTURE_SCALE)
-    picture, (width, height) = shrink(drawn)
+    spec = spec | {
+        "$schema": VEGALITE_SCHEMA_URL,
+        "config": VEGALITE_CONFIG | spec.get("config", {}),
+    }
+    drawn = vl_convert.vegalite_to_png(
+        spec, vl_version=PICTURE_VEGALITE_VERSION, scale=PICTURE_SCALE
+    )
+    picture, (width, height) = shrink_png(drawn)
     text = " ".join(str(spec.get("description", "A chart without description.")).split())
-    forms = {VEGALITE: spec, PICTURE: base64.b64encode(picture).decode("ascii"), TEXT: text}
+    forms = {
+        VEGALITE_MIME_TYPE: spec,
+        PNG_MIME_TYPE: base64.b64encode(picture).decode("ascii"),
+        TEXT_MIME_TYPE: text,
+    }
     size = {"width": round(width / PICTURE_SCALE), "height": round(height / PICTURE_SCALE)}
-    return forms, {VEGALITE: ABOVE, PICTURE: size | {"alt": text}}
+    return forms, {VEGALITE_MIME_TYPE: CONTROLS_ABOVE_METADATA, PNG_MIME_TYPE: size | {"alt": text}}
 
 
-def for_colab(forms: Bundle, metadata: Bundle) -> Bundle:
-    """Return a chart's forms, those of `bundle`, with HTML in the place of Vega-Lite.
+def to_colab_bundle(forms: MimeBundle, metadata: MimeBundle) -> MimeBundle:
+    """Return a chart's forms, those of `to_mime_bundle`, with HTML in the place of Vega-Lite.
 
     The page shows the picture with its description, and a script puts the chart in its place.
     """
-    spec = json.dumps(forms[VEGALITE], sort_keys=True)
+    spec = json.dumps(forms[VEGALITE_MIME_TYPE], sort_keys=True)
     spec = spec.replace("</", "<\\/")  # or a text in it could end the script
-    page = PAGE.substitute(
+    page = COLAB_PAGE_TEMPLATE.substitute(
         name="chart-" + hashlib.sha256(spec.encode()).hexdigest()[:12],
-        picture=forms[PICTURE],
-        width=metadata[PICTURE]["width"],
-        height=metadata[PICTURE]["height"],
-        text=html.escape(forms[TEXT]),
-        scripts=json.dumps(SCRIPTS),
+        picture=forms[PNG_MIME_TYPE],
+        width=metadata[PNG_MIME_TYPE]["width"],
+        height=metadata[PNG_MIME_TYPE]["height"],
+        text=html.escape(forms[TEXT_MIME_TYPE]),
+        scripts=json.dumps(COLAB_SCRIPT_URLS),
         spec=spec,
     )
-    return {HTML: page, PICTURE: forms[PICTURE], TEXT: forms[TEXT]}
+    return {
+        HTML_MIME_TYPE: page,
+        PNG_MIME_TYPE: forms[PNG_MIME_TYPE],
+        TEXT_MIME_TYPE: forms[TEXT_MIME_TYPE],
+    }
 
 
-def describe(figure: Figure) -> str:
+def describe_figure(figure: Figure) -> str:
     """Return one line that says what a figure shows: its title, and the axes of each panel."""
-    shared = ", ".join(_axes(figure.get_supxlabel(), figure.get_supylabel()))
+    shared = ", ".join(_axis_labels(figure.get_supxlabel(), figure.get_supylabel()))
     panels = (_describe_panel(ax) for ax in figure.axes)
     parts = dict.fromkeys(part for part in (figure.get_suptitle(), shared, *panels) if part)
     return " ".join(f"Picture: {'; '.join(parts)}.".split())
 
 
-def shrink(picture: bytes) -> tuple[bytes, tuple[int, int]]:
+def shrink_png(picture: bytes) -> tuple[bytes, tuple[int, int]]:
     """Return a PNG with a palette, much smaller, without empty margins; and its size in pixels."""
     image = Image.open(BytesIO(picture)).convert("RGBA")
     image = image.crop(image.getbbox())  # to what is not transparent
     # Without transparency the palette is better.
     if image.getchannel("A").getextrema() == (255, 255):
         image = image.convert("RGB")
-    image = image.quantize(COLORS)
+    image = image.quantize(NUM_PALETTE_COLOURS)
     small = BytesIO()
     image.save(small, format="png", optimize=True)
     return small.getvalue(), image.size
 
 
-def _render(spec: dict[str, Any], **_: object) -> tuple[Bundle, Bundle]:
-    forms, metadata = bundle(spec)
-    return (for_colab(forms, metadata) if is_on_colab() else forms), metadata
+def _render_spec(spec: dict[str, Any], **_: object) -> tuple[MimeBundle, MimeBundle]:
+    forms, metadata = to_mime_bundle(spec)
+    return (to_colab_bundle(forms, metadata) if is_on_colab() else forms), metadata
 
 
-def _picture(figure: Figure) -> tuple[bytes, dict[str, Any]] | None:
+def _figure_to_png(figure: Figure) -> tuple[bytes, dict[str, Any]] | None:
     """Return a figure's picture, and the metadata in which nbconvert looks for alt text.
 
     The figure keeps its colour: of one that has none JupyterLab says it needs a white ground.
@@ -148,7 +163,7 @@ def _picture(figure: Figure) -> tuple[bytes, dict[str, Any]] | None:
         return None
     drawn = BytesIO()
     figure.savefig(drawn, format="png", bbox_inches="tight", facecolor="none")
-    return shrink(drawn.getvalue())[0], {"alt": describe(figure)}
+    return shrink_png(drawn.getvalue())[0], {"alt": describe_figure(figure)}
 
 
 def _describe_panel(ax: Axes) -> str:
@@ -158,11 +173,11 @@ def _describe_panel(ax: Axes) -> str:
     if ax.get_label() == "<colorbar>":
         names = f"colour: {ax.get_ylabel() or ax.get_xlabel()}"
     elif ax.axison:
-        names = ", ".join(_axes(ax.get_xlabel(), ax.get_ylabel()))
+        names = ", ".join(_axis_labels(ax.get_xlabel(), ax.get_ylabel()))
     return f"{title} ({names})" if names and title else names or title
 
 
-def _axes(horizontal: str, vertical: str) -> Iterator[str]:
+def _axis_labels(horizontal: str, vertical: str) -> Iterator[str]:
     if horizontal:
         yield f"horizontal: {horizontal}"
     if vertical:

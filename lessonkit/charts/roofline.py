@@ -3,63 +3,81 @@
 import altair as alt
 
 from lessonkit.analysis.roofline import MACHINES
-from lessonkit.charts.controls import axis, choice, layered, one_row, slider, unfold
-from lessonkit.charts.style import OURS, PAPER
+from lessonkit.charts.controls import (
+    chart_of_number_sequence,
+    chart_of_one_row,
+    layered_explorer,
+    make_drop_down,
+    make_quantity_channel,
+    make_slider,
+)
+from lessonkit.charts.style import OURS_COLOUR, PAPER_COLOUR
 
-WIDTHS = (128, 256, 512, 1024, 2048, 4096)
+MATRIX_WIDTH_CHOICES = (128, 256, 512, 1024, 2048, 4096)
 MIN_INTENSITY, MAX_INTENSITY = 0.1, 4096  # operations per byte
-STEPS = 200  # of them from the lowest to the highest
+NUM_INTENSITY_STEPS = 200  # of them from the lowest to the highest
 MACHINE_NAMES = tuple(machine.name for machine in MACHINES)
 
 
-def chosen_value(control: str, values: dict[str, str]) -> str:
+def chosen_value_expr(control: str, values: dict[str, str]) -> str:
     """Return the Vega expression for the value that belongs to what a control has chosen."""
     cases = [f"{control} == '{name}' ? {value}" for name, value in values.items()]
     return "(" + " : ".join([*cases, "0)"])
 
 
-def machine_value(field: str) -> str:
+def machine_value_expr(field: str) -> str:
     """Return the Vega expression for a field of the machine that is chosen."""
     values = {machine.name: f"{getattr(machine, field):g}" for machine in MACHINES}
-    return chosen_value("machine", values)
+    return chosen_value_expr("machine", values)
 
 
-FLOPS, BANDWIDTH = machine_value("flops"), machine_value("bandwidth")
-TOKENS = "pow(2, log2_tokens)"
-INTENSITY = (
-    f"(2 * {TOKENS} * matrix_width * matrix_width / ({machine_value('number_bytes')}"
-    f" * (2 * {TOKENS} * matrix_width + matrix_width * matrix_width)))"
+FLOPS_EXPR, BANDWIDTH_EXPR = machine_value_expr("flops"), machine_value_expr("bandwidth")
+NUM_TOKENS_EXPR = "pow(2, log2_tokens)"
+INTENSITY_EXPR = (
+    f"(2 * {NUM_TOKENS_EXPR} * matrix_width * matrix_width / ({machine_value_expr('number_bytes')}"
+    f" * (2 * {NUM_TOKENS_EXPR} * matrix_width + matrix_width * matrix_width)))"
 )
-ATTAINABLE = f"min({FLOPS}, {BANDWIDTH} * {{}})"
+ATTAINABLE_FLOPS_TEMPLATE = f"min({FLOPS_EXPR}, {BANDWIDTH_EXPR} * {{}})"
 
 
 def roofline_explorer(matrix_width: int = 512, log2_tokens: int = 12) -> alt.LayerChart:
     """Draw a machine's roofline and the product of so many tokens with a square matrix.
 
-    Not in the paper. The rows and columns of the matrix (one of `WIDTHS`; a parameter called
-    `width` would be the chart's own) and the tokens, as a power of 2, are those to begin with.
+    Not in the paper. The rows and columns of the matrix (one of `MATRIX_WIDTH_CHOICES`; a
+    parameter called `width` would be the chart's own) and the tokens, as a power of 2, are those to
+    begin with.
     """
     controls = [
-        slider("log2_tokens", log2_tokens, 0, 15),
-        choice("matrix_width", matrix_width, WIDTHS),
-        choice("machine", MACHINE_NAMES[0], MACHINE_NAMES),
+        make_slider("log2_tokens", log2_tokens, 0, 15),
+        make_drop_down("matrix_width", matrix_width, MATRIX_WIDTH_CHOICES),
+        make_drop_down("machine", MACHINE_NAMES[0], MACHINE_NAMES),
     ]
     bytes_, rates = [10**power for power in range(-1, 4)], [10**power for power in range(9, 16)]
     reach = {"type": "log", "domain": [MIN_INTENSITY, MAX_INTENSITY]}
     ratio = MAX_INTENSITY / MIN_INTENSITY
-    x = axis(alt.X, "intensity", "operations per byte", reach, format="~g", values=bytes_)
-    y = axis(alt.Y, "rate", "operations per second", {"type": "log"}, format="~s", values=rates)
-    roof = (
-        unfold("place", str(STEPS + 1))
-        .transform_calculate(intensity=f"{MIN_INTENSITY} * pow({ratio:g}, datum.place / {STEPS})")
-        .transform_calculate(rate=ATTAINABLE.format("datum.intensity"))
-        .mark_line(color=PAPER, strokeWidth=2.5, aria=False)
+    x = make_quantity_channel(
+        alt.X, "intensity", "operations per byte", reach, format="~g", values=bytes_
     )
-    product = one_row(intensity=INTENSITY, rate=ATTAINABLE.format("datum.intensity"))
-    dot = product.mark_point(color=OURS, filled=True, size=160, opacity=1, aria=False)
+    y = make_quantity_channel(
+        alt.Y, "rate", "operations per second", {"type": "log"}, format="~s", values=rates
+    )
+    roof = (
+        chart_of_number_sequence("place", str(NUM_INTENSITY_STEPS + 1))
+        .transform_calculate(
+            intensity=f"{MIN_INTENSITY} * pow({ratio:g}, datum.place / {NUM_INTENSITY_STEPS})"
+        )
+        .transform_calculate(rate=ATTAINABLE_FLOPS_TEMPLATE.format("datum.intensity"))
+        .mark_line(color=PAPER_COLOUR, strokeWidth=2.5, aria=False)
+    )
+    product = chart_of_one_row(
+        intensity=INTENSITY_EXPR, rate=ATTAINABLE_FLOPS_TEMPLATE.format("datum.intensity")
+    )
+    dot = product.mark_point(color=OURS_COLOUR, filled=True, size=160, opacity=1, aria=False)
     title = (
-        f"format({TOKENS}, ',') + ' tokens: ' + format({INTENSITY}, '.1f') + ' operations a byte, "
-        f"at most ' + format(100 * {ATTAINABLE.format(INTENSITY)} / {FLOPS}, '.0f')"
+        f"format({NUM_TOKENS_EXPR}, ',') + ' tokens: ' + format({INTENSITY_EXPR}, '.1f') "
+        "+ ' operations a byte, "
+        f"at most ' + format(100 * {ATTAINABLE_FLOPS_TEMPLATE.format(INTENSITY_EXPR)} / "
+        f"{FLOPS_EXPR}, '.0f')"
         " + '% of its peak'"
     )
     description = (
@@ -70,4 +88,4 @@ def roofline_explorer(matrix_width: int = 512, log2_tokens: int = 12) -> alt.Lay
         f"({', '.join(MACHINE_NAMES)})."
     )
     layers = [roof.encode(x, y), dot.encode(x, y)]
-    return layered("roofline", (480, 280), title, controls, layers, description)
+    return layered_explorer("roofline", (480, 280), title, controls, layers, description)

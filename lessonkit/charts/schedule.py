@@ -2,22 +2,31 @@
 
 import altair as alt
 
-from lessonkit.charts.controls import Rows, colours, layered, slider, unfold
-from lessonkit.charts.style import OURS, PAPER
+from lessonkit.charts.controls import (
+    DataRows,
+    chart_of_number_sequence,
+    colour_scale,
+    layered_explorer,
+    make_slider,
+)
+from lessonkit.charts.style import OURS_COLOUR, PAPER_COLOUR
 
 # Width, warm-up steps and factor: the paper's, which `tatoeba` keeps; the two that `both-ways`
 # draws beside it; and what `annotated` trains with.
-SYSTEMS = ((512, 4000, 1), (512, 8000, 1), (256, 4000, 1), (512, 4000, 2))
-DASHES = ([8, 4], [2, 3], [8, 3, 2, 3], [1, 0])  # of their lines, in pixels
-STRIDE, POINTS = 100, 400  # steps from one point of a curve to the next; points of a curve
+EARLIER_SYSTEMS = ((512, 4000, 1), (512, 8000, 1), (256, 4000, 1), (512, 4000, 2))
+EARLIER_SYSTEM_DASHES = ([8, 4], [2, 3], [8, 3, 2, 3], [1, 0])  # of their lines, in pixels
+STEPS_PER_POINT, NUM_CURVE_POINTS = (
+    100,
+    400,
+)  # steps from one point of a curve to the next; points of a curve
 
 # Eq. 3 in the language of Vega; `transformer.training.schedule.learning_rate` in Python.
-RATE = (
+LEARNING_RATE_TEMPLATE = (
     "{0}factor * pow({0}d_model, -0.5)"
     " * min(pow(datum.step, -0.5), datum.step * pow({0}warmup_steps, -1.5))"
 )
-PEAK = "factor * pow(d_model * warmup_steps, -0.5)"
-AT_STEP = "', at step ' + format(warmup_steps, ',')"
+PEAK_LEARNING_RATE_EXPR = "factor * pow(d_model * warmup_steps, -0.5)"
+AT_PEAK_STEP_EXPR = "', at step ' + format(warmup_steps, ',')"
 
 
 def schedule_explorer() -> alt.LayerChart:
@@ -27,42 +36,48 @@ def schedule_explorer() -> alt.LayerChart:
     curves of the paper and of three earlier systems for comparison; they stay.
     """
     controls = [
-        slider("d_model", 512, 64, 1024, 64),
-        slider("warmup_steps", 4000, 500, 16000, 500),
-        slider("factor", 1.0, 0.25, 2, 0.25),
+        make_slider("d_model", 512, 64, 1024, 64),
+        make_slider("warmup_steps", 4000, 500, 16000, 500),
+        make_slider("factor", 1.0, 0.25, 2, 0.25),
     ]
-    names = [_label(*system) for system in SYSTEMS]
-    others: Rows = [
+    names = [_system_label(*system) for system in EARLIER_SYSTEMS]
+    others: DataRows = [
         {"curve": name, "d_model": d, "warmup_steps": w, "factor": f}
-        for name, (d, w, f) in zip(names, SYSTEMS, strict=True)
+        for name, (d, w, f) in zip(names, EARLIER_SYSTEMS, strict=True)
     ]
     legend = alt.Legend(title="for comparison", orient="top-right", symbolSize=600, labelLimit=240)
-    dash = alt.StrokeDash("curve:N", scale=colours(names, DASHES), legend=legend)
-    own = _rates([{"curve": "yours"}], RATE.format(""))
-    theirs = _rates(others, RATE.format("datum.")).encode(dash)
+    dash = alt.StrokeDash(
+        "curve:N", scale=colour_scale(names, EARLIER_SYSTEM_DASHES), legend=legend
+    )
+    own = _chart_of_learning_rates([{"curve": "yours"}], LEARNING_RATE_TEMPLATE.format(""))
+    theirs = _chart_of_learning_rates(others, LEARNING_RATE_TEMPLATE.format("datum.")).encode(dash)
     layers = [
-        own.mark_line(color=OURS, strokeWidth=3, aria=False),
-        theirs.mark_line(color=PAPER, strokeWidth=1.5, aria=False),
+        own.mark_line(color=OURS_COLOUR, strokeWidth=3, aria=False),
+        theirs.mark_line(color=PAPER_COLOUR, strokeWidth=1.5, aria=False),
     ]
-    title = f"'Learning rate: highest, ' + format({PEAK}, '.2e') + {AT_STEP}"
+    title = (
+        f"'Learning rate: highest, ' + format({PEAK_LEARNING_RATE_EXPR}, '.2e') + "
+        f"{AT_PEAK_STEP_EXPR}"
+    )
     description = (
-        f"Line chart of the learning rate over {POINTS * STRIDE:,} steps. It rises in "
+        f"Line chart of the learning rate over {NUM_CURVE_POINTS * STEPS_PER_POINT:,} "
+        "steps. It rises in "
         "proportion to the step for 4,000 warm-up steps, then falls as one over the square root of "
         "the step (d_model 512, factor 1). Sliders change d_model, warmup_steps and factor. Grey "
         f"lines: {'; '.join(names)}."
     )
-    return layered("schedule", (560, 300), title, controls, layers, description)
+    return layered_explorer("schedule", (560, 300), title, controls, layers, description)
 
 
-def _label(d_model: int, warmup_steps: int, factor: int) -> str:
+def _system_label(d_model: int, warmup_steps: int, factor: int) -> str:
     return f"d_model {d_model}, warm-up {warmup_steps:,}" + f", factor {factor}" * (factor != 1)
 
 
-def _rates(rows: Rows, rate: str) -> alt.Chart:
+def _chart_of_learning_rates(rows: DataRows, rate: str) -> alt.Chart:
     """Unfold each row into the points of one curve."""
     return (
-        unfold("point", str(POINTS + 1), rows)
-        .transform_calculate(step=f"max(1, {STRIDE} * datum.point)", rate=rate)
+        chart_of_number_sequence("point", str(NUM_CURVE_POINTS + 1), rows)
+        .transform_calculate(step=f"max(1, {STEPS_PER_POINT} * datum.point)", rate=rate)
         .encode(
             x=alt.X("step:Q", title="step (updates of the weights)"),
             y=alt.Y("rate:Q", title="learning rate"),

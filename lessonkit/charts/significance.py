@@ -10,22 +10,45 @@ from statistics import NormalDist, mean
 
 import altair as alt
 
-from lessonkit.analysis.significance import difference_interval, verdict
-from lessonkit.charts.controls import Rows, choice, colours, layered, slider, unfold
-from lessonkit.charts.style import INK, OURS, PAPER, SOURCE, TARGET
+from lessonkit.analysis.significance import difference_interval, difference_verdict
+from lessonkit.charts.controls import (
+    DataRows,
+    chart_of_number_sequence,
+    colour_scale,
+    layered_explorer,
+    make_drop_down,
+    make_slider,
+)
+from lessonkit.charts.style import (
+    INK_COLOUR,
+    OURS_COLOUR,
+    PAPER_COLOUR,
+    SOURCE_COLOUR,
+    TARGET_COLOUR,
+)
 from transformer.support.errors import UserError
 
-MAX_DIFFERENCE, STEPS = 8, 256  # the curves go from -MAX_DIFFERENCE to it, in so many steps
-ERROR = "(deviation * sqrt(2 / runs))"  # the standard error of a difference of two means
+MAX_DIFFERENCE, NUM_CURVE_STEPS = (
+    8,
+    256,
+)  # the curves go from -MAX_DIFFERENCE to it, in so many steps
+STANDARD_ERROR_EXPR = (
+    "(deviation * sqrt(2 / runs))"  # the standard error of a difference of two means
+)
 # The power: how often a difference lies beyond two standard errors, to either side. If the
 # deviation is known, 95 of 100 lie within. Of a few runs it is not, and
 # `lessonkit.analysis.significance.margin_of_error` goes further.
-POWER = (
-    f"(cumulativeNormal(-2 * {ERROR}, difference, {ERROR})"
-    f" + 1 - cumulativeNormal(2 * {ERROR}, difference, {ERROR}))"
+POWER_EXPR = (
+    f"(cumulativeNormal(-2 * {STANDARD_ERROR_EXPR}, difference, {STANDARD_ERROR_EXPR})"
+    f" + 1 - cumulativeNormal(2 * {STANDARD_ERROR_EXPR}, difference, {STANDARD_ERROR_EXPR}))"
 )
-VERDICTS = {"higher": OURS, "lower": TARGET, "no difference": SOURCE, "not shown": PAPER}
-Scores = Mapping[str, Sequence[float]]
+COLOUR_BY_VERDICT = {
+    "higher": OURS_COLOUR,
+    "lower": TARGET_COLOUR,
+    "no difference": SOURCE_COLOUR,
+    "not shown": PAPER_COLOUR,
+}
+ScoresByVariant = Mapping[str, Sequence[float]]
 
 
 def power_explorer(
@@ -39,40 +62,42 @@ def power_explorer(
     The arguments are what the sliders begin with.
     """
     controls = [
-        slider("difference", difference, 0, 5, 0.25),
-        slider("deviation", deviation, 0.25, 3, 0.25),
-        slider("runs", runs, 1, 20),
+        make_slider("difference", difference, 0, 5, 0.25),
+        make_slider("deviation", deviation, 0.25, 3, 0.25),
+        make_slider("runs", runs, 1, 20),
     ]
     margins = (
         alt.Chart(alt.Data(values=[{"side": -1}, {"side": 1}]))
-        .transform_calculate(measured=f"2 * datum.side * {ERROR}")
-        .mark_rule(color=PAPER, strokeWidth=2, opacity=0.5, aria=False)
+        .transform_calculate(measured=f"2 * datum.side * {STANDARD_ERROR_EXPR}")
+        .mark_rule(color=PAPER_COLOUR, strokeWidth=2, opacity=0.5, aria=False)
         .encode(x="measured:Q")
     )
     layers = [
         margins,
-        _density("0").mark_line(color=PAPER, strokeWidth=1, strokeDash=[4, 3], aria=False),
-        _density("difference").mark_line(color=OURS, strokeWidth=3, aria=False),
+        _chart_of_density("0").mark_line(
+            color=PAPER_COLOUR, strokeWidth=1, strokeDash=[4, 3], aria=False
+        ),
+        _chart_of_density("difference").mark_line(color=OURS_COLOUR, strokeWidth=3, aria=False),
     ]
     error = deviation * math.sqrt(2 / runs)
     measured = NormalDist(difference, error)
     power = 100 * (measured.cdf(-2 * error) + 1 - measured.cdf(2 * error))
-    title = f"'The difference shows in ' + format(100 * {POWER}, '.0f') + ' of 100 tables'"
+    title = f"'The difference shows in ' + format(100 * {POWER_EXPR}, '.0f') + ' of 100 tables'"
     description = (
         "Two bell curves: the difference between the means of two variants, in BLEU, if they are "
         f"equal (dashed) and if one is better by {difference:g}. A single run deviates by "
         f"{deviation:g}; {runs} of each. In {power:.0f} of 100 tables the difference lies "
         "beyond two standard errors. Sliders change difference, deviation and runs."
     )
-    return layered("chance", (480, 260), title, controls, layers, description)
+    return layered_explorer("chance", (480, 260), title, controls, layers, description)
 
 
-def _density(centre: str) -> alt.Chart:
+def _chart_of_density(centre: str) -> alt.Chart:
     return (
-        unfold("point", str(STEPS + 1))
+        chart_of_number_sequence("point", str(NUM_CURVE_STEPS + 1))
         .transform_calculate(
-            measured=f"-{MAX_DIFFERENCE} + {2 * MAX_DIFFERENCE} * datum.point / {STEPS}",
-            density=f"densityNormal(datum.measured, {centre}, {ERROR})",
+            measured=f"-{MAX_DIFFERENCE} + {2 * MAX_DIFFERENCE} * datum.point / {NUM_CURVE_STEPS}",
+            density=f"densityNormal(datum.measured, {centre}, {STANDARD_ERROR_EXPR})",
         )
         .encode(
             x=alt.X("measured:Q", title="difference of the two means (BLEU)"),
@@ -82,7 +107,7 @@ def _density(centre: str) -> alt.Chart:
 
 
 def differences_explorer(
-    readings: Mapping[str, Scores], worth: float, domain: tuple[float, float]
+    readings: Mapping[str, ScoresByVariant], worth: float, domain: tuple[float, float]
 ) -> alt.LayerChart:
     """Draw every variant's difference from the first, with its 95% interval, by one reading.
 
@@ -98,37 +123,41 @@ def differences_explorer(
     for name, scores in readings.items():
         if list(scores) != variants:
             raise UserError(f"reading {name!r} has other variants: give every reading the same")
-    rows: Rows = []
+    rows: DataRows = []
     for name, scores in readings.items():
-        rows += _rows(name, scores, worth)
+        rows += _difference_rows(name, scores, worth)
     occurrences = Counter((row["of"], row["verdict"]) for row in rows)
     counts = {}
     for name in readings:
-        parts = [f"{occurrences[name, outcome]} {outcome}" for outcome in VERDICTS]
+        parts = [f"{occurrences[name, outcome]} {outcome}" for outcome in COLOUR_BY_VERDICT]
         counts[name] = ", ".join(parts)
     controls = [
         alt.param("counts", value=counts),
-        choice("reading", next(iter(readings)), readings),
+        make_drop_down("reading", next(iter(readings)), readings),
     ]
     description = (
         f"For each of {len(variants) - 1} variants the difference of its mean from that of "
         f"{variants[0]}, with a 95% interval and a tick for each run. A list changes the reading. "
         + " ".join(f"{name}: {verdicts}." for name, verdicts in counts.items())
     )
-    layers = _differences(rows, variants, domain)
+    layers = _difference_layers(rows, variants, domain)
     size, title = (420, 20 * (len(variants) - 1)), "reading + ': ' + counts[reading]"
-    return layered("readings", size, title, controls, layers, description)
+    return layered_explorer("readings", size, title, controls, layers, description)
 
 
-def _differences(
-    rows: Rows, variants: Sequence[str], domain: tuple[float, float]
+def _difference_layers(
+    rows: DataRows, variants: Sequence[str], domain: tuple[float, float]
 ) -> list[alt.Chart]:
     """Draw a line at no difference, and of each variant the interval, the runs and the mean."""
     scale = alt.Scale(domain=list(domain), nice=False)
     legend = alt.Legend(title=f"against {variants[0]}")
-    color = alt.Color("verdict:N", scale=colours(VERDICTS, VERDICTS.values()), legend=legend)
+    color = alt.Color(
+        "verdict:N",
+        scale=colour_scale(COLOUR_BY_VERDICT, COLOUR_BY_VERDICT.values()),
+        legend=legend,
+    )
     across = alt.X("difference:Q", title=f"difference from {variants[0]} (BLEU)", scale=scale)
-    shape = alt.Shape("verdict:N", scale=alt.Scale(domain=list(VERDICTS)), legend=None)
+    shape = alt.Shape("verdict:N", scale=alt.Scale(domain=list(COLOUR_BY_VERDICT)), legend=None)
     wide = alt.Axis(labelLimit=300)
     shown = (
         alt.Chart(alt.Data(values=rows))
@@ -140,17 +169,17 @@ def _differences(
     runs = shown.transform_flatten(["runs"]).encode(x="runs:Q")
     centre = shown.encode(x=across, color=color, shape=shape)
     return [
-        zero.mark_rule(color=PAPER, strokeDash=[4, 3], aria=False),
+        zero.mark_rule(color=PAPER_COLOUR, strokeDash=[4, 3], aria=False),
         interval.mark_rule(strokeWidth=2, clip=True, aria=False),
-        runs.mark_tick(color=INK, opacity=0.8, height=10, clip=True, aria=False),
+        runs.mark_tick(color=INK_COLOUR, opacity=0.8, height=10, clip=True, aria=False),
         centre.mark_point(filled=True, size=70, opacity=1, clip=True, aria=False),
     ]
 
 
-def _rows(reading: str, scores: Scores, worth: float) -> Rows:
+def _difference_rows(reading: str, scores: ScoresByVariant, worth: float) -> DataRows:
     """Return a row for each variant but the base."""
     (_, base), *others = scores.items()
-    rows: Rows = []
+    rows: DataRows = []
     for variant, runs in others:
         interval = difference_interval(base, runs)
         rows.append(
@@ -161,7 +190,7 @@ def _rows(reading: str, scores: Scores, worth: float) -> Rows:
                 "low": round(interval.low, 2),
                 "high": round(interval.high, 2),
                 "runs": [round(run - mean(base), 2) for run in runs],
-                "verdict": verdict(interval, worth),
+                "verdict": difference_verdict(interval, worth),
             }
         )
     return rows

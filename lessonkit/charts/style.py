@@ -9,31 +9,33 @@ from matplotlib.colors import to_hex, to_rgb
 from transformer.support.errors import UserError
 
 # Colour-blind readers tell these apart (Okabe and Ito 2008).
-SOURCE = "#0072B2"
-TARGET = "#D55E00"
-CROSS = "#CC79A7"
-PAPER = "#666666"
-OURS = "#009E73"
-DARK = "#222222"  # of lines and letters of our drawings
+SOURCE_COLOUR = "#0072B2"
+TARGET_COLOUR = "#D55E00"
+CROSS_COLOUR = "#CC79A7"
+PAPER_COLOUR = "#666666"
+OURS_COLOUR = "#009E73"
+DARK_COLOUR = "#222222"  # of lines and letters of our drawings
 
 # Charts have no ground of their own, and are read on a page's, white or dark. So their letters
 # and lines are of a grey that stands out from both: 4.5 to 1 from white, 4.2 from #111111.
-INK, GRID = "#767676", "#88888844"
-TEXTS = {name: {"fill": INK} for name in ("guide-label", "guide-title")}
-CHARTS = {  # Vega-Lite's configuration
+INK_COLOUR, GRID_COLOUR = "#767676", "#88888844"
+VEGA_TEXT_STYLES = {name: {"fill": INK_COLOUR} for name in ("guide-label", "guide-title")}
+VEGALITE_CONFIG = {  # Vega-Lite's configuration
     "background": "transparent",
-    "title": {"color": INK, "subtitleColor": INK},
-    "style": TEXTS,
-    "axis": {"domainColor": INK, "gridColor": GRID, "tickColor": INK},
+    "title": {"color": INK_COLOUR, "subtitleColor": INK_COLOUR},
+    "style": VEGA_TEXT_STYLES,
+    "axis": {"domainColor": INK_COLOUR, "gridColor": GRID_COLOUR, "tickColor": INK_COLOUR},
     "view": {"stroke": None},
-    "text": {"color": INK},
+    "text": {"color": INK_COLOUR},
 }
-GROUNDS = ("axes.facecolor", "legend.facecolor")
-LETTERS = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
-FIGURES: dict[Any, str] = dict.fromkeys(GROUNDS, "none") | dict.fromkeys(LETTERS, INK)
+BACKGROUND_RC_KEYS = ("axes.facecolor", "legend.facecolor")
+INK_RC_KEYS = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
+MATPLOTLIB_RC_PARAMS: dict[Any, str] = dict.fromkeys(BACKGROUND_RC_KEYS, "none") | dict.fromkeys(
+    INK_RC_KEYS, INK_COLOUR
+)
 
 
-def frame(ax: Axes, title: str, xlabel: str = "", ylabel: str = "", size: float = 10) -> Axes:
+def finish_axes(ax: Axes, title: str, xlabel: str = "", ylabel: str = "", size: float = 10) -> Axes:
     """Finish axes: a title (of so many points), names with units, no lines above and right."""
     if xlabel:
         ax.set(xlabel=xlabel, ylabel=ylabel)
@@ -42,7 +44,7 @@ def frame(ax: Axes, title: str, xlabel: str = "", ylabel: str = "", size: float 
     return ax
 
 
-def mix(colour: str, share: float) -> str:
+def mix_with_white_or_black(colour: str, share: float) -> str:
     """Mix a colour with white (share below 1), or with black (share above 1, up to 2)."""
     red, green, blue = to_rgb(colour)
     if share > 1:
@@ -50,7 +52,7 @@ def mix(colour: str, share: float) -> str:
     return to_hex((1 - share * (1 - red), 1 - share * (1 - green), 1 - share * (1 - blue)))
 
 
-def check_count(what: str, drawn: Sized, most: int) -> None:
+def check_enough_colours(what: str, drawn: Sized, most: int) -> None:
     """Refuse, with a UserError, more of something than can be told apart."""
     if len(drawn) > most:
         raise UserError(f"{len(drawn)} {what}, and there are {most} colours: give fewer")

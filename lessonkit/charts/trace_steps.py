@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from lessonkit.analysis.tracing import Side, Trace
+from lessonkit.analysis.tracing import EmbeddingTrace, Trace
 from transformer.positions import rotate
 from transformer.support.errors import UserError, unknown_name_error
 
-RANKS = 8  # types shown of a vocabulary: the one written, then the likeliest others
-MOVED = 7  # places by which the turned queries and keys are moved on, to compare
+NUM_RANKED_TYPES = 8  # types shown of a vocabulary: the one written, then the likeliest others
+POSITION_SHIFT = 7  # places by which the turned queries and keys are moved on, to compare
 
 
 @dataclass(frozen=True)
-class Step:
+class TraceStep:
     """One step of a trace, as a table."""
 
     name: str  # in the control that chooses it
@@ -28,16 +28,16 @@ class Step:
     shares: bool = False  # whether the values are weights or probabilities, from 0 to 1
 
 
-def steps_of(trace: Trace, part: str | None) -> list[Step]:
-    """Return the steps of one of `PARTS` of a trace; None means the whole, in fewer steps."""
+def steps_of_part(trace: Trace, part: str | None) -> list[TraceStep]:
+    """Return the steps of one of `STEPS_FUNCTION_BY_PART`; None means the whole, in fewer."""
     if part is None:
-        return _whole(trace)
-    if part not in PARTS:
-        raise unknown_name_error("part", part, list(PARTS))
-    return PARTS[part](trace)
+        return _whole_model_steps(trace)
+    if part not in STEPS_FUNCTION_BY_PART:
+        raise unknown_name_error("part", part, list(STEPS_FUNCTION_BY_PART))
+    return STEPS_FUNCTION_BY_PART[part](trace)
 
 
-def _text(trace: Trace) -> list[Step]:
+def _text_steps(trace: Trace) -> list[TraceStep]:
     """Text to ids, on both sides (§5.1)."""
     source, target = trace.source, trace.target
     texts, marked = ["source", "target"], ["src", "tgt_in", "tgt_out"]
@@ -46,46 +46,48 @@ def _text(trace: Trace) -> list[Step]:
     ids = [map(str, each.tolist()) for each in (source.ids, target.ids, trace.written_ids)]
     space = "▁ is the space before a word"
     return [
-        _words("text", "two rows of characters", texts, [source.text, target.text]),
-        _words("pieces", f"cut into entries of the vocabulary; {space}", texts, bare),
-        _words("marks", "where a sentence ends, and where writing begins", marked, pieces),
-        _words("ids", "each piece's number in the vocabulary", marked, ids),
+        _make_words_step("text", "two rows of characters", texts, [source.text, target.text]),
+        _make_words_step("pieces", f"cut into entries of the vocabulary; {space}", texts, bare),
+        _make_words_step(
+            "marks", "where a sentence ends, and where writing begins", marked, pieces
+        ),
+        _make_words_step("ids", "each piece's number in the vocabulary", marked, ids),
     ]
 
 
-def _embedding(side: Side) -> list[Step]:
+def _embedding_steps(side: EmbeddingTrace) -> list[TraceStep]:
     """Vectors that know their place (§3.4, §3.5)."""
-    rows = _rows(side.tokens)
+    rows = _numbered_tokens(side.tokens)
     return [
-        Step("token vectors", "rows of the embedding, times √d_model", rows, side.vectors),
-        Step("wave", "what a position adds, whatever the word", rows, side.positions),
-        Step("sum", "token vectors and wave: what the first layer reads", rows, side.embedded),
+        TraceStep("token vectors", "rows of the embedding, times √d_model", rows, side.vectors),
+        TraceStep("wave", "what a position adds, whatever the word", rows, side.positions),
+        TraceStep("sum", "token vectors and wave: what the first layer reads", rows, side.embedded),
     ]
 
 
-def _attention(trace: Trace) -> list[Step]:
+def _attention_steps(trace: Trace) -> list[TraceStep]:
     """One head, line by line of Eq. 1, and what joins the heads (§3.2)."""
     at = trace.attention
-    queries, keys, across = _places(trace), _rows(at.key_tokens), at.key_tokens
+    queries, keys, across = _query_labels(trace), _numbered_tokens(at.key_tokens), at.key_tokens
     d_k, hidden = at.queries.shape[-1], int((~at.mask).sum())
     root = f"over √{d_k} = {math.sqrt(d_k):.2f}"
     masked = at.masked.masked_fill(~at.mask, math.nan)
     of = f"head {at.head}"
     return [
-        Step("queries", f"{of}: what each piece asks for, {d_k} numbers", queries, at.queries),
-        Step("keys", f"{of}: what each piece is found by", keys, at.keys),
-        Step("scores", "each query times each key, q · k", queries, at.scores, across),
-        Step("scaled", f"the scores {root}", queries, at.scaled, across),
-        Step("mask", f"{hidden} of {at.mask.numel()} places hidden", queries, masked, across),
-        Step("weights", "softmax of each row", queries, at.weights, across, shares=True),
-        Step("values", f"{of}: what each piece has to give", keys, at.values),
-        Step("mix", "the values, averaged by the weights", queries, at.mixed),
-        Step("joined", "the mixes of all heads, end to end", queries, at.joined),
-        Step("output", "after the output projection", queries, at.output),
+        TraceStep("queries", f"{of}: what each piece asks for, {d_k} numbers", queries, at.queries),
+        TraceStep("keys", f"{of}: what each piece is found by", keys, at.keys),
+        TraceStep("scores", "each query times each key, q · k", queries, at.scores, across),
+        TraceStep("scaled", f"the scores {root}", queries, at.scaled, across),
+        TraceStep("mask", f"{hidden} of {at.mask.numel()} places hidden", queries, masked, across),
+        TraceStep("weights", "softmax of each row", queries, at.weights, across, shares=True),
+        TraceStep("values", f"{of}: what each piece has to give", keys, at.values),
+        TraceStep("mix", "the values, averaged by the weights", queries, at.mixed),
+        TraceStep("joined", "the mixes of all heads, end to end", queries, at.joined),
+        TraceStep("output", "after the output projection", queries, at.output),
     ]
 
 
-def _positions(trace: Trace) -> list[Step]:
+def _position_steps(trace: Trace) -> list[TraceStep]:
     """The paper's way, adding a wave, and the way after it, turning q and k (§3.5)."""
     at = trace.attention
     if at.head.stack == "cross":
@@ -93,127 +95,143 @@ def _positions(trace: Trace) -> list[Step]:
             f"head {at.head} compares two sentences: for positions trace a head of self-attention, "
             'such as Head("encoder", 1, 1)'
         )
-    rows, across = _rows(at.query_tokens), at.key_tokens
+    rows, across = _numbered_tokens(at.query_tokens), at.key_tokens
     turned, keys = rotate(at.queries), rotate(at.keys)
-    moved = rotate(at.queries, MOVED) @ rotate(at.keys, MOVED).T
+    moved = rotate(at.queries, POSITION_SHIFT) @ rotate(at.keys, POSITION_SHIFT).T
     return [
-        *_embedding(trace.source if at.head.stack == "encoder" else trace.target),
-        Step("queries", f"head {at.head}, as the model has them", rows, at.queries),
-        Step("turned", "RoPE: the same queries, turned by their place", rows, turned),
-        Step("scores", "q · k, as the model has them", rows, at.scores, across),
-        Step("turned scores", "RoPE: q and k both turned", rows, turned @ keys.T, across),
-        Step("moved", f"RoPE, everything {MOVED} places further on", rows, moved, across),
+        *_embedding_steps(trace.source if at.head.stack == "encoder" else trace.target),
+        TraceStep("queries", f"head {at.head}, as the model has them", rows, at.queries),
+        TraceStep("turned", "RoPE: the same queries, turned by their place", rows, turned),
+        TraceStep("scores", "q · k, as the model has them", rows, at.scores, across),
+        TraceStep("turned scores", "RoPE: q and k both turned", rows, turned @ keys.T, across),
+        TraceStep(
+            "moved", f"RoPE, everything {POSITION_SHIFT} places further on", rows, moved, across
+        ),
     ]
 
 
-def _layer(trace: Trace) -> list[Step]:
+def _layer_steps(trace: Trace) -> list[TraceStep]:
     """The residual stream through a layer, and up to the probabilities (§3.1, §3.3, §3.4)."""
-    rows = _places(trace)
+    rows = _query_labels(trace)
     firing = float((trace.inner > 0).float().mean())
     inner = f"{firing:.0%} of {trace.inner.shape[-1]} fire, the others are 0 after the ReLU"
-    steps = [Step("in", "what comes into the layer", rows, trace.sub_layers[0].before)]
+    steps = [TraceStep("in", "what comes into the layer", rows, trace.sub_layers[0].before)]
     for sub in trace.sub_layers:
         name = sub.name
         if trace.pre_norm:
-            steps.append(Step(f"{name}: norm", "normalised first", rows, sub.sublayer_input))
+            steps.append(TraceStep(f"{name}: norm", "normalised first", rows, sub.sublayer_input))
         if name == "feed-forward":
-            steps.append(Step("feed-forward: inner units", inner, rows, trace.inner))
-        steps.append(Step(f"{name}: output", "what the sub-layer gives", rows, sub.output))
-        steps.append(Step(f"{name}: sum", "what came in, and the output", rows, sub.total))
+            steps.append(TraceStep("feed-forward: inner units", inner, rows, trace.inner))
+        steps.append(TraceStep(f"{name}: output", "what the sub-layer gives", rows, sub.output))
+        steps.append(TraceStep(f"{name}: sum", "what came in, and the output", rows, sub.total))
         if not trace.pre_norm:
-            steps.append(Step(f"{name}: norm", "the sum, normalised", rows, sub.after))
-    return [*steps, *_scored(trace)]
+            steps.append(TraceStep(f"{name}: norm", "the sum, normalised", rows, sub.after))
+    return [*steps, *_logit_and_probability_steps(trace)]
 
 
-def _scored(trace: Trace) -> list[Step]:
+def _logit_and_probability_steps(trace: Trace) -> list[TraceStep]:
     """Logits and what becomes of them, for the likeliest types."""
-    types = _ranked(trace)
+    types = _ranked_type_ids(trace)
     logits, chances = trace.logits.gather(-1, types), trace.probabilities.gather(-1, types)
     size = trace.logits.shape[-1]
     return [
-        _ranks(trace, "logits", f"a score for each of {size:,} types", logits),
-        _ranks(trace, "probabilities", "their softmax", chances, 1 - chances.sum(-1), shares=True),
+        _make_ranked_types_step(trace, "logits", f"a score for each of {size:,} types", logits),
+        _make_ranked_types_step(
+            trace, "probabilities", "their softmax", chances, 1 - chances.sum(-1), shares=True
+        ),
     ]
 
 
-def _choice(trace: Trace) -> list[Step]:
+def _token_choice_steps(trace: Trace) -> list[TraceStep]:
     """Probabilities to a token, greedily, and the total of what is written (§6.1)."""
     logs = trace.logits.log_softmax(dim=-1)
     chosen = logs.gather(-1, trace.written_ids[:, None])[:, 0]
     totals = chosen.cumsum(0)[:, None]
     return [
-        *_scored(trace),
-        _ranks(trace, "log probabilities", "ln p, in nats", logs.gather(-1, _ranked(trace))),
-        Step("total", "ln p of all that is written so far", _written(trace), totals, ["total"]),
+        *_logit_and_probability_steps(trace),
+        _make_ranked_types_step(
+            trace, "log probabilities", "ln p, in nats", logs.gather(-1, _ranked_type_ids(trace))
+        ),
+        TraceStep(
+            "total",
+            "ln p of all that is written so far",
+            _read_and_written_labels(trace),
+            totals,
+            ["total"],
+        ),
     ]
 
 
-def _whole(trace: Trace) -> list[Step]:
+def _whole_model_steps(trace: Trace) -> list[TraceStep]:
     """From the text to the token, some steps of each part."""
-    attention = {step.name: step for step in _attention(trace)}
-    layer = {step.name: step for step in _layer(trace)}
+    attention = {step.name: step for step in _attention_steps(trace)}
+    layer = {step.name: step for step in _layer_steps(trace)}
     taken = ("queries", "keys", "scaled", "weights", "values", "mix", "output")
     above = ("feed-forward: inner units", "feed-forward: sum", "logits", "probabilities")
     return [
-        *_text(trace)[2:],
-        *_embedding(trace.source),
+        *_text_steps(trace)[2:],
+        *_embedding_steps(trace.source),
         *(attention[name] for name in taken),
         *(layer[name] for name in above),
     ]
 
 
-PARTS: dict[str, Callable[[Trace], list[Step]]] = {
-    "text": _text,
-    "attention": _attention,
-    "positions": _positions,
-    "layer": _layer,
-    "choice": _choice,
+STEPS_FUNCTION_BY_PART: dict[str, Callable[[Trace], list[TraceStep]]] = {
+    "text": _text_steps,
+    "attention": _attention_steps,
+    "positions": _position_steps,
+    "layer": _layer_steps,
+    "choice": _token_choice_steps,
 }
 
 
-def _rows(tokens: Sequence[str]) -> list[str]:
+def _numbered_tokens(tokens: Sequence[str]) -> list[str]:
     """Put its place, from 0, before each piece."""
     return [f"{place} {token}" for place, token in enumerate(tokens)]
 
 
-def _written(trace: Trace) -> list[str]:
+def _read_and_written_labels(trace: Trace) -> list[str]:
     """Name the target's places by what is read there, and what is written then."""
     pairs = zip(trace.target.tokens, trace.written, strict=True)
-    return _rows([f"{read} → {written}" for read, written in pairs])
+    return _numbered_tokens([f"{read} → {written}" for read, written in pairs])
 
 
-def _places(trace: Trace) -> list[str]:
+def _query_labels(trace: Trace) -> list[str]:
     """Name the places of the stack that the traced head belongs to."""
     inside = trace.attention.head.stack == "encoder"
-    return _rows(trace.source.tokens) if inside else _written(trace)
+    return _numbered_tokens(trace.source.tokens) if inside else _read_and_written_labels(trace)
 
 
-def _words(name: str, about: str, rows: list[str], words: Sequence[Iterable[str]]) -> Step:
+def _make_words_step(
+    name: str, about: str, rows: list[str], words: Sequence[Iterable[str]]
+) -> TraceStep:
     """Make a step of words alone, shorter rows filled up with nothing."""
     kept = [list(row) for row in words]
     longest = max(map(len, kept))
     filled = [row + [""] * (longest - len(row)) for row in kept]
-    return Step(name, about, rows, torch.full((len(rows), longest), math.nan), words=filled)
+    return TraceStep(name, about, rows, torch.full((len(rows), longest), math.nan), words=filled)
 
 
-def _ranked(trace: Trace) -> Tensor:
+def _ranked_type_ids(trace: Trace) -> Tensor:
     """Return the type written at each place, then the likeliest others, (tgt_len, RANKS)."""
     first = trace.written_ids[:, None]
-    others = trace.probabilities.scatter(-1, first, -1.0).topk(RANKS - 1).indices
+    others = trace.probabilities.scatter(-1, first, -1.0).topk(NUM_RANKED_TYPES - 1).indices
     return torch.cat((first, others), dim=-1)
 
 
-def _ranks(
+def _make_ranked_types_step(
     trace: Trace,
     name: str,
     about: str,
     values: Tensor,
     rest: Tensor | None = None,
     shares: bool = False,
-) -> Step:
+) -> TraceStep:
     """Make a step of the ranked types' numbers, (tgt_len, RANKS), and perhaps of all others'."""
-    words = [[trace.types[number] for number in row] for row in _ranked(trace).tolist()]
+    words = [[trace.types[number] for number in row] for row in _ranked_type_ids(trace).tolist()]
     if rest is not None:
         values = torch.cat((values, rest.clamp(min=0)[:, None]), dim=-1)
         words = [[*row, "all others"] for row in words]
-    return Step(name, about, _written(trace), values, words=words, shares=shares)
+    return TraceStep(
+        name, about, _read_and_written_labels(trace), values, words=words, shares=shares
+    )

@@ -5,20 +5,28 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from lessonkit.charts.style import CROSS, OURS, PAPER, SOURCE, TARGET, check_count, frame
+from lessonkit.charts.style import (
+    CROSS_COLOUR,
+    OURS_COLOUR,
+    PAPER_COLOUR,
+    SOURCE_COLOUR,
+    TARGET_COLOUR,
+    check_enough_colours,
+    finish_axes,
+)
 
-COLOURS = (OURS, TARGET, SOURCE, CROSS)
-MARKED = 12  # points of a line that still get a mark each
-Line = Sequence[tuple[float, float]]  # (x, y) from left to right
+LINE_COLOURS = (OURS_COLOUR, TARGET_COLOUR, SOURCE_COLOUR, CROSS_COLOUR)
+MAX_MARKED_POINTS = 12  # points of a line that still get a mark each
+LinePoints = Sequence[tuple[float, float]]  # (x, y) from left to right
 
 
 def draw_loss(log: Sequence[dict[str, Any]], ax: Axes, title: str = "") -> Axes:
     """Draw the training and the validation loss of one run (§5), from `read_log`."""
-    for kind, look in (("training", (PAPER, "-")), ("validation", (OURS, "o-"))):
+    for kind, look in (("training", (PAPER_COLOUR, "-")), ("validation", (OURS_COLOUR, "o-"))):
         points = [(record["step"], record["loss"]) for record in log if record["kind"] == kind]
         if points:
-            _plot({kind: points}, [look], ax)
-    frame(ax, title, "step (updates of the weights)", "loss (nats per token)", size=12)
+            _plot_lines({kind: points}, [look], ax)
+    finish_axes(ax, title, "step (updates of the weights)", "loss (nats per token)", size=12)
     ax.set_ylim(bottom=0)
     ax.legend(frameon=False)
     return ax
@@ -30,35 +38,35 @@ def draw_gradient_norms(norms: Mapping[str, Sequence[float]], ax: Axes, title: s
     The lowest layer's norm is the first of a stack.
     """
     lines = {name: list(enumerate(each, start=1)) for name, each in norms.items()}
-    _plot(lines, [(colour, "o-") for colour in COLOURS], ax)
+    _plot_lines(lines, [(colour, "o-") for colour in LINE_COLOURS], ax)
     ax.set_yscale("log")
     ax.legend(frameon=False, fontsize=9)
-    return frame(ax, title, "layer (1 is the lowest)", "gradient (norm)")
+    return finish_axes(ax, title, "layer (1 is the lowest)", "gradient (norm)")
 
 
-def draw_training_losses(lines: Mapping[str, Line], ax: Axes, title: str = "") -> Axes:
+def draw_training_losses(lines: Mapping[str, LinePoints], ax: Axes, title: str = "") -> Axes:
     """Draw the losses of up to four trainings over their steps, from 0 upwards.
 
     Not in the paper: what a learner sees of a training before knowing what is wrong. A single one
     gets no legend.
     """
     looks = [
-        (colour, "o-" if len(line) <= MARKED else "-")
-        for colour, line in zip(COLOURS, lines.values(), strict=False)
+        (colour, "o-" if len(line) <= MAX_MARKED_POINTS else "-")
+        for colour, line in zip(LINE_COLOURS, lines.values(), strict=False)
     ]
-    _plot(lines, looks, ax, markersize=3.5, linewidth=1.4)
-    frame(ax, title, "step (updates)", "loss (nats per token)")
+    _plot_lines(lines, looks, ax, markersize=3.5, linewidth=1.4)
+    finish_axes(ax, title, "step (updates)", "loss (nats per token)")
     ax.set_ylim(bottom=0)
     if len(lines) > 1:
         ax.legend(edgecolor="none", framealpha=0.85, fontsize=9)  # over a line, if need be
     return ax
 
 
-def _plot(
-    lines: Mapping[str, Line], looks: Sequence[tuple[str, str]], ax: Axes, **style: Any
+def _plot_lines(
+    lines: Mapping[str, LinePoints], looks: Sequence[tuple[str, str]], ax: Axes, **style: Any
 ) -> None:
     """Draw each line with a colour and a mark of its own."""
-    check_count("lines", lines, len(looks))
+    check_enough_colours("lines", lines, len(looks))
     for (name, points), (colour, look) in zip(lines.items(), looks, strict=False):
         x, y = zip(*points, strict=True)
         ax.plot(x, y, look, color=colour, label=name, **({"markersize": 4} | style))

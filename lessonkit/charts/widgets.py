@@ -14,12 +14,12 @@ from torch import Tensor
 from lessonkit.analysis.ablation import translate_without_each_head
 from lessonkit.analysis.heads import Head
 from lessonkit.charts.heads import heads_explorer
-from lessonkit.charts.renderer import HTML
+from lessonkit.charts.renderer import HTML_MIME_TYPE
 from lessonkit.colab import is_on_colab
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 
-Answer = Callable[..., tuple[str, alt.TopLevelMixin]]
+AnswerFunction = Callable[..., tuple[str, alt.TopLevelMixin]]
 
 
 def attention_widget(
@@ -35,11 +35,14 @@ def attention_widget(
         without = translate_without_each_head(translator, text, means)
         return attention.translation, heads_explorer(attention, 1, without)
 
-    return _text_field(translator, sentence, answer)
+    return _make_text_field_widget(translator, sentence, answer)
 
 
 def interactive_widget(
-    translator: Translator, sentence: str, answer: Answer, **sliders: tuple[float, float, float]
+    translator: Translator,
+    sentence: str,
+    answer: AnswerFunction,
+    **sliders: tuple[float, float, float],
 ) -> widgets.VBox:
     """Run a function of the lesson on whatever sentence the reader types.
 
@@ -52,11 +55,11 @@ def interactive_widget(
         sliders: By name: the lowest value, the highest, and the one to begin with. They go in
             whole numbers if all three are whole, in tenths otherwise.
     """
-    slider_widgets = [_slider(name, ends) for name, ends in sliders.items()]
-    return _text_field(translator, sentence, answer, slider_widgets)
+    slider_widgets = [_make_slider_widget(name, ends) for name, ends in sliders.items()]
+    return _make_text_field_widget(translator, sentence, answer, slider_widgets)
 
 
-def _slider(name: str, ends: tuple[float, float, float]) -> widgets.ValueWidget:
+def _make_slider_widget(name: str, ends: tuple[float, float, float]) -> widgets.ValueWidget:
     low, high, value = ends
     common: dict[str, Any] = {"min": low, "max": high, "value": value, "continuous_update": False}
     common |= {"description": name, "style": {"description_width": "initial"}}
@@ -65,10 +68,10 @@ def _slider(name: str, ends: tuple[float, float, float]) -> widgets.ValueWidget:
     return widgets.FloatSlider(step=0.1, readout_format=".1f", **common)
 
 
-def _text_field(
+def _make_text_field_widget(
     translator: Translator,
     sentence: str,
-    answer: Answer,
+    answer: AnswerFunction,
     sliders: Sequence[widgets.ValueWidget] = (),
 ) -> widgets.VBox:
     """Put a line, sliders, what the model says and a picture below each other."""
@@ -89,7 +92,7 @@ def _text_field(
             label.value = str(error)
             return
         label.value, _, more_lines = text.partition("\n")
-        outputs = [_display(chart)]
+        outputs = [_chart_to_output(chart)]
         if more_lines:
             printed: dict[str, object] = {
                 "output_type": "stream",
@@ -105,7 +108,7 @@ def _text_field(
     return widgets.VBox([line, *sliders, label, picture])
 
 
-def _display(chart: alt.TopLevelMixin) -> dict[str, object]:
+def _chart_to_output(chart: alt.TopLevelMixin) -> dict[str, object]:
     """Return a chart as the notebook's renderer shows it, in the form that an output has.
 
     On Colab without HTML: whether scripts run in this place is not known.
@@ -113,5 +116,5 @@ def _display(chart: alt.TopLevelMixin) -> dict[str, object]:
     shown = chart._repr_mimebundle_() or {}
     data, metadata = shown if isinstance(shown, tuple) else (shown, {})
     if is_on_colab():
-        data = {kind: form for kind, form in data.items() if kind != HTML}
+        data = {kind: form for kind, form in data.items() if kind != HTML_MIME_TYPE}
     return {"output_type": "display_data", "data": data, "metadata": metadata}

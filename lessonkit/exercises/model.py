@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn, tensor
 
-from lessonkit.analysis.table_3 import expected_parameters
+from lessonkit.analysis.table_3 import expected_num_parameters
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress
 from lessonkit.exercises.toy_models import Layer
@@ -75,7 +75,7 @@ def my_vocabulary(parameters: int, d_model: int, d_ff: int, num_layers: int) -> 
 
 def _count(types: int, d_model: int, d_ff: int, num_layers: int) -> int:
     config = ModelConfig(d_model=d_model, d_ff=d_ff, num_layers=num_layers, num_heads=1)
-    return expected_parameters(config, types, types)
+    return expected_num_parameters(config, types, types)
 
 
 def _by_bisection(parameters: int, *sizes: int) -> int:

@@ -15,7 +15,7 @@ import torch
 from sacrebleu.metrics import BLEU
 from torch import Tensor
 
-from lessonkit.analysis.significance import t_critical
+from lessonkit.analysis.significance import t_critical_value
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress
 from lessonkit.exercises.toys import Toy, seeded_generator
@@ -153,7 +153,7 @@ seed_interval = Exercise(
         ([1.0, 2.0], 1.0),
         ([2.0, 4.0, 6.0], 1.0),
         *(
-            (runs, round(t_critical(len(runs) - 1), 3))
+            (runs, round(t_critical_value(len(runs) - 1), 3))
             for runs in (
                 [42.2, 42.46, 41.33],
                 [90.1, 88.9, 91.4, 89.9],

@@ -8,14 +8,8 @@ from functools import partial
 import pytest
 import sacrebleu
 
-from lessonkit.analysis.bootstrap import bleu_of_counts, sentence_counts
-from transformer.evaluation.scores import (
-    bleu,
-    chrf,
-    count_phrases,
-    count_run_on_translations,
-    parse_f1,
-)
+from lessonkit.analysis.bootstrap import bleu_from_counts, sentence_bleu_counts
+from transformer.evaluation.scores import bleu, chrf, count_run_on_translations, parse_f1, count_phrases
 from transformer.evaluation.scores import bleu_tokenised_lowercased as lowercased
 from transformer.support.errors import UserError
 
@@ -44,7 +38,7 @@ def test_one_reference_each_scores_as_sacrebleu_does() -> None:
 
 def test_sentences_may_have_different_numbers_of_references() -> None:
     """The counts of BLEU are sums over sentences, so each sentence can be counted alone."""
-    summed = bleu_of_counts(sentence_counts(HYPOTHESES, REFERENCES).sum(0))
+    summed = bleu_from_counts(sentence_bleu_counts(HYPOTHESES, REFERENCES).sum(0))
     assert bleu(HYPOTHESES, REFERENCES)["score"] == pytest.approx(summed, abs=0.005)
 
 

@@ -13,8 +13,8 @@ from torch import nn
 
 from experiments.bench import export, peers, sections, training
 from experiments.bench.peers import OURS, TORCH, Workload
-from lessonkit.analysis.flops import count_flops, step_flops
-from lessonkit.analysis.timing import single_thread
+from lessonkit.analysis.flops import count_flops_of_call, training_step_flops
+from lessonkit.analysis.timing import computing_on_single_thread
 from transformer.config import ModelConfig, Positions, TrainingConfig
 from transformer.data.batches import Batch, Example, TokenBudgetBatches
 from transformer.model import count_parameters
@@ -48,7 +48,7 @@ def workload(config: ModelConfig, count: int = 3) -> Workload:
 
 @pytest.fixture(autouse=True)
 def on_one_thread() -> Iterator[None]:
-    with single_thread():
+    with computing_on_single_thread():
         yield
 
 
@@ -63,10 +63,10 @@ def test_contenders_do_the_same_work() -> None:
     for config in (CAPTIONS, SYSTEM_4):
         batch = workload(config).batches[0]
         assert (batch.src.shape, batch.tgt_in.shape) == ((2, 6), (2, 8))
-        told = step_flops(config, TGT_TYPES, sentences=2, src_len=6, tgt_len=8)
+        told = training_step_flops(config, TGT_TYPES, sentences=2, src_len=6, tgt_len=8)
         found = peers.make_contenders(workload(config), Precision.FLOAT32)
         for name, contender in found.items():
-            flops, _ = count_flops(partial(forward_and_backward, contender.model, batch))
+            flops, _ = count_flops_of_call(partial(forward_and_backward, contender.model, batch))
             assert flops == told, name
         assert count_parameters(found[OURS].model) == count_parameters(found[TORCH].model)
 
@@ -117,7 +117,7 @@ def test_the_first_batch_is_not_counted_and_ratios_are_of_a_round(monkeypatch: P
     assert figures[TORCH]["seconds"] == [3.0, 2.0, 8.0]
     assert figures[OURS]["tokens_per_second"] == round(11 / 2)
     # 2 seconds for the multiplications of the batch, beside a ceiling of 1,000 a second
-    told = step_flops(CAPTIONS, TGT_TYPES, sentences=2, src_len=6, tgt_len=8) // 2
+    told = training_step_flops(CAPTIONS, TGT_TYPES, sentences=2, src_len=6, tgt_len=8) // 2
     assert figures[OURS]["share_of_ceiling"] == round(told / 2 / 1000, 3)
 
 

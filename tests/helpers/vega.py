@@ -14,7 +14,7 @@ import torch
 import vl_convert
 from torch import Tensor
 
-from lessonkit.charts.renderer import PICTURE_VERSION
+from lessonkit.charts.renderer import PICTURE_VEGALITE_VERSION
 from transformer.model import AttentionMaps
 from transformer.models.translator import Attention
 
@@ -103,7 +103,9 @@ def descriptions(layer: Spec, label: str) -> list[str]:
 
 def drawing(spec: Spec) -> ElementTree.Element:
     """The chart as SVG."""
-    return ElementTree.fromstring(vl_convert.vegalite_to_svg(spec, vl_version=PICTURE_VERSION))
+    return ElementTree.fromstring(
+        vl_convert.vegalite_to_svg(spec, vl_version=PICTURE_VEGALITE_VERSION)
+    )
 
 
 def texts(spec: Spec, role: str) -> list[tuple[str, float, float]]:

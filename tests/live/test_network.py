@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from lessonkit.analysis.heads import Head
-from lessonkit.analysis.interventions import MaskedSource, ablate_heads
+from lessonkit.analysis.interventions import SourceMaskedModel, ablate_heads
 from tests.helpers import TINY
 from tests.live.node import ask
 from transformer.config import BOS_ID, EOS_ID
@@ -84,7 +84,7 @@ def test_every_head_and_logit_of_a_shipped_model(name: str, tmp_path: Path) -> N
     whole, changed = ask(tmp_path, question, question | cut)
     compare(whole, expected(model, model, src, tgt_in))
     with ablate_heads(model, removed):
-        wanted = expected(MaskedSource(model, [1], [3, 0]), model, src, tgt_in)
+        wanted = expected(SourceMaskedModel(model, [1], [3, 0]), model, src, tgt_in)
         compare(changed, wanted, maps=False)
     cross = torch.tensor(changed["maps"]["cross"])
     assert not cross[..., [0, 1, 3]].any()

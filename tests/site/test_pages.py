@@ -16,7 +16,7 @@ from docutils import nodes
 from docutils.utils import new_document
 from sphinx.addnodes import pending_xref
 
-from lessonkit.charts.renderer import PICTURE_VERSION, VEGALITE
+from lessonkit.charts.renderer import PICTURE_VEGALITE_VERSION, VEGALITE_MIME_TYPE
 from tests.helpers import ROOT
 
 DOCSTRING = """Do `it`, on
@@ -98,7 +98,10 @@ def test_pictures_get_their_words_and_charts_their_drawing(tmp_path: Path) -> No
     page += [nodes.image(uri=f"jupyter_execute/{name}.png") for name in "ab"]
     page += nodes.image(uri="https://example.org/badge.svg", alt="Open it")
     app: Any = SimpleNamespace(srcdir=tmp_path, env=SimpleNamespace(docname=lesson.stem))
-    assert (outputs.VEGALITE, outputs.VEGALITE_VERSION) == (VEGALITE, PICTURE_VERSION)
+    assert (outputs.VEGALITE, outputs.VEGALITE_VERSION) == (
+        VEGALITE_MIME_TYPE,
+        PICTURE_VEGALITE_VERSION,
+    )
     outputs.describe_pictures(app, page)
     assert [image["alt"] for image in page.findall(nodes.image)] == ["A line.", "In words."]
     (chart,) = page.findall(nodes.container)

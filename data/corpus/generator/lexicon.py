@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, get_type_hints
 
-from lessonkit.analysis.lexicon import corpus_table
+from lessonkit.analysis.lexicon import read_corpus_table
 from transformer.support.folders import embedded_corpus_folder
 
 Forms = tuple[str, ...]
@@ -201,11 +201,11 @@ def _time(row: dict[str, str]) -> Time:
 def lexicon() -> Lexicon:
     """Read every table of the lexicon once."""
     return Lexicon(
-        nouns=tuple(map(_noun, corpus_table("nouns.tsv"))),
-        names=tuple(map(_name, corpus_table("names.tsv"))),
-        adjectives=tuple(map(_adjective, corpus_table("adjectives.tsv"))),
+        nouns=tuple(map(_noun, read_corpus_table("nouns.tsv"))),
+        names=tuple(map(_name, read_corpus_table("names.tsv"))),
+        adjectives=tuple(map(_adjective, read_corpus_table("adjectives.tsv"))),
         verbs=_toml("verbs.toml", Verb),
         modals=_toml("modals.toml", Modal),
-        places=tuple(map(_place, corpus_table("places.tsv"))),
-        times=tuple(map(_time, corpus_table("times.tsv"))),
+        places=tuple(map(_place, read_corpus_table("places.tsv"))),
+        times=tuple(map(_time, read_corpus_table("times.tsv"))),
     )

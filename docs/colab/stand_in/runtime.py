@@ -68,8 +68,8 @@ class Runtimes:
         book = nbformat.reads(lessons.text(stamped), as_version=4)
         for cell in book["cells"]:
             for output in cell.get("outputs", []):
-                if renderer.VEGALITE in output.get("data", {}):
-                    shown = renderer.for_colab(output["data"], output["metadata"])
+                if renderer.VEGALITE_MIME_TYPE in output.get("data", {}):
+                    shown = renderer.to_colab_bundle(output["data"], output["metadata"])
                     output["data"] = nbformat.from_dict(shown)
         return book
 

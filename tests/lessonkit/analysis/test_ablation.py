@@ -13,7 +13,7 @@ from lessonkit.analysis.activations import (
     record_activations,
 )
 from lessonkit.analysis.heads import Head, all_heads
-from lessonkit.analysis.interventions import MaskedSource, ablate_edges, ablate_heads
+from lessonkit.analysis.interventions import SourceMaskedModel, ablate_edges, ablate_heads
 from transformer.config import EOS_ID
 from transformer.decoding import greedy_search
 from transformer.models.translator import Translator
@@ -45,10 +45,10 @@ def test_hidden_places(shipped: Translator, study: AblationStudy) -> None:
     for what, which, cut in ab.source_ablations(study):
         outcome = study.translate_without(cut)
         places: dict[str, Any] = {
-            "before" if what == ab.SOURCE_BEFORE_ENCODER else "after": [int(which)]
+            "before" if what == ab.SOURCE_BEFORE_ENCODER_KIND else "after": [int(which)]
         }
         (said,) = greedy_search(
-            MaskedSource(study.model, **places), encode_source(shipped, SENTENCE)
+            SourceMaskedModel(study.model, **places), encode_source(shipped, SENTENCE)
         )
         assert study.text(outcome) == shipped.tgt_tokenizer.decode(said.ids)
         torch.testing.assert_close(
@@ -69,7 +69,7 @@ def test_edges_in_all_heads_of_a_stack(shipped: Translator, study: AblationStudy
         if outcome.ids != study.baseline.ids:
             changed += 1
             query, key = map(int, which.split("-"))
-            stack = next(stack for stack, name in ab.EDGE_KINDS.items() if name == what)
+            stack = next(stack for stack, name in ab.EDGE_KIND_BY_STACK.items() if name == what)
             heads = [head for head in all_heads(study.model) if head.stack == stack]
             with ablate_edges(study.model, {head: [(query, key)] for head in heads}):
                 assert study.text(outcome) == shipped.translate([SENTENCE], 1)[0]
@@ -87,18 +87,18 @@ def test_heads_by_zero_by_a_vector_and_swapped(shipped: Translator, study: Ablat
     head = Head("decoder", 1, 3)
     with ablate_heads(study.model, [head]):
         torch.testing.assert_close(
-            study.translate_without(cuts[ab.ZERO_HEAD, "decoder 1.3"]).probabilities[0],
+            study.translate_without(cuts[ab.ZERO_HEAD_KIND, "decoder 1.3"]).probabilities[0],
             next_token_probabilities(shipped, SENTENCE),
         )
-    assert cuts[ab.MEAN_HEAD, "decoder 1.3"].heads == {head: means[head]}
+    assert cuts[ab.MEAN_HEAD_KIND, "decoder 1.3"].heads == {head: means[head]}
     for what, which in cuts:
-        if what == ab.PATCHED_HEAD:
+        if what == ab.PATCHED_HEAD_KIND:
             same = study.translate_without(cuts[what, which]).probabilities
             torch.testing.assert_close(same, study.baseline.probabilities, atol=1e-5, rtol=1e-4)
     swaps = {
         which: c
         for what, which, c in ab.head_ablations(study, means, longer)
-        if what == ab.PATCHED_HEAD
+        if what == ab.PATCHED_HEAD_KIND
     }
     assert len(swaps) == len(means)
     assert len(swaps["encoder 1.3"].heads[Head("encoder", 1, 3)]) == len(study.src_tokens)

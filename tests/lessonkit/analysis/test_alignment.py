@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from lessonkit.analysis import alignment
-from lessonkit.analysis.interventions import MaskedSource
+from lessonkit.analysis.interventions import SourceMaskedModel
 from transformer.config import BOS_ID, DataConfig
 from transformer.data import corpora, tokenizers
 from transformer.data.parallel import tokenize_for_alignment
@@ -25,7 +25,7 @@ def test_pieces_find_their_words_in_every_sentence() -> None:
         tokenizer, _ = tokenizers.train(data, text.src[:50], text.tgt[:50])
         for sentence in [*text.src[:40], *text.tgt[:40]]:
             ids = tokenizer.encode(sentence)
-            words, parts = alignment.words_of(tokenizer, ids)
+            words, parts = alignment.split_into_words(tokenizer, ids)
             assert words == tokenize_for_alignment(sentence)
             assert (parts.sum(1) == 1).all()
             of = parts.argmax(1).tolist()
@@ -42,8 +42,8 @@ def test_word_weights_are_sums_of_columns_and_means_of_rows(tiny: Translator) ->
     torch.testing.assert_close(result.weights.sum(-1), torch.ones(1, 2, 5))
 
     cross = pair.maps().cross[0]
-    _, src_parts = alignment.words_of(tiny.src_tokenizer, pair.src[0, :-1].tolist())
-    _, tgt_parts = alignment.words_of(tiny.tgt_tokenizer, pair.tgt_in[0, 1:].tolist())
+    _, src_parts = alignment.split_into_words(tiny.src_tokenizer, pair.src[0, :-1].tolist())
+    _, tgt_parts = alignment.split_into_words(tiny.tgt_tokenizer, pair.tgt_in[0, 1:].tolist())
     rows = tgt_parts[:, 2].nonzero().flatten().tolist()  # the row before the token says it
     columns = src_parts[:, 2].nonzero().flatten().tolist()
     assert min(len(rows), len(columns)) > 1
@@ -109,7 +109,7 @@ def test_hiding_is_the_loss_when_the_decoder_cannot_look(model: Transformer) -> 
         whole = model.decode(TGT_IN, memory, mask)[0].log_softmax(-1).gather(-1, rows)[:, 0]
         lost = []
         for place in range(6):
-            logits = MaskedSource(model, after=[place]).decode(TGT_IN, memory, mask)[0]
+            logits = SourceMaskedModel(model, after=[place]).decode(TGT_IN, memory, mask)[0]
             lost.append(whole - logits.log_softmax(-1).gather(-1, rows)[:, 0])
     expected = torch.stack(lost, dim=1).clamp(min=0)
     expected = expected / expected.sum(-1, keepdim=True)

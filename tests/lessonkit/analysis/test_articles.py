@@ -37,15 +37,15 @@ def text(*pairs: tuple[str, str]) -> ParallelText:
 
 
 def test_cases_and_their_positions(shipped: Translator, held_out: ParallelText) -> None:
-    one, other = articles.article_cases(shipped, text(*FIT, *OTHER))
+    one, other = articles.find_article_cases(shipped, text(*FIT, *OTHER))
     assert (one.sentence, one.article) == (FIT[0][0], "La")
     for case, noun, last in ((one, "▁saleswoman", "▁novel."), (other, "▁cat", "▁sleeping.")):
         pieces = shipped.src_tokenizer.ids_to_pieces(shipped.src_tokenizer.encode(case.sentence))
         assert "".join(pieces[place] for place in case.noun) == noun
         assert "".join(pieces[place] for place in case.last) == last
         assert case.length == len(pieces) + 1
-    said = [case.article for case in articles.article_cases(shipped, held_out)]
-    assert [said.count(each) for each in articles.ARTICLES] == [120, 121]
+    said = [case.article for case in articles.find_article_cases(shipped, held_out)]
+    assert [said.count(each) for each in articles.FRENCH_ARTICLES] == [120, 121]
 
 
 def test_pairs_by_hand_and_errors(shipped: Translator) -> None:
@@ -74,7 +74,7 @@ def test_patched_counts_by_hand(shipped: Translator, held_out: ParallelText) -> 
         run, subject = record_activations(shipped, pair.other, []), pair.subject
         with patch_memory(model, {at: run.memory[at] for at in subject.noun}):
             said = int(next_token_probabilities(shipped, subject.sentence).argmax())
-        (other,) = (article for article in articles.ARTICLES if article != subject.article)
+        (other,) = (article for article in articles.FRENCH_ARTICLES if article != subject.article)
         found += said == shipped.tgt_tokenizer.encode(other)[0]
     the, noun, last, _, two, _ = rows
     assert noun.other == found >= 27

@@ -24,15 +24,15 @@ def test_begin_and_end_tokens_are_counted_like_words() -> None:
         [["<bos>", *words, "<eos>"] for words in hypotheses],
         [[["<bos>", *words, "<eos>"]] for words in references],
     )
-    assert bleu_variants.with_begin_and_end(HYPOTHESES, REFERENCES, "en") == pytest.approx(
-        100 * theirs, abs=0.01
-    )
+    assert bleu_variants.bleu_with_begin_and_end_tokens(
+        HYPOTHESES, REFERENCES, "en"
+    ) == pytest.approx(100 * theirs, abs=0.01)
     assert theirs > plain  # two tokens of each sentence are right for nothing
 
 
 def test_the_mean_of_sentences_is_the_mean_of_sentences() -> None:
     alone = [sentence_bleu(h, [r]).score for h, r in zip(HYPOTHESES, REFERENCES, strict=True)]
-    mean = bleu_variants.mean_of_sentences(HYPOTHESES, REFERENCES)
+    mean = bleu_variants.mean_sentence_bleu(HYPOTHESES, REFERENCES)
     assert mean == pytest.approx(sum(alone) / 3, abs=0.01)
     assert mean != pytest.approx(corpus_bleu(HYPOTHESES, [REFERENCES]).score, abs=1)
 
@@ -40,10 +40,13 @@ def test_the_mean_of_sentences_is_the_mean_of_sentences() -> None:
 def test_a_teacher_forced_output_has_seen_the_reference(shipped: Translator) -> None:
     text = corpora.load("embedded", "test", "en", "fr")
     text = dataclasses.replace(text, src=text.src[:23], tgt=text.tgt[:23], alignments=None)
-    guesses, references = bleu_variants.teacher_forced(shipped, text)
+    guesses, references = bleu_variants.teacher_forced_translations(shipped, text)
     assert sorted(references) == sorted(text.tgt)
     assert len(guesses) == len(references)
     # The same by hand for one sentence, one token at a time.
     source = dict(zip(text.tgt, text.src, strict=True))[references[0]]
     one = ParallelText(src_lang="en", tgt_lang="fr", src=[source], tgt=[references[0]])
-    assert bleu_variants.teacher_forced(shipped, one) == ([guesses[0]], [references[0]])
+    assert bleu_variants.teacher_forced_translations(shipped, one) == (
+        [guesses[0]],
+        [references[0]],
+    )

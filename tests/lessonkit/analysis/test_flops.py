@@ -2,7 +2,7 @@
 
 import torch
 
-from lessonkit.analysis.flops import count_flops, forward_flops, step_flops
+from lessonkit.analysis.flops import count_flops_of_call, forward_flops, training_step_flops
 from transformer.config import ModelConfig, TrainingConfig
 from transformer.data.batches import Batch
 from transformer.model import Transformer
@@ -21,9 +21,9 @@ def test_a_step_takes_what_pytorch_counts() -> None:
         model = Transformer(shape, src_vocab_size=23, tgt_vocab_size=23)
         src, tgt = torch.randint(4, 23, (5, 11)), torch.randint(4, 23, (5, 13))
         batch = Batch(src, tgt, tgt)
-        forward, sums = count_flops(
+        forward, sums = count_flops_of_call(
             lambda model=model, batch=batch: batch_loss(model, batch, CONFIG)
         )
-        backward, _ = count_flops(sums.loss.backward)
+        backward, _ = count_flops_of_call(sums.loss.backward)
         assert forward == sum(forward_flops(shape, 23, **SIZES))
-        assert forward + backward == step_flops(shape, 23, **SIZES)
+        assert forward + backward == training_step_flops(shape, 23, **SIZES)

@@ -11,9 +11,9 @@ from lessonkit.analysis.activations import (
     next_token_probabilities,
     record_activations,
 )
-from lessonkit.analysis.heads import STACKS, Head, all_heads, attention_module
+from lessonkit.analysis.heads import STACK_NAMES, Head, all_heads, attention_module
 from lessonkit.analysis.interventions import (
-    MaskedSource,
+    SourceMaskedModel,
     ablate_edges,
     ablate_heads,
     patch_heads,
@@ -51,8 +51,8 @@ def of(model: Transformer, stack: str) -> list[Head]:
 
 
 def test_a_place_hidden_before_the_encoder_has_no_influence(model: Transformer) -> None:
-    torch.testing.assert_close(logits(MaskedSource(model)), logits(model))
-    hiding = MaskedSource(model, before=[2])
+    torch.testing.assert_close(logits(SourceMaskedModel(model)), logits(model))
+    hiding = SourceMaskedModel(model, before=[2])
     for place in range(5):
         same = torch.allclose(logits(hiding, exchanged(place)), logits(hiding))
         assert same == (place == 2)
@@ -66,7 +66,7 @@ def test_a_place_hidden_before_the_encoder_has_no_influence(model: Transformer) 
 
 
 def test_a_place_hidden_after_the_encoder_acts_through_its_neighbours(model: Transformer) -> None:
-    hiding, mask = MaskedSource(model, after=[2]), padding_mask(SRC)
+    hiding, mask = SourceMaskedModel(model, after=[2]), padding_mask(SRC)
     assert not torch.allclose(logits(hiding, exchanged(2)), logits(hiding))
     memory = model.encode(SRC, mask)
     spoilt = memory.clone()
@@ -140,7 +140,7 @@ def test_its_own_vectors_change_nothing_and_a_vector_reaches_its_place_alone(
 # --- edges cut -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("stack", STACKS)
+@pytest.mark.parametrize("stack", STACK_NAMES)
 def test_one_edge_of_one_head_is_zero_and_its_row_still_sums_to_one(
     model: Transformer, stack: str
 ) -> None:
@@ -158,7 +158,7 @@ def test_one_edge_of_one_head_is_zero_and_its_row_still_sums_to_one(
     torch.testing.assert_close(getattr(model.attention_maps(SRC, TGT_IN), stack), whole)
 
 
-@pytest.mark.parametrize("stack", STACKS)
+@pytest.mark.parametrize("stack", STACK_NAMES)
 def test_a_search_with_a_cache_is_cut_at_the_same_place(model: Transformer, stack: str) -> None:
     """Whether the cache is given by its place or by keyword."""
 
@@ -186,7 +186,10 @@ def test_what_cannot_be_hidden_or_cut(model: Transformer) -> None:
         ({-1}, "no place -1"),
         (set(range(6)), "every place is hidden: leave one"),
     ):
-        for hiding in (MaskedSource(model, before=hidden), MaskedSource(model, after=hidden)):
+        for hiding in (
+            SourceMaskedModel(model, before=hidden),
+            SourceMaskedModel(model, after=hidden),
+        ):
             with pytest.raises(UserError, match=message):
                 logits(hiding)
     cut = ablate_edges(model, {Head("decoder", 1, 1): [(0, 0)]})

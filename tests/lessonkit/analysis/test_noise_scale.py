@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from lessonkit.analysis.noise_scale import gradient_noise
+from lessonkit.analysis.noise_scale import estimate_gradient_noise
 from transformer.data.batches import Batch
 from transformer.support.errors import UserError
 
@@ -35,7 +35,7 @@ def test_it_finds_the_noise_of_tokens_that_are_drawn() -> None:
     truth = torch.cat((torch.zeros(1), drawn))
     signal = float((guess - truth).square().sum())
     noise = float((truth * (1 - truth)).sum())
-    found = gradient_noise(Guess(), batches(400, 23, drawn.tolist()))
+    found = estimate_gradient_noise(Guess(), batches(400, 23, drawn.tolist()))
     assert found.scale == pytest.approx(noise / signal, rel=0.1)
     assert found.tokens == 23
     assert found.single == pytest.approx(signal + noise / 23, rel=0.1)
@@ -46,12 +46,12 @@ def test_it_finds_the_noise_of_tokens_that_are_drawn() -> None:
 
 def test_equal_batches_have_no_noise_and_too_few_or_no_signal_are_refused() -> None:
     same, one, other = (torch.tensor([ids]) for ids in ([4, 5, 6], [4], [5]))
-    found = gradient_noise(Guess(), [Batch(same, same, same)] * 3)
+    found = estimate_gradient_noise(Guess(), [Batch(same, same, same)] * 3)
     assert found.scale == pytest.approx(0, abs=1e-5)
     assert found.cosine == pytest.approx(1)
     with pytest.raises(UserError, match="1 batches: give two or more"):
-        gradient_noise(Guess(), [Batch(one, one, one)])
+        estimate_gradient_noise(Guess(), [Batch(one, one, one)])
     model = Guess()
     model.scores.data[[0, 1, 2, 3, 6]] = -100.0  # sure of two tokens: their gradients cancel
     with pytest.raises(UserError, match="2 batches tell no signal from the noise"):
-        gradient_noise(model, [Batch(one, one, one), Batch(other, other, other)])
+        estimate_gradient_noise(model, [Batch(one, one, one), Batch(other, other, other)])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lessonkit.analysis.padding import RULES, measure_padding, plan_batches
+from lessonkit.analysis.padding import BATCHING_RULES, measure_padding, plan_batches
 from transformer.data.batches import Example, collate, padding_share
 from transformer.support.errors import UserError
 
@@ -16,7 +16,7 @@ def mixed(number: int = 211) -> list[Example]:
 
 def test_every_rule_takes_every_example_once() -> None:
     made = plan_batches(mixed(), 97)
-    assert tuple(made) == RULES
+    assert tuple(made) == BATCHING_RULES
     for rule, plan in made.items():
         assert sorted(index for batch in plan for index in batch) == list(range(211)), rule
     numbers = [len(plan) for plan in made.values()]

@@ -8,7 +8,7 @@ import torch
 from lessonkit.analysis import roles
 from lessonkit.analysis.alignment import word_attention
 from lessonkit.analysis.heads import Head, all_heads, head_table
-from lessonkit.analysis.roles import measure_roles, word_pairs
+from lessonkit.analysis.roles import measure_roles, queries_with_keys
 from tests.helpers.habits import of_habits, one_piece_each
 from transformer.data.embedded_corpus import TrilingualSentence, embedded
 from transformer.model import Transformer
@@ -24,30 +24,40 @@ def test_heads_of_known_habits(shipped: Translator, monkeypatch: pytest.MonkeyPa
     maps = of_habits("itself", "before", "next", "even")
     monkeypatch.setattr(shipped.model, "attention_maps", maps)
     found = {(each.stack, each.question): each for each in measure_roles(shipped, short)}
-    for question, habit in ((roles.ITSELF, 0), (roles.BEFORE, 1), (roles.NEXT, 2)):
+    for question, habit in (
+        (roles.SAME_WORD_QUESTION, 0),
+        (roles.PREVIOUS_WORD_QUESTION, 1),
+        (roles.NEXT_WORD_QUESTION, 2),
+    ):
         shares = found["encoder", question].shares[0]
         assert shares[habit] == 1
         assert all(shares[head] < 0.25 for head in range(3) if head != habit)  # the first word
         assert float(shares[3]) == pytest.approx(found["encoder", question].even)
-    assert found["decoder", roles.READ].shares[0].tolist()[:2] == [1, 0]
-    assert found["decoder", roles.READ_BEFORE].shares[0].tolist()[:2] == [0, 1]
+    assert found["decoder", roles.READ_TOKEN_QUESTION].shares[0].tolist()[:2] == [1, 0]
+    assert found["decoder", roles.PREVIOUS_TOKEN_QUESTION].shares[0].tolist()[:2] == [0, 1]
     words = sum(len(one.en.split()) for one in short)
-    assert found["encoder", roles.ITSELF].cases == words
-    assert found["encoder", roles.NEXT].cases == words - len(short)
+    assert found["encoder", roles.SAME_WORD_QUESTION].cases == words
+    assert found["encoder", roles.NEXT_WORD_QUESTION].cases == words - len(short)
 
 
 def test_the_word_being_said(shipped: Translator) -> None:
     """The oracle: word by word from `word_attention` and the gold links."""
     text = embedded.pairs("test", "en", "fr")
     found = {each.question: each for each in measure_roles(shipped, SENTENCES)}
-    shares: dict[str, list[torch.Tensor]] = {roles.SAYING: [], roles.SAID: []}
+    shares: dict[str, list[torch.Tensor]] = {
+        roles.CURRENT_SOURCE_QUESTION: [],
+        roles.PREVIOUS_SOURCE_QUESTION: [],
+    }
     for row in range(len(SENTENCES)):
         weights = word_attention(shipped, text.src[row], text.tgt[row]).weights
         links: Any = text.alignments[row]  # type: ignore[index]
         for word in range(1, weights.shape[2]):
             now, last = ({s for s, t in links if t == at} for at in (word, word - 1))
             if now and last and not now & last:
-                for question, named in ((roles.SAYING, now), (roles.SAID, last)):
+                for question, named in (
+                    (roles.CURRENT_SOURCE_QUESTION, now),
+                    (roles.PREVIOUS_SOURCE_QUESTION, last),
+                ):
                     shares[question].append(weights[:, :, word, sorted(named)].sum(-1))
     for question, values in shares.items():
         assert found[question].cases == len(values) > 50
@@ -65,7 +75,7 @@ def test_trees_are_english(shipped: Translator) -> None:
 def asked(en: str, parse: str) -> dict[str, set[tuple[str, str]]]:
     """Return the words of each question's pairs."""
     words, found = en.split(), dict[str, set[tuple[str, str]]]()
-    for question, query, keys in word_pairs(TrilingualSentence(en, "", "", "", "", "", "", parse)):
+    for question, query, keys in queries_with_keys(TrilingualSentence(en, "", "", "", "", "", "", parse)):
         named = " ".join(words[key] for key in keys)
         found.setdefault(question, set()).add((words[query], named))
     return found
@@ -77,14 +87,14 @@ def test_pronouns_and_owners() -> None:
         "(S (NP (NP DT JJ NN )NP CC (NP DT NN )NP )NP (VP MD VB (NP DT NN )NP "
         "(SBAR IN (S (NP PRP )NP (VP AUX JJ )VP )S )SBAR )VP . )S",
     )
-    assert found[roles.MEANT] == {("they", "man boy")}
-    assert found[roles.NOT_MEANT] == {("they", "cat")}
-    assert found[roles.OWNED] == {("his", "cat")}
-    assert found[roles.OWNER] == {("his", "man boy")}
-    assert found[roles.NOUN] == {("The", "man"), ("the", "boy"), ("his", "cat")}
-    assert found[roles.PAST_ADJECTIVE] == {("The", "man")}
-    assert found[roles.ADJECTIVE] == {("The", "rich")}
-    assert not {roles.NEGATED, roles.SUBJECT} & set(found)
+    assert found[roles.ANTECEDENT_QUESTION] == {("they", "man boy")}
+    assert found[roles.ANTECEDENT_CONTROL_QUESTION] == {("they", "cat")}
+    assert found[roles.OWNED_NOUN_QUESTION] == {("his", "cat")}
+    assert found[roles.OWNER_QUESTION] == {("his", "man boy")}
+    assert found[roles.NOUN_QUESTION] == {("The", "man"), ("the", "boy"), ("his", "cat")}
+    assert found[roles.NOUN_PAST_ADJECTIVE_QUESTION] == {("The", "man")}
+    assert found[roles.ADJECTIVE_CONTROL_QUESTION] == {("The", "rich")}
+    assert not {roles.NEGATED_WORD_QUESTION, roles.SUBJECT_QUESTION} & set(found)
 
 
 def test_a_verb_past_a_relative_clause() -> None:
@@ -93,13 +103,13 @@ def test_a_verb_past_a_relative_clause() -> None:
         "(S (NP DT NN (SBAR WP (S (VP VB (NP DT NN )NP )VP )S )SBAR )NP "
         "(VP AUX RB VB (NP DT NN (PP IN (NP DT NN )NP )PP )NP )VP . )S",
     )
-    assert found[roles.SUBJECT] == {("is", "lady")}
-    assert found[roles.NOT_SUBJECT] == {("is", "shirt")}
-    assert found[roles.NEGATED] == {("not", "asking")}
-    assert found[roles.NOUN] >= {("the", "man"), ("the", "house"), ("The", "lady")}
-    assert ("not", "asking") in found[roles.NEXT]
-    assert ("not", "is") in found[roles.BEFORE]
-    assert ("lady", "lady") in found[roles.ITSELF]
+    assert found[roles.SUBJECT_QUESTION] == {("is", "lady")}
+    assert found[roles.SUBJECT_CONTROL_QUESTION] == {("is", "shirt")}
+    assert found[roles.NEGATED_WORD_QUESTION] == {("not", "asking")}
+    assert found[roles.NOUN_QUESTION] >= {("the", "man"), ("the", "house"), ("The", "lady")}
+    assert ("not", "asking") in found[roles.NEXT_WORD_QUESTION]
+    assert ("not", "is") in found[roles.PREVIOUS_WORD_QUESTION]
+    assert ("lady", "lady") in found[roles.SAME_WORD_QUESTION]
 
 
 def test_every_head_is_named_once(model: Transformer) -> None:

@@ -8,7 +8,7 @@ from transformer.support.errors import UserError
 
 def test_costs_intensity_and_roof_by_hand() -> None:
     costs = [
-        roofline.training_flops(hours, 8, roofline.SUSTAINED_FLOPS["P100"])
+        roofline.training_flops(hours, 8, roofline.SUSTAINED_FLOPS_BY_GPU["P100"])
         for hours in (12, 3.5 * 24)
     ]
     assert [f"{cost:.1e}" for cost in costs] == ["3.3e+18", "2.3e+19"]  # Table 2

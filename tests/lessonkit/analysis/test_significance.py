@@ -16,7 +16,7 @@ TABLE = {
 
 def test_student_t_is_the_table_s() -> None:
     for (degrees, level), factor in TABLE.items():
-        assert significance.t_critical(degrees, level) == pytest.approx(factor, abs=6e-4)
+        assert significance.t_critical_value(degrees, level) == pytest.approx(factor, abs=6e-4)
 
 
 def test_a_mean_s_interval_by_hand() -> None:
@@ -42,13 +42,13 @@ def test_a_difference_s_interval_by_hand() -> None:
 def test_a_difference_s_p_value_by_hand() -> None:
     # 4 degrees of freedom, 2.776 errors apart: 5% of the distribution lies farther out
     apart = 2.776 * math.sqrt(2 / 3)
-    assert significance.difference_p([1, 2, 3], [1 + apart, 2 + apart, 3 + apart]) == pytest.approx(
-        0.05, 1e-3
-    )
-    assert significance.difference_p([1, 2, 3], [3, 2, 1]) == pytest.approx(1)
+    assert significance.difference_p_value(
+        [1, 2, 3], [1 + apart, 2 + apart, 3 + apart]
+    ) == pytest.approx(0.05, 1e-3)
+    assert significance.difference_p_value([1, 2, 3], [3, 2, 1]) == pytest.approx(1)
     assert (
-        significance.difference_p([1, 1], [2, 2]),
-        significance.difference_p([1, 1], [1, 1]),
+        significance.difference_p_value([1, 1], [2, 2]),
+        significance.difference_p_value([1, 1], [1, 1]),
     ) == (0, 1)
 
 
@@ -60,7 +60,10 @@ def test_verdicts() -> None:
         (-0.4, 0.6, "not shown"),
         (-3, 0.2, "not shown"),
     ):
-        assert significance.verdict(significance.Interval(low, high), worth=0.5) == said
+        assert (
+            significance.difference_verdict(significance.ConfidenceInterval(low, high), worth=0.5)
+            == said
+        )
 
 
 def test_margin_by_hand() -> None:
@@ -73,7 +76,7 @@ def test_margin_by_hand() -> None:
 def test_errors() -> None:
     for interval in ([-3, -3, -3], [1, 0]):
         with pytest.raises(UserError, match="give two numbers, the lower end first"):
-            significance.verdict(interval, worth=0.5)
+            significance.difference_verdict(interval, worth=0.5)
     with pytest.raises(UserError, match="add seeds"):
         significance.margin_of_error({"a": [1.0], "b": []}, runs=3)
     with pytest.raises(UserError, match="runs: give 2 or more numbers, not 1"):
@@ -84,6 +87,8 @@ def test_errors() -> None:
 
 def test_holm_by_hand() -> None:
     # sorted 0.01 * 4, 0.02 * 3, 0.02 * 2 (but not under the one before), 0.6
-    assert significance.holm([0.02, 0.6, 0.01, 0.02]) == pytest.approx([0.06, 0.6, 0.04, 0.06])
-    assert significance.holm([0.5, 0.7]) == [1.0, 1.0]
-    assert significance.holm([]) == []
+    assert significance.holm_adjusted_p_values([0.02, 0.6, 0.01, 0.02]) == pytest.approx(
+        [0.06, 0.6, 0.04, 0.06]
+    )
+    assert significance.holm_adjusted_p_values([0.5, 0.7]) == [1.0, 1.0]
+    assert significance.holm_adjusted_p_values([]) == []

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from lessonkit.analysis.table_3 import SHARED_TYPES, TABLE_3, expected_parameters
+from lessonkit.analysis.table_3 import SHARED_VOCAB_SIZE, TABLE_3, expected_num_parameters
 from transformer.config import ModelConfig
 from transformer.model import Transformer, count_parameters
 
@@ -15,7 +15,7 @@ def test_every_row_is_there_once_and_near_the_papers_count() -> None:
     groups = Counter(name.partition(":")[0] for name in names)
     assert groups == {"base": 1, "A": 4, "B": 2, "C": 7, "D": 4, "E": 1, "big": 1}
     for row in TABLE_3:
-        millions = expected_parameters(row.config(), SHARED_TYPES, SHARED_TYPES) / 1e6
+        millions = expected_num_parameters(row.config(), SHARED_VOCAB_SIZE, SHARED_VOCAB_SIZE) / 1e6
         assert millions == pytest.approx(row.millions or 65, rel=0.07), row.name
 
 
@@ -31,4 +31,4 @@ def test_parameters_by_formula_and_by_counting() -> None:
         sizes = {"d_model": 26, "num_heads": 13, "d_ff": 41, "num_layers": 3, "max_len": 43}
         config = ModelConfig(**sizes | changes)
         model = Transformer(config, src_vocab_size=src_vocab, tgt_vocab_size=37)
-        assert count_parameters(model) == expected_parameters(config, src_vocab, 37)
+        assert count_parameters(model) == expected_num_parameters(config, src_vocab, 37)

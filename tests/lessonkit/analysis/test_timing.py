@@ -3,7 +3,11 @@
 import pytest
 import torch
 
-from lessonkit.analysis.timing import OPERATION_KINDS, OTHER_OPERATIONS, time_shares
+from lessonkit.analysis.timing import (
+    OPERATION_PREFIXES_BY_KIND,
+    OTHER_OPERATION_KIND,
+    operation_time_shares,
+)
 from transformer.config import ModelConfig, TrainingConfig
 from transformer.data.batches import Batch
 from transformer.model import Transformer
@@ -21,13 +25,13 @@ def test_shares_are_of_one_whole_and_the_step_is_made() -> None:
         sums.loss.backward()
         made.append(float(sums.nll))
 
-    found = time_shares(step, steps=2)
+    found = operation_time_shares(step, steps=2)
     assert len(made) == 3  # one before the clock runs
-    assert list(found) == [*OPERATION_KINDS, OTHER_OPERATIONS]
+    assert list(found) == [*OPERATION_PREFIXES_BY_KIND, OTHER_OPERATION_KIND]
     assert sum(found.values()) == pytest.approx(1)
     assert all(
-        found[name] > 0 for name in ("products", "attention", "loss", "norm", OTHER_OPERATIONS)
+        found[name] > 0 for name in ("products", "attention", "loss", "norm", OTHER_OPERATION_KIND)
     )
     assert found["Adam"] == 0
     large, small = torch.randn(700, 700), torch.randn(3)
-    assert time_shares(lambda: (large @ large, small + small), steps=2)["products"] > 0.9
+    assert operation_time_shares(lambda: (large @ large, small + small), steps=2)["products"] > 0.9

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from lessonkit.analysis.heads import STACKS, Head, attention_module
-from lessonkit.analysis.tracing import DEFAULT_HEAD, DEFAULT_SENTENCE, Trace, trace
+from lessonkit.analysis.heads import STACK_NAMES, Head, attention_module
+from lessonkit.analysis.tracing import DEFAULT_HEAD, DEFAULT_SENTENCE, Trace, trace_translation
 from transformer.config import BOS_ID, EOS_ID, ModelConfig
 from transformer.model import Transformer
 from transformer.models.translator import Translator
@@ -22,7 +22,7 @@ CLOSE: dict[str, Any] = {"rtol": 1e-5, "atol": 1e-5, "check_dtype": False}
 
 @pytest.fixture(scope="module")
 def traced(shipped: Translator) -> Trace:
-    return trace(shipped)
+    return trace_translation(shipped)
 
 
 @pytest.fixture(params=[False, True], ids=["post-norm", "pre-norm"])
@@ -62,9 +62,9 @@ def test_the_sentence_becomes_pieces_ids_and_vectors(traced: Trace, shipped: Tra
 
 def test_each_line_of_the_head_follows_from_the_one_before(other: Translator) -> None:
     model: Any = other.model
-    for stack in STACKS:
+    for stack in STACK_NAMES:
         head = Head(stack, 3, 2)
-        at = trace(other, "The cat.", head).attention
+        at = trace_translation(other, "The cat.", head).attention
         q_len, k_len = len(at.query_tokens), len(at.key_tokens)
         assert at.scores.shape == (q_len, k_len)
         assert_close(at.scores, at.queries @ at.keys.T, **CLOSE)
@@ -82,8 +82,11 @@ def test_each_line_of_the_head_follows_from_the_one_before(other: Translator) ->
 
 def test_the_layer_and_all_above_it_give_the_model_s_output(other: Translator) -> None:
     model: Any = other.model
-    for stack in STACKS:
-        made, pre_norm = trace(other, "The cat.", Head(stack, 3, 1)), model.config.pre_norm
+    for stack in STACK_NAMES:
+        made, pre_norm = (
+            trace_translation(other, "The cat.", Head(stack, 3, 1)),
+            model.config.pre_norm,
+        )
         for below, above in zip(made.sub_layers, made.sub_layers[1:], strict=False):
             assert_close(below.after, above.before)
         for part in made.sub_layers:
@@ -109,7 +112,7 @@ def test_the_layer_and_all_above_it_give_the_model_s_output(other: Translator) -
 
 def test_it_leaves_the_model_as_it_was(other: Translator) -> None:
     other.model.train()
-    trace(other, "The cat.", Head("decoder", 1, 2))
+    trace_translation(other, "The cat.", Head("decoder", 1, 2))
     assert other.model.training
     assert next(other.model.parameters()).dtype == torch.float32
     assert not any(module._forward_hooks for module in other.model.modules())
@@ -122,7 +125,7 @@ def test_what_cannot_be_traced(shipped: Translator) -> None:
         (DEFAULT_SENTENCE, Head("cross", 3, 1), r"no head cross 3\.1"),
     ):
         with pytest.raises(UserError, match=message):
-            trace(shipped, sentence, head)
+            trace_translation(shipped, sentence, head)
 
 
 def test_a_model_of_other_parts_has_no_trace(shipped: Translator) -> None:
@@ -135,4 +138,4 @@ def test_a_model_of_other_parts_has_no_trace(shipped: Translator) -> None:
     )
     description: Any = (shipped.recipe, shipped.src_tokenizer, shipped.tgt_tokenizer)
     with pytest.raises(UserError, match="norm are not the paper's"):
-        trace(Translator(description, network))
+        trace_translation(Translator(description, network))

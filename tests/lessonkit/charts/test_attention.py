@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 
 from lessonkit.charts import attention_explorer, draw_attention, draw_heads, draw_mask
-from lessonkit.charts.attention import ALLOWED, BLOCKED
+from lessonkit.charts.attention import ALLOWED_COLOUR, BLOCKED_COLOUR
 from tests.helpers.vega import SAID, SRC, some_attention, title, values, with_controls
 from transformer.model import AttentionMaps
 from transformer.models.translator import Attention
@@ -46,13 +46,18 @@ def test_a_mask_has_queries_down_keys_across_and_a_legend(ax: Axes) -> None:
     assert draw_mask(MASK, QUERIES, KEYS, ax, "padding") is ax
     (image,) = ax.images
     shown = image.to_rgba(np.asarray(image.get_array()))
-    expected = [[ALLOWED if cell else BLOCKED for cell in row] for row in MASK.tolist()]
+    expected = [
+        [ALLOWED_COLOUR if cell else BLOCKED_COLOUR for cell in row] for row in MASK.tolist()
+    ]
     assert [[to_hex(cell).upper() for cell in row] for row in shown] == expected
     assert (ax.get_xlim(), ax.get_ylim()) == ((-0.5, 4.5), (2.5, -0.5))  # the first query on top
     assert labels(ax) == (KEYS, QUERIES)
     handles, names = ax.get_legend_handles_labels()
     drawn = [to_hex(handle.get_facecolor()[0]).upper() for handle in handles]
-    assert dict(zip(names, drawn, strict=True)) == {"may attend": ALLOWED, "may not": BLOCKED}
+    assert dict(zip(names, drawn, strict=True)) == {
+        "may attend": ALLOWED_COLOUR,
+        "may not": BLOCKED_COLOUR,
+    }
 
 
 def test_what_does_not_fit_is_refused(ax: Axes) -> None:

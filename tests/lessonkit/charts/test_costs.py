@@ -11,8 +11,8 @@ from lessonkit.analysis.roofline import (
     attainable_flops,
 )
 from lessonkit.charts import StepCost, all_reduce_explorer, layer_costs_explorer, roofline_explorer
-from lessonkit.charts.all_reduce import TOKENS_A_STEP
-from lessonkit.charts.layer_costs import COSTS, QUANTITIES
+from lessonkit.charts.all_reduce import TOKENS_PER_STEP_CHOICES
+from lessonkit.charts.layer_costs import COST_EXPRS_BY_LAYER, COST_QUANTITIES
 from tests.helpers.vega import points, title, with_controls
 
 MODELS = {"small": StepCost(7_000_000, 11 * 10**11), "large": StepCost(300_000_000, 50 * 10**12)}
@@ -29,15 +29,15 @@ def table_1(n: int, d: int, kernel: int, neighbours: int) -> dict[str, tuple[flo
     }
 
 
-@pytest.mark.parametrize("quantity", QUANTITIES)
+@pytest.mark.parametrize("quantity", COST_QUANTITIES)
 def test_costs_are_the_paper_s(quantity: str) -> None:
     spec = layer_costs_explorer().to_dict()
     moved = with_controls(spec, quantity=quantity, d=64, kernel=5, neighbours=4)
     drawn = points(moved, 0, "n", "cost")
     lengths = [2**power for power in range(13)]
     wanted = [
-        (n, max(1, table_1(n, 64, 5, 4)[layer][QUANTITIES.index(quantity)]))
-        for layer in COSTS
+        (n, max(1, table_1(n, 64, 5, 4)[layer][COST_QUANTITIES.index(quantity)]))
+        for layer in COST_EXPRS_BY_LAYER
         for n in lengths
     ]
     assert [n for n, _ in drawn] == [n for n, _ in wanted]
@@ -65,7 +65,10 @@ def test_roof_and_product_are_computed_as_in_python(power: int, width: int, plac
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "place", "power", "reached", "tokens"),
-    [("small", 0, 3, 40, TOKENS_A_STEP[0]), ("large", 2, 5, 100, TOKENS_A_STEP[2])],
+    [
+        ("small", 0, 3, 40, TOKENS_PER_STEP_CHOICES[0]),
+        ("large", 2, 5, 100, TOKENS_PER_STEP_CHOICES[2]),
+    ],
 )
 def test_a_shared_step_is_computed_as_in_python(
     model: str, place: int, power: int, reached: int, tokens: int
@@ -75,7 +78,7 @@ def test_a_shared_step_is_computed_as_in_python(
     spec = with_controls(all_reduce_explorer(MODELS).to_dict(), **moved, model=model, tokens=tokens)
 
     def computing(gpus: float) -> float:
-        work = shared.flops * tokens / TOKENS_A_STEP[0]
+        work = shared.flops * tokens / TOKENS_PER_STEP_CHOICES[0]
         return 1000 * work / (gpus * machine.flops * reached / 100)
 
     def exchanging(gpus: float) -> float:

@@ -14,8 +14,8 @@ from matplotlib.figure import Figure
 from lessonkit import charts
 from lessonkit.analysis.beam_tree import grow_beam_tree
 from lessonkit.analysis.heads import Head
-from lessonkit.analysis.tracing import trace
-from lessonkit.charts.renderer import PICTURE_VERSION
+from lessonkit.analysis.tracing import trace_translation
+from lessonkit.charts.renderer import PICTURE_VEGALITE_VERSION
 from tests.helpers.scripted import Scripted
 from tests.helpers.vega import some_attention
 from transformer.models.translator import Translator
@@ -39,7 +39,7 @@ ARGUMENTS: dict[str, Callable[[Translator], tuple[Any, ...]]] = {
         grow_beam_tree(Scripted(), torch.tensor([[4, 3]]), beam_size=2, alpha=0.0),
         str,
     ),
-    "trace_explorer": lambda shipped: (trace(shipped),),
+    "trace_explorer": lambda shipped: (trace_translation(shipped),),
     "ablation_explorer": lambda shipped: (shipped, WOMAN),
 }
 OPTIONS: dict[str, dict[str, Any]] = {
@@ -117,7 +117,7 @@ def test_it_is_the_same_twice_and_says_what_it_shows(name: str, shipped: Transla
     for param in spec["params"]:
         if "input" in param.get("bind", {}):
             assert param["bind"]["name"].strip()
-    svg = vl_convert.vegalite_to_svg(spec, vl_version=PICTURE_VERSION)
+    svg = vl_convert.vegalite_to_svg(spec, vl_version=PICTURE_VEGALITE_VERSION)
     axes, axis_titles = (svg.count(f'role-axis-{kind}"') for kind in ("label", "title"))
     assert axis_titles == (0 if name in UNTITLED else axes)
     assert not re.search("undefined|NaN", svg)

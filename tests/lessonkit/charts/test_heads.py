@@ -10,14 +10,14 @@ import vl_convert
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
-from lessonkit.analysis.ablation import SOURCE_BEFORE_ENCODER, AblationStudy
+from lessonkit.analysis.ablation import SOURCE_BEFORE_ENCODER_KIND, AblationStudy
 from lessonkit.analysis.activations import next_token_probabilities
 from lessonkit.analysis.heads import Head, all_heads
 from lessonkit.charts import draw_head_ablations, draw_head_grid, heads_explorer
-from lessonkit.charts.ablation import NOTHING, ablation_explorer
-from lessonkit.charts.heads import FILLED, THUMB
-from lessonkit.charts.renderer import PICTURE_VERSION
-from lessonkit.charts.style import INK, TARGET
+from lessonkit.charts.ablation import NO_ABLATION_KIND, ablation_explorer
+from lessonkit.charts.heads import THUMBNAIL_FILLED_SHARE, THUMBNAIL_PIXELS
+from lessonkit.charts.renderer import PICTURE_VEGALITE_VERSION
+from lessonkit.charts.style import INK_COLOUR, TARGET_COLOUR
 from tests.helpers import vega
 from transformer.config import BOS_ID, SPECIAL_TOKENS
 from transformer.models.translator import Translator
@@ -78,8 +78,14 @@ def test_the_overview_has_every_head_in_its_place(spec: vega.Spec, stack: str) -
     marks = vega.texts(overview, "role-mark")
     assert len(marks) == weights.numel()
     for text, x, y in marks:
-        head, column = int(x // THUMB), (x % THUMB) / (THUMB * FILLED) * k_len
-        layer, row = int(y // THUMB), (y % THUMB) / (THUMB * FILLED) * q_len
+        head, column = (
+            int(x // THUMBNAIL_PIXELS),
+            (x % THUMBNAIL_PIXELS) / (THUMBNAIL_PIXELS * THUMBNAIL_FILLED_SHARE) * k_len,
+        )
+        layer, row = (
+            int(y // THUMBNAIL_PIXELS),
+            (y % THUMBNAIL_PIXELS) / (THUMBNAIL_PIXELS * THUMBNAIL_FILLED_SHARE) * q_len,
+        )
         expected = weights[layer, head, round(row), round(column)].item()
         assert float(text) == pytest.approx(expected, abs=0.0051)
 
@@ -103,14 +109,16 @@ def test_the_sentence_shows_the_query_s_row(spec: vega.Spec) -> None:
 def test_a_removed_head_s_translation_is_written_in_another_colour(spec: vega.Spec) -> None:
     assert "a control removes the chosen head" in spec["description"]
     for way, text, colour, heading in (
-        ("not", "le chat", INK, "Translation with encoder 2.3"),
-        ("by zero", "sans encoder 2.3", TARGET, "Translation without encoder 2.3, by zero"),
-        ("by its mean", "le chat", INK, "Translation without encoder 2.3, by its mean"),
+        ("not", "le chat", INK_COLOUR, "Translation with encoder 2.3"),
+        ("by zero", "sans encoder 2.3", TARGET_COLOUR, "Translation without encoder 2.3, by zero"),
+        ("by its mean", "le chat", INK_COLOUR, "Translation without encoder 2.3, by its mean"),
     ):
         moved = vega.with_controls(spec, stack="encoder", layer=2, head=3, remove=way)
         shown = vega.part(moved, TRANSLATION)
         assert [said for said, *_ in vega.texts(shown, "role-mark")] == [text]
-        assert f'fill="{colour}"' in vl_convert.vegalite_to_svg(shown, vl_version=PICTURE_VERSION)
+        assert f'fill="{colour}"' in vl_convert.vegalite_to_svg(
+            shown, vl_version=PICTURE_VEGALITE_VERSION
+        )
         assert vega.title(shown) == heading
 
 
@@ -121,8 +129,8 @@ def test_frame_and_large_picture_follow_the_chosen_head_and_a_click_chooses_it(
     moved = vega.with_controls(spec, stack="encoder", layer=1, head=3)
     assert vega.title(vega.part(moved, *LARGE)) == "Encoder self-attention, layer 1, head 3"
     (corner,) = vega.values(moved, (*OVERVIEW, 1), "datum.left", "datum.right", "datum.top")
-    assert [float(n) for n in corner] == [2, 2 + FILLED, 0]
-    compiled = vl_convert.vegalite_to_vega(spec, vl_version=PICTURE_VERSION)
+    assert [float(n) for n in corner] == [2, 2 + THUMBNAIL_FILLED_SHARE, 0]
+    compiled = vl_convert.vegalite_to_vega(spec, vl_version=PICTURE_VEGALITE_VERSION)
     signals = {signal["name"]: signal for signal in compiled["signals"]}
     for part_of in ("layer", "head"):
         signal = signals[f"chosen_{part_of}"]
@@ -143,7 +151,7 @@ def explored(translator: Translator, sentence: str = WOMAN, **options: Any) -> v
 
 @pytest.fixture(scope="module")
 def ablation(shipped: Translator) -> vega.Spec:
-    return explored(shipped, kind=NOTHING)
+    return explored(shipped, kind=NO_ABLATION_KIND)
 
 
 def drawn_bars(spec: vega.Spec) -> dict[str, list[float]]:
@@ -160,7 +168,7 @@ def test_the_next_token_is_asked_after_each_beginning(
     shipped: Translator, ablation: vega.Spec
 ) -> None:
     said = AblationStudy(shipped, WOMAN).baseline.ids
-    moved = vega.with_controls(ablation, ablation=SOURCE_BEFORE_ENCODER, key=1, next=1)
+    moved = vega.with_controls(ablation, ablation=SOURCE_BEFORE_ENCODER_KIND, key=1, next=1)
     assert vega.title(vega.part(moved, BARS)) == "What comes after: <bos> La"
     chances = next_token_probabilities(shipped, WOMAN, said[:1], before=[1])
     pieces = shipped.tgt_tokenizer.ids_to_pieces(list(range(len(chances))))

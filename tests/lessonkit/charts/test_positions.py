@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 
 from lessonkit.charts import position_explorer, positions, style
-from lessonkit.charts.positions import LAST, LENGTH
+from lessonkit.charts.positions import MAX_CHOSEN_POSITION, NUM_POSITIONS
 from tests.helpers.vega import Spec, numbers, with_controls
 from transformer.positions import sinusoidal_positions
 from transformer.support.errors import UserError
@@ -30,7 +30,7 @@ def test_a_turn_has_a_hand_at_each_end_and_an_arc_between(ax: Axes) -> None:
         radius = np.linalg.norm(arc[0])
         np.testing.assert_allclose(arc[[0, -1]] / radius, [first, last], atol=1e-6)
     colours = [to_hex(line.get_color()).upper() for line in ax.lines]
-    assert colours == [style.SOURCE] * 3 + [style.TARGET] * 3
+    assert colours == [style.SOURCE_COLOUR] * 3 + [style.TARGET_COLOUR] * 3
 
 
 def test_what_cannot_be_drawn_is_refused(ax: Axes) -> None:
@@ -55,24 +55,24 @@ def spec() -> Spec:
 def test_the_browser_s_table_is_the_package_s(spec: Spec) -> None:
     moved = with_controls(spec, d_model=16)
     drawn = numbers(moved, (UPPER, CELLS), "pos", "dimension", "value")
-    table = torch.full((LENGTH, 16), math.nan)
+    table = torch.full((NUM_POSITIONS, 16), math.nan)
     for pos, dimension, value in drawn:
         table[int(pos), int(dimension)] = value
     assert len(drawn) == table.numel()
-    torch.testing.assert_close(table, sinusoidal_positions(LENGTH, 16))
+    torch.testing.assert_close(table, sinusoidal_positions(NUM_POSITIONS, 16))
     moved = with_controls(spec, d_model=4, base=100)
     for pos, dimension, value in numbers(moved, (UPPER, CELLS), "pos", "dimension", "value"):
         wave = math.cos if dimension % 2 else math.sin
         assert value == pytest.approx(wave(pos / 10 ** (dimension // 2)), abs=1e-12)
 
 
-@pytest.mark.parametrize(("position", "d_model"), [(0, 4), (LAST, 64)])
+@pytest.mark.parametrize(("position", "d_model"), [(0, 4), (MAX_CHOSEN_POSITION, 64)])
 def test_the_browser_s_products_are_the_package_s(spec: Spec, position: int, d_model: int) -> None:
     moved = with_controls(spec, position=position, d_model=d_model)
-    table = sinusoidal_positions(LENGTH, d_model).double()
+    table = sinusoidal_positions(NUM_POSITIONS, d_model).double()
     expected = table @ table[position]
     drawn = numbers(moved, (LOWER, POINTS), "pos", "product", "share")
-    assert sorted(pos for pos, *_ in drawn) == list(range(LENGTH))
+    assert sorted(pos for pos, *_ in drawn) == list(range(NUM_POSITIONS))
     for pos, product, share in drawn:
         assert product == pytest.approx(float(expected[int(pos)]), abs=1e-5 * d_model)
         assert share == pytest.approx(product / (d_model / 2), abs=1e-12)

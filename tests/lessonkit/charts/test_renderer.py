@@ -28,18 +28,20 @@ def image(forms: dict[str, Any]) -> Image.Image:
 
 def test_a_chart_is_stored_in_three_forms() -> None:
     backend = plt.get_backend()
-    renderer.enable()
+    renderer.enable_course_renderer()
     assert plt.get_backend() == backend  # nothing changes outside a notebook
     forms, metadata = shown(schedule_explorer())
-    assert set(forms) == {renderer.VEGALITE, "image/png", "text/plain"}
-    spec, picture, on_page = forms[renderer.VEGALITE], image(forms), metadata["image/png"]
+    assert set(forms) == {renderer.VEGALITE_MIME_TYPE, "image/png", "text/plain"}
+    spec, picture, on_page = forms[renderer.VEGALITE_MIME_TYPE], image(forms), metadata["image/png"]
     assert spec["$schema"] == "https://vega.github.io/schema/vega-lite/v5.json"
     assert len(set(picture.convert("L").tobytes())) > 5  # drawn, not blank
     for side, length in zip(("width", "height"), picture.size, strict=True):
         assert length == pytest.approx(renderer.PICTURE_SCALE * on_page[side], abs=1)
     assert on_page["alt"] == forms["text/plain"] == spec["description"]
     assert len(json.dumps(forms)) < 70_000
-    layout = metadata[renderer.VEGALITE]["embed_options"]  # tests/browser looks at the page
+    layout = metadata[renderer.VEGALITE_MIME_TYPE][
+        "embed_options"
+    ]  # tests/browser looks at the page
     assert layout["actions"] is False
     assert ".vega-bindings { order: -1;" in layout["defaultStyle"]
 
@@ -47,23 +49,25 @@ def test_a_chart_is_stored_in_three_forms() -> None:
 def test_a_chart_leaves_the_ground_to_the_page_and_is_read_on_white_and_black() -> None:
     spec = schedule_explorer().to_dict()
     before = json.dumps(spec)
-    forms, _ = renderer.bundle(spec)
-    config = forms[renderer.VEGALITE]["config"]
+    forms, _ = renderer.to_mime_bundle(spec)
+    config = forms[renderer.VEGALITE_MIME_TYPE]["config"]
     assert config["background"] == "transparent"
     for text in (config["title"]["color"], config["style"]["guide-label"]["fill"]):
         light = (int(text[1:3], 16) / 255) ** 2.2  # of a grey
         assert min(1.05 / (light + 0.05), (light + 0.05) / 0.0556) > 4  # from white, from #111111
     assert image(forms).getextrema()[3] == (0, 255)
-    assert renderer.bundle(spec)[0] == forms
+    assert renderer.to_mime_bundle(spec)[0] == forms
     assert json.dumps(spec) == before
     spec |= {"config": {"background": "#eeeeee"}, "description": "Masks of\n  two sentences."}
-    forms, _ = renderer.bundle(spec)
-    assert forms[renderer.VEGALITE]["config"]["background"] == "#eeeeee"  # what it says stands
+    forms, _ = renderer.to_mime_bundle(spec)
+    assert (
+        forms[renderer.VEGALITE_MIME_TYPE]["config"]["background"] == "#eeeeee"
+    )  # what it says stands
     assert forms["text/plain"] == "Masks of two sentences."
 
 
 def test_colab_gets_html_and_keeps_picture_and_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    renderer.enable()
+    renderer.enable_course_renderer()
     here, _ = shown(schedule_explorer())
     monkeypatch.setitem(sys.modules, "google.colab", ModuleType("google.colab"))
     there, metadata = shown(schedule_explorer())
@@ -72,7 +76,7 @@ def test_colab_gets_html_and_keeps_picture_and_text(monkeypatch: pytest.MonkeyPa
     assert there["text/plain"] == here["text/plain"] == metadata["image/png"]["alt"]
     assert f'src="data:image/png;base64,{here["image/png"]}"' in there["text/html"]
     drawn = re.search(r"vegaEmbed\(place, (.*), \{mode", there["text/html"])
-    assert json.loads(drawn[1]) == here[renderer.VEGALITE]
+    assert json.loads(drawn[1]) == here[renderer.VEGALITE_MIME_TYPE]
 
 
 def test_texts_end_neither_the_script_nor_the_tag_on_colab() -> None:
@@ -80,8 +84,12 @@ def test_texts_end_neither_the_script_nor_the_tag_on_colab() -> None:
     metadata = {"image/png": {"width": 211, "height": 97}}
 
     def page(spec: dict[str, Any]) -> str:
-        forms = {renderer.VEGALITE: spec, "image/png": "UE5H", "text/plain": 'Says "<b>" & more'}
-        return str(renderer.for_colab(forms, metadata)["text/html"])
+        forms = {
+            renderer.VEGALITE_MIME_TYPE: spec,
+            "image/png": "UE5H",
+            "text/plain": 'Says "<b>" & more',
+        }
+        return str(renderer.to_colab_bundle(forms, metadata)["text/html"])
 
     said = page(spec)
     assert said.count("</script>") == said.count("<b>") == 1
@@ -94,8 +102,8 @@ def test_texts_end_neither_the_script_nor_the_tag_on_colab() -> None:
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     with pytest.raises(UserError, match="pip install vl-convert-python"):
-        renderer.enable()
-    assert alt.renderers.active != renderer.NAME
+        renderer.enable_course_renderer()
+    assert alt.renderers.active != renderer.RENDERER_NAME
 
 
 def test_a_figure_is_described_by_its_titles_and_axes_and_shrunk() -> None:
@@ -107,13 +115,13 @@ def test_a_figure_is_described_by_its_titles_and_axes_and_shrunk() -> None:
     axes[0].set_ylabel("query")
     axes[2].set_axis_off()
     figure.colorbar(drawn, ax=axes, label="weight")
-    assert renderer.describe(figure) == (
+    assert renderer.describe_figure(figure) == (
         "Picture: Two maps of one sentence; encoder (horizontal: key, vertical: query); "
         "decoder (horizontal: key); colour: weight."
     )
     stored = BytesIO()
     figure.savefig(stored, format="png")
-    small, size = renderer.shrink(stored.getvalue())
+    small, size = renderer.shrink_png(stored.getvalue())
     assert len(small) < len(stored.getvalue())
     before, after = (Image.open(BytesIO(p)).convert("RGB") for p in (stored.getvalue(), small))
     assert before.size == after.size == size

@@ -7,11 +7,16 @@ import torch
 from torch import Tensor
 
 from lessonkit.analysis.heads import Head
-from lessonkit.analysis.tracing import Trace, trace
-from lessonkit.charts.architecture import HIGHLIGHTS, draw_architecture
-from lessonkit.charts.renderer import describe
+from lessonkit.analysis.tracing import Trace, trace_translation
+from lessonkit.charts.architecture import CAPTION_AND_BOXES_BY_PART, draw_architecture
+from lessonkit.charts.renderer import describe_figure
 from lessonkit.charts.trace import trace_explorer
-from lessonkit.charts.trace_steps import PARTS, RANKS, Step, steps_of
+from lessonkit.charts.trace_steps import (
+    NUM_RANKED_TYPES,
+    STEPS_FUNCTION_BY_PART,
+    TraceStep,
+    steps_of_part,
+)
 from tests.helpers.vega import Spec, descriptions, part, texts, with_controls
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
@@ -23,7 +28,7 @@ SIGNED, SHARES, _, LABEL = range(4)  # layers of the table
 @pytest.fixture(scope="module")
 def traces(shipped: Translator) -> dict[str, Trace]:
     heads = (Head("cross", 2, 2), Head("encoder", 1, 1), Head("decoder", 1, 3))
-    return {head.stack: trace(shipped, head=head) for head in heads}
+    return {head.stack: trace_translation(shipped, head=head) for head in heads}
 
 
 def cells(spec: Spec, index: int, layer: int) -> dict[tuple[int, int], float]:
@@ -47,17 +52,17 @@ def same(found: dict[tuple[int, int], float], expected: Tensor) -> None:
 
 
 def test_where_one_is_is_said_in_words() -> None:
-    for name, (words, _) in HIGHLIGHTS.items():
-        assert describe(draw_architecture(name)) == f"Picture: You are here: {words}."
+    for name, (words, _) in CAPTION_AND_BOXES_BY_PART.items():
+        assert describe_figure(draw_architecture(name)) == f"Picture: You are here: {words}."
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [None, *PARTS])
+@pytest.mark.parametrize("name", [None, *STEPS_FUNCTION_BY_PART])
 def test_steps_draw_the_trace_s_numbers(traces: dict[str, Trace], name: str | None) -> None:
     """A sample: the first step of each part, one in the middle and the last."""
     made = traces["encoder" if name == "positions" else "cross"]
     spec = trace_explorer(made, name).to_dict()
-    steps = steps_of(made, name)
+    steps = steps_of_part(made, name)
     for step in (steps[0], steps[len(steps) // 2], steps[-1]):
         moved = with_controls(spec, step=step.name)
         same(cells(moved, TABLE, SHARES if step.shares else SIGNED), step.values)
@@ -74,10 +79,10 @@ def test_hidden_places_are_struck_out(traces: dict[str, Trace]) -> None:
 
 def test_the_written_type_leads_and_the_total_is_the_sum(traces: dict[str, Trace]) -> None:
     made = traces["cross"]
-    steps: list[Step] = steps_of(made, "choice")
+    steps: list[TraceStep] = steps_of_part(made, "choice")
     for row, (words, written) in enumerate(zip(steps[1].words, made.written, strict=True)):
         assert words[0] == written
-        best = made.probabilities[row].topk(RANKS).indices.tolist()
+        best = made.probabilities[row].topk(NUM_RANKED_TYPES).indices.tolist()
         assert set(words[:-1]) == {made.types[number] for number in best}
     chosen = made.probabilities.gather(-1, made.written_ids[:, None]).log()
     torch.testing.assert_close(steps[-1].values[-1, 0], chosen.sum(), rtol=0, atol=1e-5)
@@ -94,4 +99,4 @@ def test_what_is_not_there_is_refused(shipped: Translator, traces: dict[str, Tra
         with pytest.raises(UserError, match=message):
             trace_explorer(made, *given)
     with pytest.raises(UserError, match="101 pieces, and a table has room for 24: give a shorter"):
-        trace_explorer(trace(shipped, "The cat is sleeping. " * 20), "layer")
+        trace_explorer(trace_translation(shipped, "The cat is sleeping. " * 20), "layer")

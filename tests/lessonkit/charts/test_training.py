@@ -8,7 +8,7 @@ import pytest
 import torch
 from matplotlib.axes import Axes
 
-from lessonkit.analysis.significance import difference_interval, margin_of_error, verdict
+from lessonkit.analysis.significance import difference_interval, difference_verdict, margin_of_error
 from lessonkit.charts import (
     differences_explorer,
     draw_loss,
@@ -16,7 +16,7 @@ from lessonkit.charts import (
     power_explorer,
     schedule_explorer,
 )
-from lessonkit.charts.schedule import SYSTEMS
+from lessonkit.charts.schedule import EARLIER_SYSTEMS
 from tests.helpers.vega import points, title, values, with_controls
 from transformer.training.loss import label_smoothing_loss
 from transformer.training.schedule import learning_rate
@@ -35,7 +35,7 @@ def test_the_schedule_is_the_package_s() -> None:
     peak = f"{max(wanted):.2e}".replace("e-0", "e-")  # as the browser writes it
     assert title(spec) == f"Learning rate: highest, {peak}, at step {warmup_steps:,}"
     others = points(spec, 1, "step", "rate")  # they stay
-    wanted = [learning_rate(int(step), *each) for each in SYSTEMS for step, _ in curve]
+    wanted = [learning_rate(int(step), *each) for each in EARLIER_SYSTEMS for step, _ in curve]
     assert [rate for _, rate in others] == pytest.approx(wanted, rel=1e-12)
 
 
@@ -127,5 +127,5 @@ def test_readings_have_the_package_s_figures_and_a_tick_for_each_run() -> None:
         assert [[name, f"{round(run - mean(base), 2):g}"] for run in runs] == [
             tick for tick in ticks if tick[0] == name
         ]
-        said = verdict(difference_interval(base, runs), worth=5)
+        said = difference_verdict(difference_interval(base, runs), worth=5)
         assert [name, f"{round(mean(runs) - mean(base), 2):g}", said] in means

@@ -12,15 +12,15 @@ from matplotlib import pyplot as plt
 
 from lessonkit.analysis import mean_head_outputs
 from lessonkit.charts import attention_widget, interactive_widget, renderer, schedule_explorer
-from lessonkit.charts.attention_export import check_attention_file, write_attention
-from lessonkit.charts.renderer import VEGALITE
+from lessonkit.charts.attention_export import check_attention_file, write_attention_file
+from lessonkit.charts.renderer import VEGALITE_MIME_TYPE
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 
 
 @pytest.fixture(autouse=True)
 def enabled() -> None:
-    renderer.enable()
+    renderer.enable_course_renderer()
 
 
 @pytest.mark.slow
@@ -31,7 +31,7 @@ def test_typing_another_sentence_draws_it_and_a_bad_one_keeps_the_picture(
     line, said, picture = attention_widget(tiny, "The cat sleeps.", means).children
     assert line.description == "en to fr"
     first = picture.outputs[0]["data"]
-    assert {VEGALITE, "image/png", "text/plain"} <= set(first)
+    assert {VEGALITE_MIME_TYPE, "image/png", "text/plain"} <= set(first)
     assert said.value == tiny.translate(["The cat sleeps."])[0]
     line.value = "  "
     assert "give some words" in said.value
@@ -75,7 +75,7 @@ def test_a_play_box_hands_its_sliders_to_the_lesson_s_function(tiny: Translator)
 def test_every_weight_in_a_json_file_and_a_picture(tiny: Translator, tmp_path: Path) -> None:
     file, picture = tmp_path / "attention.json", tmp_path / "attention.png"
     sentences = ["The woman reads a book.", " ", "A man sleeps."]
-    write_attention(file, tiny, sentences, beam_size=1)
+    write_attention_file(file, tiny, sentences, beam_size=1)
     written = json.loads(file.read_text(encoding="utf-8"))
     for sentence, values in zip(sentences[::2], written, strict=True):
         attention = tiny.attention(sentence, beam_size=1)
@@ -83,7 +83,7 @@ def test_every_weight_in_a_json_file_and_a_picture(tiny: Translator, tmp_path: P
             assert values[name] == getattr(attention, name)
         for name, maps in attention.maps._asdict().items():  # (layer, head, query, key)
             torch.testing.assert_close(torch.tensor(values[name]), maps[:, 0], atol=5.1e-5, rtol=0)
-    write_attention(picture, tiny, ["", "A man sleeps."], beam_size=1)
+    write_attention_file(picture, tiny, ["", "A man sleeps."], beam_size=1)
     assert plt.imread(picture).ndim == 3
     assert not plt.get_fignums()
 
@@ -94,5 +94,5 @@ def test_attention_files_that_cannot_be_written(tiny: Translator, tmp_path: Path
     with pytest.raises(UserError, match="folder"):
         check_attention_file(Path(__file__) / "attention.json")
     with pytest.raises(UserError, match="every sentence is empty"):
-        write_attention(tmp_path / "attention.json", tiny, ["", "  "], beam_size=1)
+        write_attention_file(tmp_path / "attention.json", tiny, ["", "  "], beam_size=1)
     assert not list(tmp_path.iterdir())
