@@ -23,8 +23,8 @@ EXPORTED_NAMES_BY_MODULE = {
     "interventions": ("SourceMaskedModel", "ablate_heads", "patch_heads"),
     "layer_costs": (
         "count_convolutions_needed",
-        "make_layer_function",
-        "measure_layer_seconds",
+        "make_layer",
+        "measure_seconds",
         "path_lengths",
     ),
     "noise_scale": ("estimate_gradient_noise",),
@@ -83,8 +83,8 @@ if TYPE_CHECKING:
     from lessonkit.analysis.interventions import SourceMaskedModel, ablate_heads, patch_heads
     from lessonkit.analysis.layer_costs import (
         count_convolutions_needed,
-        make_layer_function,
-        measure_layer_seconds,
+        make_layer,
+        measure_seconds,
         path_lengths,
     )
     from lessonkit.analysis.noise_scale import estimate_gradient_noise

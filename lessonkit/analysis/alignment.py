@@ -3,7 +3,7 @@
 Not in the paper, whose figures show tokens. The error rate is that of Och and Ney (2003),
 https://aclanthology.org/J03-1002. Attention weights say where a head looks, not what it takes from
 there. Occlusion tells more: by how much the log probability of a target token falls if the decoder
-cannot see a source token (see `MaskedSource`).
+cannot see a source token (see `SourceMaskedModel`).
 """
 
 import re

@@ -115,7 +115,7 @@ def predict_first_article(
 ) -> str | None:
     """Return the article whose first token is the most probable one; None if another token is.
 
-    Source positions may be hidden before and after the encoder (see `MaskedSource`).
+    Source positions may be hidden before and after the encoder (see `SourceMaskedModel`).
     """
     probabilities = next_token_probabilities(translator, case.sentence, before=before, after=after)
     most_probable = int(probabilities.argmax())

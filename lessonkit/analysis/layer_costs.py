@@ -29,7 +29,7 @@ PRODUCT_NODE_NAMES = ("AddmmBackward", "MmBackward", "BmmBackward", "Convolution
 LayerFunction = Callable[[list[Tensor]], list[Tensor]]
 
 
-def make_layer_function(name: str, d: int) -> LayerFunction:
+def make_layer(name: str, d: int) -> LayerFunction:
     """Make one layer, a function from n vectors of width d to n others.
 
     "self-attention" is Eq. 1 with the same vectors as queries, keys and values; "recurrent" a plain
@@ -84,7 +84,7 @@ def _random_vectors(n: int, d: int) -> list[Tensor]:
     return [torch.randn(d, requires_grad=True) for _ in range(n)]
 
 
-def measure_layer_seconds(layer: LayerFunction, n: int, d: int) -> float:
+def measure_seconds(layer: LayerFunction, n: int, d: int) -> float:
     """Time a layer on n vectors of width d, on one thread: the median of a tenth of a second.
 
     What counts is the time that the processor works, so that a busy machine draws the same curve.

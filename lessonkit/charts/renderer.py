@@ -52,7 +52,7 @@ COLAB_PAGE_TEMPLATE = Template((Path(__file__).parent / "colab.html").read_text(
 MimeBundle = dict[str, Any]
 
 
-def enable_course_renderer() -> None:
+def enable() -> None:
     """Show and store every chart and figure of this notebook in a form that needs no network.
 
     Not in the paper. Colab knows no such form: there HTML takes the place of Vega-Lite, and

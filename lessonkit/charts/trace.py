@@ -43,7 +43,7 @@ def trace_explorer(
     """Draw one step of a trace as a table, and one place's row of it written out (§3).
 
     Args:
-        trace: From `analysis.tracing.trace`.
+        trace: From `analysis.tracing.trace_translation`.
         part: "text", "attention", "positions", "layer" or "choice"; None gives the whole.
         step: To begin with; None is the first. A list of the chart changes it.
         place: The row to begin with, from 0; past the last row of a table it means the last.

@@ -110,7 +110,7 @@ def test_the_first_batch_is_not_counted_and_ratios_are_of_a_round(monkeypatch: P
 
     found = {OURS: slow(99.0, 2.0, 4.0, 2.0), TORCH: slow(1.0, 3.0, 2.0, 8.0)}
     monkeypatch.setattr(training, "make_contenders", lambda *_: found)
-    monkeypatch.setattr(training, "time_shares", lambda _: {})
+    monkeypatch.setattr(training, "operation_time_shares", lambda _: {})
     figures = training.compare(workload(CAPTIONS, 4), Precision.FLOAT32, 1e-6)["contenders"]
     assert figures[TORCH]["ours_is_times"] == 1.5  # of 3 / 2, 2 / 4 and 8 / 2
     assert figures[TORCH]["lowest_and_highest"] == [0.5, 4.0]

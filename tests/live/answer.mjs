@@ -10,7 +10,7 @@ import { BPETokenizer } from "../../docs/live/js/bpe.js";
 import { EOS_ID } from "../../docs/live/js/config.js";
 import { beam_search, greedy_search } from "../../docs/live/js/decoding.js";
 import { UserError } from "../../docs/live/js/errors.js";
-import { MaskedSource, probabilities, ablate_heads } from "../../docs/live/js/interventions.js";
+import { SourceMaskedModel, probabilities, ablate_heads } from "../../docs/live/js/interventions.js";
 import { padding_mask } from "../../docs/live/js/masks.js";
 import { MODELS } from "../../docs/live/js/models.js";
 import { STOPS } from "../../docs/live/js/tour.js";
@@ -50,7 +50,7 @@ function translate({ folder, sentences, beam_size, alpha }) {
 
 function greedy({ folder, sentences, before, after, removed = [] }) {
   const translator = translator_of(folder);
-  const model = new MaskedSource(translator.model, before, after);
+  const model = new SourceMaskedModel(translator.model, before, after);
   return ablate_heads(translator.model, removed, () =>
     sentences.map((sentence) => {
       const { ids } = greedy_search(model, translator.encode(sentence), translator.max_len);
@@ -65,7 +65,7 @@ function search({ folder, src, beam_size, alpha, max_len }) {
 
 function network({ folder, src, tgt_in, before, after, removed = [] }) {
   const { model: whole } = translator_of(folder);
-  const model = new MaskedSource(whole, before, after);
+  const model = new SourceMaskedModel(whole, before, after);
   return ablate_heads(whole, removed, () => {
     const mask = padding_mask(src);
     const memory = model.encode(src, mask);

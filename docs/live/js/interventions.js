@@ -15,7 +15,7 @@ export const STACKS = ["encoder", "decoder", "cross"];
  * decoder. Hidden after it, the encoder has read it and may have told its neighbours; only the
  * decoder's cross-attention cannot look there.
  */
-export class MaskedSource {
+export class SourceMaskedModel {
   /**
    * @param {Transformer} model It is not changed.
    * @param {number[]} before Places of the source, from 0, hidden before the encoder.
@@ -69,7 +69,7 @@ function without(mask, hidden) {
 
 /**
  * Return the probability of each token of a translation, given those before it.
- * @param {Transformer|MaskedSource} model
+ * @param {Transformer|SourceMaskedModel} model
  * @param {number[]} src Source ids with eos, (src_len).
  * @param {number[]} said Target ids without bos, (tgt_len).
  * @returns {number[]} (tgt_len)

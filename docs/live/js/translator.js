@@ -4,7 +4,7 @@ import { BPETokenizer } from "./bpe.js";
 import { BOS_ID, config_of, EOS_ID } from "./config.js";
 import { beam_search } from "./decoding.js";
 import { UserError } from "./errors.js";
-import { MaskedSource, probabilities, ablate_heads } from "./interventions.js";
+import { SourceMaskedModel, probabilities, ablate_heads } from "./interventions.js";
 import { softmax } from "./matrix.js";
 import { Transformer } from "./model.js";
 import { read_safetensors } from "./safetensors.js";
@@ -88,7 +88,7 @@ export class Translator {
    * @param {string} sentence Not empty.
    * @param {object} options Of the search: "beam" or "draw", and that one's own.
    * @param {object} cuts What is taken away: `before` and `after`, places of the source (see
-   *   `MaskedSource`), and `removed`, heads.
+   *   `SourceMaskedModel`), and `removed`, heads.
    * @param {?number[]} compared Ids of another translation of the sentence.
    * @returns {object} The translation; ids and pieces of both sides (the target's end in eos,
    *   where it ended of itself); the maps (the row of a token has read those before it); the
@@ -97,7 +97,7 @@ export class Translator {
    */
   look(sentence, options = {}, cuts = {}, compared = null) {
     const { before = [], after = [], removed = [] } = cuts;
-    const model = new MaskedSource(this.model, before, after);
+    const model = new SourceMaskedModel(this.model, before, after);
     return ablate_heads(this.model, removed, () => {
       const start = performance.now();
       const src = this.encode(sentence);

@@ -13,7 +13,7 @@ MADE = ("self-attention", "recurrent", "convolution")
 
 
 def test_ways_through_layers_and_stacks() -> None:
-    attention, recurrent, convolution = (layer_costs.make_layer_function(name, 5) for name in MADE)
+    attention, recurrent, convolution = (layer_costs.make_layer(name, 5) for name in MADE)
     for n in (2, 7, 31):
         assert layer_costs.path_lengths(attention, n, 5) == layer_costs.PathLengths(
             shortest=1, longest=2
@@ -50,12 +50,12 @@ def test_the_layers_are_what_they_say() -> None:
     rows = torch.stack(vectors)
     attended = torch.nn.functional.scaled_dot_product_attention(rows, rows, rows)
     torch.testing.assert_close(
-        torch.stack(layer_costs.make_layer_function("self-attention", 5)(vectors)), attended
+        torch.stack(layer_costs.make_layer("self-attention", 5)(vectors)), attended
     )
     changed = [*vectors[:3], torch.zeros(5), *vectors[4:]]
     seen = {
         name: [bool((a != b).any()) for a, b in zip(layer(vectors), layer(changed), strict=True)]
-        for name, layer in ((name, layer_costs.make_layer_function(name, 5)) for name in MADE)
+        for name, layer in ((name, layer_costs.make_layer(name, 5)) for name in MADE)
     }
     assert seen["convolution"] == [False, False, False, True, True, True, False]
     assert seen["recurrent"] == [False] * 3 + [True] * 4
@@ -64,6 +64,6 @@ def test_the_layers_are_what_they_say() -> None:
 
 def test_what_cannot_be() -> None:
     with pytest.raises(UserError, match="no layer 'restricted' to measure"):
-        layer_costs.make_layer_function("restricted", 5)
+        layer_costs.make_layer("restricted", 5)
     with pytest.raises(UserError, match="does not depend on the first input"):
-        layer_costs.path_lengths(layer_costs.make_layer_function("convolution", 5), 7, 5)
+        layer_costs.path_lengths(layer_costs.make_layer("convolution", 5), 7, 5)

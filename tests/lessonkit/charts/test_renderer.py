@@ -28,7 +28,7 @@ def image(forms: dict[str, Any]) -> Image.Image:
 
 def test_a_chart_is_stored_in_three_forms() -> None:
     backend = plt.get_backend()
-    renderer.enable_course_renderer()
+    renderer.enable()
     assert plt.get_backend() == backend  # nothing changes outside a notebook
     forms, metadata = shown(schedule_explorer())
     assert set(forms) == {renderer.VEGALITE_MIME_TYPE, "image/png", "text/plain"}
@@ -67,7 +67,7 @@ def test_a_chart_leaves_the_ground_to_the_page_and_is_read_on_white_and_black() 
 
 
 def test_colab_gets_html_and_keeps_picture_and_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    renderer.enable_course_renderer()
+    renderer.enable()
     here, _ = shown(schedule_explorer())
     monkeypatch.setitem(sys.modules, "google.colab", ModuleType("google.colab"))
     there, metadata = shown(schedule_explorer())
@@ -102,7 +102,7 @@ def test_texts_end_neither_the_script_nor_the_tag_on_colab() -> None:
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     with pytest.raises(UserError, match="pip install vl-convert-python"):
-        renderer.enable_course_renderer()
+        renderer.enable()
     assert alt.renderers.active != renderer.RENDERER_NAME
 
 

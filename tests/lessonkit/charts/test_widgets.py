@@ -20,7 +20,7 @@ from transformer.support.errors import UserError
 
 @pytest.fixture(autouse=True)
 def enabled() -> None:
-    renderer.enable_course_renderer()
+    renderer.enable()
 
 
 @pytest.mark.slow
