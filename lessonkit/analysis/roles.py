@@ -169,7 +169,9 @@ class HeadRoleShares(NamedTuple):
     shares: Tensor  # mean share of each head, (num_layers, num_heads)
 
 
-def measure_roles(translator: Translator, sentences: Sequence[TrilingualSentence]) -> list[HeadRoleShares]:
+def measure_roles(
+    translator: Translator, sentences: Sequence[TrilingualSentence]
+) -> list[HeadRoleShares]:
     """Ask all questions of a model that reads the corpus's own translations.
 
     The encoder is asked about English sources alone. Cross-attention is asked in the rows that

@@ -9,7 +9,13 @@ import pytest
 import sacrebleu
 
 from lessonkit.analysis.bootstrap import bleu_from_counts, sentence_bleu_counts
-from transformer.evaluation.scores import bleu, chrf, count_run_on_translations, parse_f1, count_phrases
+from transformer.evaluation.scores import (
+    bleu,
+    chrf,
+    count_phrases,
+    count_run_on_translations,
+    parse_f1,
+)
 from transformer.evaluation.scores import bleu_tokenised_lowercased as lowercased
 from transformer.support.errors import UserError
 

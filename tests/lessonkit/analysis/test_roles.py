@@ -75,7 +75,9 @@ def test_trees_are_english(shipped: Translator) -> None:
 def asked(en: str, parse: str) -> dict[str, set[tuple[str, str]]]:
     """Return the words of each question's pairs."""
     words, found = en.split(), dict[str, set[tuple[str, str]]]()
-    for question, query, keys in queries_with_keys(TrilingualSentence(en, "", "", "", "", "", "", parse)):
+    for question, query, keys in queries_with_keys(
+        TrilingualSentence(en, "", "", "", "", "", "", parse)
+    ):
         named = " ".join(words[key] for key in keys)
         found.setdefault(question, set()).add((words[query], named))
     return found
