@@ -16,7 +16,7 @@ from torch import Tensor
 
 from lessonkit.charts.renderer import PICTURE_VEGALITE_VERSION
 from transformer.model import AttentionMaps
-from transformer.models.translator import Attention
+from transformer.models.translator import TranslationWithAttention
 
 SRC = ["▁the", "▁cat", "▁the", "<eos>", "<pad>"]
 SAID = ["▁le", "▁chat", "<eos>"]
@@ -30,14 +30,14 @@ def softmaxed(*shape: int, seed: int = 0) -> Tensor:
     return (3 * torch.randn(*shape)).softmax(-1)
 
 
-def some_attention() -> Attention:
+def some_attention() -> TranslationWithAttention:
     src_len, tgt_len = len(SRC) - 1, len(SAID)
     maps = AttentionMaps(
         encoder=softmaxed(NUM_LAYERS, 1, NUM_HEADS, src_len, src_len, seed=1),
         decoder=softmaxed(NUM_LAYERS, 1, NUM_HEADS, tgt_len, tgt_len, seed=2),
         cross=softmaxed(NUM_LAYERS, 1, NUM_HEADS, tgt_len, src_len, seed=3),
     )
-    return Attention("le chat", SRC[:-1], SAID, maps)
+    return TranslationWithAttention("le chat", SRC[:-1], SAID, maps)
 
 
 def with_controls(spec: Spec, **values: object) -> Spec:

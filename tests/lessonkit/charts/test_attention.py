@@ -11,7 +11,7 @@ from lessonkit.charts import attention_explorer, draw_attention, draw_heads, dra
 from lessonkit.charts.attention import ALLOWED_COLOUR, BLOCKED_COLOUR
 from tests.helpers.vega import SAID, SRC, some_attention, title, values, with_controls
 from transformer.model import AttentionMaps
-from transformer.models.translator import Attention
+from transformer.models.translator import TranslationWithAttention
 from transformer.support.errors import UserError
 
 QUERIES = ["▁le", "▁chat", "<eos>"]
@@ -104,7 +104,7 @@ def test_attention_of_too_many_words_or_none_is_refused() -> None:
     tokens = [f"▁word{i}" for i in range(60)]
     maps = AttentionMaps(*(torch.full((6, 1, 8, 60, 60), 1 / 60) for _ in range(3)))
     with pytest.raises(UserError, match=r"518,400 cells, and a chart holds 150,000"):
-        attention_explorer(Attention("words", tokens, tokens, maps))
+        attention_explorer(TranslationWithAttention("words", tokens, tokens, maps))
     maps = AttentionMaps(*(weights[:0] for weights in some_attention().maps))
     with pytest.raises(UserError, match="this model has no attention to draw: give a Transformer"):
         attention_explorer(some_attention()._replace(maps=maps))
