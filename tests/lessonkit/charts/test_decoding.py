@@ -49,7 +49,7 @@ def test_it_says_what_was_found_and_refuses_too_large_a_tree(
 ) -> None:
     assert "3 steps: 10 candidates, 2 of them finished" in spec["description"]
     assert "The best translation: b <eos>, total -1.022 nats." in spec["description"]
-    monkeypatch.setattr(decoding, "MAX_NODES", 7)
+    monkeypatch.setattr(decoding, "MAX_TREE_NODES", 7)
     with pytest.raises(UserError, match="a tree of 11 candidates is too large to draw, 7 can be"):
         beam_explorer(tree, PIECES.__getitem__)
 
