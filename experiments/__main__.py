@@ -8,10 +8,10 @@ from functools import partial
 
 from attention_course.__main__ import OneLineErrorParser
 from attention_course.__main__ import main as run_typed
-from experiments.commands import COMMANDS, OPTIONS, Command
+from experiments.commands import COMMANDS, OPTION_ADDERS, Command
 from transformer.support.errors import EXIT_INTERRUPTED
 
-PROGRAM = "python -m experiments"
+PROGRAM_NAME = "python -m experiments"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -22,11 +22,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def make_parser() -> argparse.ArgumentParser:
     """Describe what can be measured, drawn or made again."""
     parser = OneLineErrorParser(
-        prog=PROGRAM,
+        prog=PROGRAM_NAME,
         description="Measure or draw again what the repository keeps: its corpus, its figures,\n"
         "its shipped models, and the records in data/results.",
-        epilog=f"example: {PROGRAM} experiment captions\n"
-        f"--help after a WHAT says more: {PROGRAM} heads --help",
+        epilog=f"example: {PROGRAM_NAME} experiment captions\n"
+        f"--help after a WHAT says more: {PROGRAM_NAME} heads --help",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
@@ -38,15 +38,15 @@ def make_parser() -> argparse.ArgumentParser:
             name,
             help=command.about,
             description=f"{command.about[0].upper()}{command.about[1:]}.",
-            epilog=f"example: {PROGRAM} {name} {command.example}".rstrip(),
+            epilog=f"example: {PROGRAM_NAME} {name} {command.example}".rstrip(),
         )
         for option in command.options:
-            OPTIONS[option](what)
-        what.set_defaults(run=partial(run, command))
+            OPTION_ADDERS[option](what)
+        what.set_defaults(run=partial(run_command, command))
     return parser
 
 
-def run(command: Command, options: argparse.Namespace) -> int:
+def run_command(command: Command, options: argparse.Namespace) -> int:
     """Run a command; after Ctrl-C print how to resume it, if it can be."""
     try:
         return command.run(options)

@@ -19,10 +19,10 @@ from lessonkit.analysis.significance import (
 )
 from lessonkit.records import READINGS, load_result, load_runs, precision_of_run, scores_by_variant
 
-LEVEL = 0.05
+SIGNIFICANCE_LEVEL = 0.05
 
-Claim = Mapping[str, Any]
-Record = Mapping[str, Any]
+ClaimTable = Mapping[str, Any]
+JsonRecord = Mapping[str, Any]
 
 
 class Evidence(NamedTuple):
@@ -36,12 +36,12 @@ class Evidence(NamedTuple):
     commits: set[str]  # several: runs of different code; "with changes": not committed
 
 
-def evidence_for(claim: Claim) -> Evidence:
+def compute_evidence(claim: ClaimTable) -> Evidence:
     """Compute a claim from its records, by the kind of its figure."""
-    return KINDS[claim["figure"]](claim)
+    return EVIDENCE_FUNCTIONS[claim["figure"]](claim)
 
 
-def _value(claim: Claim) -> Evidence:
+def _evidence_of_values(claim: ClaimTable) -> Evidence:
     """Read values in records, at a path of keys in `record` or in another as NAME:PATH.
 
     "PATH per PATH" is a quotient.
@@ -50,39 +50,39 @@ def _value(claim: Claim) -> Evidence:
     for place in claim["at"]:
         other_record, _, paths = place.rpartition(":")
         record = load_result(other_record or claim.get("record", ""))
-        value, *divisors = (_value_at(record, path) for path in paths.split(" per "))
+        value, *divisors = (_value_at_path(record, path) for path in paths.split(" per "))
         divisor = divisors[0] if divisors else claim.get("unit", 1)
         figures.append(value / divisor)
         records.append(record)
-    return _evidence(figures, records)
+    return _make_evidence(figures, records)
 
 
-def _mean(claim: Claim) -> Evidence:
+def _evidence_of_mean(claim: ClaimTable) -> Evidence:
     """Compute the mean over a recipe's seeds in one precision, then its interval."""
-    runs, points = _runs_and_points(claim)
-    return _evidence([mean(points), *mean_interval(points)], runs, len(points))
+    runs, points = _runs_and_scores(claim)
+    return _make_evidence([mean(points), *mean_interval(points)], runs, len(points))
 
 
-def _above(claim: Claim) -> Evidence:
+def _evidence_of_mean_above_goal(claim: ClaimTable) -> Evidence:
     """Test whether a recipe's mean is above a published figure."""
-    runs, points = _runs_and_points(claim)
-    is_above = one_sided_p_value(points, claim["goal"]) < LEVEL
+    runs, points = _runs_and_scores(claim)
+    is_above = one_sided_p_value(points, claim["goal"]) < SIGNIFICANCE_LEVEL
     significant = {"beam": [claim["recipe"]] if is_above else []}
-    return _evidence([], runs, len(points), significant)
+    return _make_evidence([], runs, len(points), significant)
 
 
-def _difference(claim: Claim) -> Evidence:
+def _evidence_of_difference(claim: ClaimTable) -> Evidence:
     """Compute the interval of a difference between two groups of runs; 0 is in it or not."""
     (base, base_points), (other, other_points) = (
-        _runs_and_points(claim | group) for group in claim["groups"]
+        _runs_and_scores(claim | group) for group in claim["groups"]
     )
     low, high = difference_interval(base_points, other_points)
     significant = {"beam": ["difference"] if low > 0 or high < 0 else []}
     fewest = min(len(base_points), len(other_points))
-    return _evidence([low, high], [*base, *other], fewest, significant)
+    return _make_evidence([low, high], [*base, *other], fewest, significant)
 
 
-def _family(claim: Claim) -> Evidence:
+def _evidence_of_family(claim: ClaimTable) -> Evidence:
     """Test which variants of an experiment differ from its base, by Holm's rule, by reading."""
     record = load_result(claim["record"])
     significant = {}
@@ -90,21 +90,21 @@ def _family(claim: Claim) -> Evidence:
         points = scores_by_variant(record, reading)
         base = points.pop(claim["base"])
         p_values = {name: difference_p_value(base, runs) for name, runs in points.items()}
-        significant[reading] = significant_by_holm(p_values)
+        significant[reading] = names_significant_by_holm(p_values)
     fewest = min(len(runs) for runs in points.values())
-    return _evidence([], record["runs"], fewest, significant, len(p_values))
+    return _make_evidence([], record["runs"], fewest, significant, len(p_values))
 
 
-def _costs(claim: Claim) -> Evidence:
+def _evidence_of_variant_costs(claim: ClaimTable) -> Evidence:
     """Compute by how much the means of some variants of an experiment are below its base's."""
     record = load_result(claim["record"])
     points = scores_by_variant(record)
     costs = [mean(points[claim["base"]]) - mean(points[name]) for name in claim["at"]]
     fewest = min(len(points[name]) for name in claim["at"])
-    return _evidence(costs, record["runs"], fewest, family=len(points) - 1)
+    return _make_evidence(costs, record["runs"], fewest, family=len(points) - 1)
 
 
-def _single_runs(claim: Claim) -> Evidence:
+def _evidence_of_single_runs(claim: ClaimTable) -> Evidence:
     """Test which variants, of one run each, are beyond the margin of another recipe's seeds."""
     record = load_result(claim["record"])
     points_by_precision = {
@@ -119,10 +119,10 @@ def _single_runs(claim: Claim) -> Evidence:
         significant[reading] = [
             name for name, [single] in points.items() if abs(single - base) > margin
         ]
-    return _evidence([margin], record["runs"], 1, significant, len(points))
+    return _make_evidence([margin], record["runs"], 1, significant, len(points))
 
 
-def _heads(claim: Claim) -> Evidence:
+def _evidence_of_head_costs(claim: ClaimTable) -> Evidence:
     """Compute the largest cost of a head of a stack, by zero or by its mean, as `at` names them."""
     record = load_result(claim["record"])
     figures = record["figures"]
@@ -136,38 +136,38 @@ def _heads(claim: Claim) -> Evidence:
         max(cost for name, cost in costs.items() if re.search(pattern, name))
         for pattern in claim["at"]
     ]
-    return _evidence(largest, [record], family=len(costs))
+    return _make_evidence(largest, [record], family=len(costs))
 
 
-KINDS: dict[str, Callable[[Claim], Evidence]] = {
-    "value": _value,
-    "mean": _mean,
-    "above": _above,
-    "difference": _difference,
-    "family": _family,
-    "costs": _costs,
-    "single runs": _single_runs,
-    "heads": _heads,
+EVIDENCE_FUNCTIONS: dict[str, Callable[[ClaimTable], Evidence]] = {
+    "value": _evidence_of_values,
+    "mean": _evidence_of_mean,
+    "above": _evidence_of_mean_above_goal,
+    "difference": _evidence_of_difference,
+    "family": _evidence_of_family,
+    "costs": _evidence_of_variant_costs,
+    "single runs": _evidence_of_single_runs,
+    "heads": _evidence_of_head_costs,
 }
 
 
-def significant_by_holm(p_values: Mapping[str, float]) -> list[str]:
+def names_significant_by_holm(p_values: Mapping[str, float]) -> list[str]:
     """Return what of a family of comparisons is significant by Holm's rule, smallest p first."""
     adjusted = dict(zip(p_values, holm_adjusted_p_values(list(p_values.values())), strict=True))
-    names = [name for name in p_values if adjusted[name] <= LEVEL]
+    names = [name for name in p_values if adjusted[name] <= SIGNIFICANCE_LEVEL]
     return sorted(names, key=lambda name: p_values[name])
 
 
-def _runs_and_points(claim: Claim) -> tuple[list[dict[str, Any]], list[float]]:
+def _runs_and_scores(claim: ClaimTable) -> tuple[list[dict[str, Any]], list[float]]:
     """Return the runs of a claim's recipe, precision and seeds, and the figure of each."""
     runs = load_runs(claim["recipe"])[claim["precision"]]
     if "seeds" in claim:
         runs = [run for run in runs if run["training"]["seed"] in claim["seeds"]]
     path = claim.get("key", "bleu/score")
-    return runs, [_value_at(run["figures"], path) for run in runs]
+    return runs, [_value_at_path(run["figures"], path) for run in runs]
 
 
-def _value_at(record: Any, path: str) -> Any:
+def _value_at_path(record: Any, path: str) -> Any:
     """Return the value of a record at a path of keys and places: "runs/0/seconds"."""
     value = record
     for step in path.strip().split("/"):
@@ -175,9 +175,9 @@ def _value_at(record: Any, path: str) -> Any:
     return value
 
 
-def _evidence(
+def _make_evidence(
     figures: list[float],
-    records: Sequence[Record],
+    records: Sequence[JsonRecord],
     n: int = 1,
     significant: dict[str, list[str]] | None = None,
     family: int = 1,

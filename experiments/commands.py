@@ -25,14 +25,18 @@ from experiments.plans import EXPERIMENTS
 from transformer.support.files import check_writable_file
 from transformer.support.folders import require_checkout_root
 
-BENCH_SECTIONS = ("training", "export", "gpu")
-AXE = "axe-core@4.14.1"  # checks pages for accessibility
+BENCH_SECTION_NAMES = ("training", "export", "gpu")
+AXE_NPM_PACKAGE = "axe-core@4.14.1"  # checks pages for accessibility
 
 # A script, the extra of pyproject.toml that it needs, and a package that npm fetches for it.
-CHECKS = {
+CHECK_SCRIPTS = {
     "browser": ("tests/browser/check_lessons.py", "browser", ""),  # every lesson in JupyterLab
-    "live": ("tests/live/check_page.py", "browser", AXE),  # the page that translates
-    "site": ("tests/browser/check_site.py", "browser", AXE),  # every page that `make site` built
+    "live": ("tests/live/check_page.py", "browser", AXE_NPM_PACKAGE),  # the page that translates
+    "site": (
+        "tests/browser/check_site.py",
+        "browser",
+        AXE_NPM_PACKAGE,
+    ),  # every page that `make site` built
     "colab": ("docs/colab/check.py", "", ""),  # every lesson as on Colab (--python=python3.13)
 }
 
@@ -48,7 +52,7 @@ class Command(NamedTuple):
     function: str  # with its module, in this package
     about: str  # what is done and where it is written, in a line
     example: str = ""  # what may be typed after the name
-    options: Sequence[str] = ()  # names in `OPTIONS`
+    options: Sequence[str] = ()  # names in `OPTION_ADDERS`
     file: str = ""  # in the checkout; options are filled in where it has {NAME}
     resumes: bool = False  # whether the same command resumes after Ctrl-C
 
@@ -73,8 +77,8 @@ class Command(NamedTuple):
         return 0
 
 
-MANY: dict[str, Any] = {"type": int, "nargs": "+"}
-OPTIONS: Mapping[str, OptionAdder] = {
+INT_LIST_ARGUMENTS: dict[str, Any] = {"type": int, "nargs": "+"}
+OPTION_ADDERS: Mapping[str, OptionAdder] = {
     "model": add_model_argument,
     "beam": add_beam_option,
     "training": lambda parser: [add_option(parser) for add_option in TRAIN_OPTION_ADDERS],
@@ -85,11 +89,13 @@ OPTIONS: Mapping[str, OptionAdder] = {
     "other-record": option_adder("--record", "FILE", "its own otherwise", dest="file", type=Path),
     "out": option_adder("--out", "FOLDER", "of the runs (runs/NAME)", type=Path),
     "experiment": option_adder("name", "NAME", ", ".join(EXPERIMENTS)),
-    "seeds": option_adder("--seeds", "N", "of the runs (1)", default=[1], **MANY),
-    "three-seeds": option_adder("--seeds", "N", "three (1 2 3)", default=[1, 2, 3], **MANY),
+    "seeds": option_adder("--seeds", "N", "of the runs (1)", default=[1], **INT_LIST_ARGUMENTS),
+    "three-seeds": option_adder(
+        "--seeds", "N", "three (1 2 3)", default=[1, 2, 3], **INT_LIST_ARGUMENTS
+    ),
     "only": option_adder("--only", "VARIANT", "of these variants alone", nargs="+", default=[]),
     "section": option_adder(
-        "section", "SECTION", "training, export or gpu", choices=BENCH_SECTIONS
+        "section", "SECTION", "training, export or gpu", choices=BENCH_SECTION_NAMES
     ),
     "each": option_adder("--each", "N", "mutants of each file (10)", type=int, default=10),
     "seed": option_adder("--seed", "N", "of the sample (33)", type=int, default=33),
@@ -98,18 +104,20 @@ OPTIONS: Mapping[str, OptionAdder] = {
         "--set", "KEY=VALUE", "of the recipe", dest="settings", action="append", default=[]
     ),
     "processes": option_adder("--processes", "N", "that share each step (1)", type=int, default=1),
-    "check": option_adder("check", "CHECK", ", ".join(CHECKS), choices=CHECKS),
+    "check": option_adder("check", "CHECK", ", ".join(CHECK_SCRIPTS), choices=CHECK_SCRIPTS),
     "arguments": option_adder("arguments", "...", "for its script", nargs=argparse.REMAINDER),
     "folder": option_adder("folder", "RUN", "a model folder", type=Path),
     "shipped": option_adder("name", "NAME", "of the shipped model, as de-en"),
 }
-_TABLE = tomllib.loads(Path(__file__).with_name("commands.toml").read_text(encoding="utf-8"))
-COMMANDS = {name: Command(**row) for name, row in _TABLE.items()}
+_COMMANDS_TOML = tomllib.loads(
+    Path(__file__).with_name("commands.toml").read_text(encoding="utf-8")
+)
+COMMANDS = {name: Command(**row) for name, row in _COMMANDS_TOML.items()}
 
 
-def run_check(root: Path, check: str, arguments: list[str]) -> int:
-    """Install what one of `CHECKS` needs, run its script, and return its exit status."""
-    script, extra, package = CHECKS[check]
+def run_check_script(root: Path, check: str, arguments: list[str]) -> int:
+    """Install what one of `CHECK_SCRIPTS` needs, run its script, and return its exit status."""
+    script, extra, package = CHECK_SCRIPTS[check]
     if extra:
         pip = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
         wanted = ["-c", "constraints.txt", "-e", f".[{extra}]"]

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from scipy.stats import binomtest
 
-from experiments.model_records import record_model
+from experiments.model_records import measure_and_record_model
 from lessonkit.analysis.lexicon import read_corpus_table
 from lessonkit.analysis.significance import CONFIDENCE_LEVEL, ConfidenceInterval
 from transformer.config import BEAM_SIZE, LENGTH_PENALTY
@@ -22,28 +22,28 @@ from transformer.support.errors import UserError
 LANGUAGES = ("de", "en", "fr")
 PHENOMENA = ("negation", "gender", "number", "roles")
 
-Cue = frozenset[str]  # words of which any will do
+CueWords = frozenset[str]  # words of which any will do
 
 
-class Side(NamedTuple):
+class ContrastSide(NamedTuple):
     """One of two sentences, in one language: every way to put it, with what each must hold.
 
     A model reads the first way. A sentence that lacks something (a negation) has no cues.
     """
 
     accepted: tuple[str, ...]
-    cues: tuple[tuple[Cue, ...], ...]  # in this order
+    cues: tuple[tuple[CueWords, ...], ...]  # in this order
 
 
-class Contrast(NamedTuple):
+class ContrastPair(NamedTuple):
     """Two sentences, by language, that differ in one of `PHENOMENA`, in a corpus's words."""
 
     corpus: str
     phenomenon: str
-    sides: dict[str, tuple[Side, Side]]
+    sides: dict[str, tuple[ContrastSide, ContrastSide]]
 
 
-def load_contrasts() -> list[Contrast]:
+def load_contrast_pairs() -> list[ContrastPair]:
     """Read the table of pairs, `data/corpus/contrasts.tsv` (its README says how it is written)."""
     alike = {
         (row["language"], word): frozenset(row["words"].split())
@@ -54,14 +54,16 @@ def load_contrasts() -> list[Contrast]:
     for row in read_corpus_table("contrasts.tsv"):
         sides = {}
         for lang in LANGUAGES:
-            first = read_side(lang, row[lang], 0, alike)
-            second = read_side(lang, row[lang], 1, alike)
+            first = parse_side(lang, row[lang], 0, alike)
+            second = parse_side(lang, row[lang], 1, alike)
             sides[lang] = first, second
-        contrasts.append(Contrast(row["corpus"], row["phenomenon"], sides))
+        contrasts.append(ContrastPair(row["corpus"], row["phenomenon"], sides))
     return contrasts
 
 
-def read_side(lang: str, text: str, option: int, alike: Mapping[tuple[str, str], Cue]) -> Side:
+def parse_side(
+    lang: str, text: str, option: int, alike: Mapping[tuple[str, str], CueWords]
+) -> ContrastSide:
     """Read one of the two sentences of a cell: "A man is {/*not} here. | Nobody ...".
 
     Ways to put it are divided by |; {a/b} stands where the sentences differ, and `option` 0 takes
@@ -70,40 +72,44 @@ def read_side(lang: str, text: str, option: int, alike: Mapping[tuple[str, str],
     """
     chosen = re.sub(r"\{([^}/]*)/([^}/]*)\}", lambda match: match[option + 1], text)
     ways = chosen.split("|")
-    marked = [[split_words(lang, part)[0] for part in way.split("*")[1:]] for way in ways]
+    marked = [[split_lowercase_words(lang, part)[0] for part in way.split("*")[1:]] for way in ways]
     cues = [tuple(alike.get((lang, word), frozenset((word,))) for word in row) for row in marked]
-    return Side(tuple(normalize_whitespace(way.replace("*", "")) for way in ways), tuple(cues))
+    return ContrastSide(
+        tuple(normalize_whitespace(way.replace("*", "")) for way in ways), tuple(cues)
+    )
 
 
-def split_words(lang: str, text: str) -> list[str]:
+def split_lowercase_words(lang: str, text: str) -> list[str]:
     """Cut a text into lower-cased words: isn't is one, l'homme is two, l' and homme."""
     pattern = r"\w+'?" if lang == "fr" else r"\w+(?:'\w+)?"
     return re.findall(pattern, text.lower().replace("\u2019", "'"))
 
 
-def keeps(lang: str, translation: str, own: Side, other: Side) -> bool:
+def has_own_cues_only(lang: str, translation: str, own: ContrastSide, other: ContrastSide) -> bool:
     """Return whether a translation has the cues of its own side, and not those of the other.
 
     If a side has none, the other's must be absent. Only the words of cues and their order are
     checked: a sentence that is wrong in all else passes.
     """
-    words = split_words(lang, translation)
+    words = split_lowercase_words(lang, translation)
     if not any(own.cues):
-        return not _has_cues(words, other)
-    return _has_cues(words, own) and not (any(other.cues) and _has_cues(words, other))
+        return not _has_cues_in_order(words, other)
+    return _has_cues_in_order(words, own) and not (
+        any(other.cues) and _has_cues_in_order(words, other)
+    )
 
 
-def _has_cues(words: Sequence[str], side: Side) -> bool:
+def _has_cues_in_order(words: Sequence[str], side: ContrastSide) -> bool:
     """Return whether the cues of one accepted translation stand among words, in their order."""
 
-    def in_order(row: Sequence[Cue]) -> bool:
+    def in_order(row: Sequence[CueWords]) -> bool:
         rest = iter(words)
         return all(any(word in cue for word in rest) for cue in row)
 
     return any(in_order(row) for row in side.cues)
 
 
-def measure_contrasts(translator: Translator, contrasts: Sequence[Contrast]) -> dict[str, Any]:
+def measure_contrasts(translator: Translator, contrasts: Sequence[ContrastPair]) -> dict[str, Any]:
     """Translate both sentences of each pair; no pairs are a UserError.
 
     Returns:
@@ -128,13 +134,13 @@ def measure_contrasts(translator: Translator, contrasts: Sequence[Contrast]) -> 
                     "phenomenon": contrast.phenomenon,
                     "source": source.accepted[0],
                     "said": translation,
-                    "kept": keeps(tgt_lang, translation, own, other),
+                    "kept": has_own_cues_only(tgt_lang, translation, own, other),
                 }
             )
-    return {"phenomena": _tally(sentences), "sentences": sentences}
+    return {"phenomena": _count_by_phenomenon(sentences), "sentences": sentences}
 
 
-def _tally(sentences: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _count_by_phenomenon(sentences: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Count each phenomenon's pairs; the first and the second sentence take turns."""
     figures: dict[str, Any] = {}
     for name in PHENOMENA:
@@ -150,7 +156,7 @@ def _tally(sentences: Sequence[dict[str, Any]]) -> dict[str, Any]:
                 "second": sum(second),
                 "both": both,
                 "share": round(both / len(first), 3),
-                "interval": [round(end, 3) for end in share_interval(both, len(first))],
+                "interval": [round(end, 3) for end in wilson_interval(both, len(first))],
             },
         }
     return figures
@@ -165,18 +171,20 @@ def record_contrasts(model: str, file: Path) -> str:
             if lang not in LANGUAGES:
                 known = ", ".join(LANGUAGES)
                 raise UserError(f"this model has {lang}, and the pairs are in {known}")
-        contrasts = [contrast for contrast in load_contrasts() if contrast.corpus == data.corpus]
+        contrasts = [
+            contrast for contrast in load_contrast_pairs() if contrast.corpus == data.corpus
+        ]
         search = {"beam_size": BEAM_SIZE, "alpha": LENGTH_PENALTY}
         return search | measure_contrasts(translator, contrasts)
 
-    record = record_model(model, file, measure)
+    record = measure_and_record_model(model, file, measure)
     return "\n".join(
         f"{name}: both sides right in {figures['says']['both']} of {figures['pairs']} pairs"
         for name, figures in record["phenomena"].items()
     )
 
 
-def share_interval(hits: int, trials: int) -> ConfidenceInterval:
+def wilson_interval(hits: int, trials: int) -> ConfidenceInterval:
     """Return the interval of a share that was counted (Wilson 1927): 3 of 4 is 0.30 to 0.95.
 
     Unlike the share plus and minus so many standard errors it never leaves 0 to 1, and has a width

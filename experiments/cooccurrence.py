@@ -25,22 +25,22 @@ from transformer.layers import DecoderLayer
 from transformer.model import Transformer
 from transformer.support.errors import UserError
 
-MAX_TYPES = 12_000  # on both sides: a table of 576 MB
+MAX_TOTAL_VOCAB_SIZE = 12_000  # on both sides: a table of 576 MB
 # The length of embeddings that are only read, so that positions and layers count for more.
-READ_LENGTH = 0.5
-SPAN = 3.0  # tokens; two at this distance count 1 / e of what neighbours count
+INPUT_EMBEDDING_NORM = 0.5
+DISTANCE_DECAY_TOKENS = 3.0  # tokens; two at this distance count 1 / e of what neighbours count
 # The subspace iteration keeps some more directions than are wanted.
 EXTRA_DIRECTIONS, ITERATIONS = 16, 5
 
 
 @torch.no_grad()
-def begin_with_cooccurrence(model: Transformer, examples: Sequence[Example]) -> None:
+def initialize_from_cooccurrence(model: Transformer, examples: Sequence[Example]) -> None:
     """Set the vector of each type that occurs, and make cross-attention look for similar vectors.
 
     The untrained model's embeddings, softmax (with its bias, if it has one) and cross-attentions
     are changed in place. Each new vector has length 1, as a drawn embedding has on average; a type
     that does not occur keeps what was drawn. Tables that are only read are then multiplied by
-    `READ_LENGTH`.
+    `INPUT_EMBEDDING_NORM`.
 
     Raises:
         UserError: The types are too many for the table of their pairs, or fewer than the numbers of
@@ -49,38 +49,40 @@ def begin_with_cooccurrence(model: Transformer, examples: Sequence[Example]) -> 
     src, tgt = model.src_embedding.token.weight, model.tgt_embedding.token.weight
     first = 0 if src is tgt else len(src)  # target types come after source types, or are the same
     types = first + len(tgt)
-    if types > MAX_TYPES:
+    if types > MAX_TOTAL_VOCAB_SIZE:
         raise UserError(
             f"cooccurrence_start counts pairs of {types:,} types: give a vocab_size that "
-            f"leaves {MAX_TYPES:,} or fewer on both sides"
+            f"leaves {MAX_TOTAL_VOCAB_SIZE:,} or fewer on both sides"
         )
     if (width := src.shape[1]) > types:
         raise UserError(
             f"cooccurrence_start finds one direction for each of {types:,} types at the most, and "
             f"an embedding has {width:,} numbers: give a smaller d_model, or leave it out"
         )
-    information, seen = mutual_information(examples, first, types)
-    vectors = strongest_directions(information, width)
+    information, seen = mutual_information_and_occurrence(examples, first, types)
+    vectors = low_rank_unit_vectors(information, width)
     for weight, begin in ((src, 0), (tgt, first)):
         own = slice(begin, begin + len(weight))
         weight[seen[own]] = vectors[own][seen[own]].to(weight)
     output = model.output.weight
     if src is not tgt and output is not tgt and output.shape == tgt.shape:  # a table each
         output.copy_(tgt)
-        follows = next_words([example.tgt for example in examples], len(tgt)).to(tgt)
+        follows = next_token_associations([example.tgt for example in examples], len(tgt)).to(tgt)
         has_next = follows.any(dim=1)
         tgt[has_next] = normalize(follows @ output, dim=1)[has_next]
-        src.mul_(READ_LENGTH)
-        tgt.mul_(READ_LENGTH)
+        src.mul_(INPUT_EMBEDDING_NORM)
+        tgt.mul_(INPUT_EMBEDDING_NORM)
     if model.output.bias is not None:
-        model.output.bias.copy_(frequencies([example.tgt for example in examples], len(tgt)).log())
+        model.output.bias.copy_(
+            smoothed_token_frequencies([example.tgt for example in examples], len(tgt)).log()
+        )
     for module in model.modules():
         if isinstance(module, DecoderLayer):
-            look_for_likeness(module.cross_attention)
+            initialize_attention_to_similar(module.cross_attention)
 
 
 @torch.no_grad()
-def look_for_likeness(attention: MultiHeadAttention) -> None:
+def initialize_attention_to_similar(attention: MultiHeadAttention) -> None:
     """Make an attention begin by looking for what is similar to its query, and passing it on.
 
     With one projection for queries and keys, the more alike two vectors are, the larger is their
@@ -91,26 +93,27 @@ def look_for_likeness(attention: MultiHeadAttention) -> None:
     attention.output_projection.weight.copy_(attention.value_projection.weight.T)
 
 
-def mutual_information(
+def mutual_information_and_occurrence(
     examples: Sequence[Example], first: int, types: int
 ) -> tuple[Tensor, Tensor]:
     """Count how much more often two types stand near each other than by chance.
 
     The two sentences of a pair are laid side by side, the shorter one stretched. Two tokens, of one
-    sentence or of both, count exp(-distance / `SPAN`). The target's type 0 is number `first`.
+    sentence or of both, count exp(-distance / `DISTANCE_DECAY_TOKENS`). The target's type 0 is
+    number `first`.
 
     Returns:
         Positive pointwise mutual information in nats, (types, types); which types occur, (types,).
     """
     together = torch.zeros(types * types)
-    by_length = groupby(sorted(examples, key=_lengths), key=_lengths)
+    by_length = groupby(sorted(examples, key=_src_len_and_tgt_len), key=_src_len_and_tgt_len)
     for (src_len, tgt_len), same_lengths in by_length:
         ids = torch.tensor(
             [[*example.src, *(first + token for token in example.tgt)] for example in same_lengths]
         )
         middles = [(torch.arange(length) + 0.5) / length for length in (src_len, tgt_len)]
         positions = torch.cat(middles) * max(src_len, tgt_len)
-        weights = (-(positions[:, None] - positions).abs() / SPAN).exp()
+        weights = (-(positions[:, None] - positions).abs() / DISTANCE_DECAY_TOKENS).exp()
         pairs = ids[:, :, None] * types + ids[:, None, :]
         together.index_add_(0, pairs.flatten(), weights.expand_as(pairs).flatten())
     table = together.view(types, types)
@@ -119,11 +122,11 @@ def mutual_information(
     return table.div_(by_chance.clamp(min=1e-9)).clamp_(min=1).log_(), occurs > 0
 
 
-def _lengths(example: Example) -> tuple[int, int]:
+def _src_len_and_tgt_len(example: Example) -> tuple[int, int]:
     return len(example.src), len(example.tgt)
 
 
-def next_words(sentences: Sequence[Sequence[int]], types: int) -> Tensor:
+def next_token_associations(sentences: Sequence[Sequence[int]], types: int) -> Tensor:
     """Count which type follows which in sentences given without marks.
 
     In a type's row each type has the probability that it comes next, times the logarithm of how
@@ -138,13 +141,13 @@ def next_words(sentences: Sequence[Sequence[int]], types: int) -> Tensor:
     return share * (share / by_chance.clamp(min=1e-9)).clamp(min=1).log()
 
 
-def frequencies(sentences: Sequence[Sequence[int]], types: int) -> Tensor:
+def smoothed_token_frequencies(sentences: Sequence[Sequence[int]], types: int) -> Tensor:
     """Return each type's relative frequency, end marks included; each count is one higher."""
     counts = np.bincount(np.concatenate([[*ids, EOS_ID] for ids in sentences]), minlength=types)
     return torch.from_numpy((counts + 1) / (counts + 1).sum())
 
 
-def strongest_directions(table: Tensor, width: int) -> Tensor:
+def low_rank_unit_vectors(table: Tensor, width: int) -> Tensor:
     """Return rows of length 1, (types, width), whose inner products approximate a symmetric table.
 
     They are the eigenvectors of the largest eigenvalues times their roots, turned at random, so

@@ -1,6 +1,7 @@
 """Which law detects which fault, and what is sound and still called broken.
 
-Not in the paper. `python -m experiments museum` makes the record, `tables` the page of it.
+Not in the paper. `python -m experiments museum` makes the record,
+`museum_tables_by_mark` the page of it.
 """
 
 import random
@@ -14,7 +15,7 @@ import torch
 from attention_laws.laws import MODEL_LAWS, PIPELINE_LAWS
 from attention_laws.report import Report, Verdict
 from attention_laws.run import diagnose, diagnose_pipeline
-from experiments.tables import markdown
+from experiments.tables import markdown_table
 from lessonkit.museum import FAULTS, sound_adapter
 from lessonkit.museum.fault import BROKEN_LAWS_RECORD
 from lessonkit.museum.pipeline import sound_pipeline
@@ -22,11 +23,11 @@ from transformer.support.files import read_json, write_json
 from transformer.support.folders import results_folder
 from transformer.support.provenance import provenance
 
-SHOWN = 3  # laws of a fault that the page names
-CLEAN = 10  # configurations of the sound model that are diagnosed
+MAX_LAWS_SHOWN_PER_FAULT = 3  # laws of a fault that the page names
+NUM_SOUND_CONFIGS = 10  # configurations of the sound model that are diagnosed
 
 
-def drawn_config(seed: int) -> dict[str, Any]:
+def draw_sound_config(seed: int) -> dict[str, Any]:
     """Draw the settings of a sound model, as `sound_model` takes them."""
     draw = random.Random(seed)
     heads = draw.choice([1, 2, 4])
@@ -54,7 +55,7 @@ def drawn_config(seed: int) -> dict[str, Any]:
     return config
 
 
-def verdicts(report: Report) -> dict[str, list[str]]:
+def broken_and_warned_laws(report: Report) -> dict[str, list[str]]:
     """Return the names of the laws that a report calls broken, and of those that it warns of."""
     return {
         "broken": report.broken_laws,
@@ -62,18 +63,20 @@ def verdicts(report: Report) -> dict[str, list[str]]:
     }
 
 
-def record(file: Path) -> None:
-    """Diagnose faults, and ten sound configurations: the `verdicts` on each."""
+def record_fault_detection(file: Path) -> None:
+    """Diagnose faults, and ten sound configurations: the `broken_and_warned_laws` on each."""
     origin = provenance(torch.device("cpu"))
     clean: list[dict[str, Any]] = []
-    for seed in range(CLEAN):
-        laws = verdicts(diagnose(sound_adapter(seed, **drawn_config(seed))))
+    for seed in range(NUM_SOUND_CONFIGS):
+        laws = broken_and_warned_laws(diagnose(sound_adapter(seed, **draw_sound_config(seed))))
         print(f"sound {seed}: {', '.join(laws['broken']) or 'no law broken'}")
-        clean.append({"config": drawn_config(seed)} | laws)
-    clean.append({"config": "pipeline"} | verdicts(diagnose_pipeline(sound_pipeline())))
+        clean.append({"config": draw_sound_config(seed)} | laws)
+    clean.append(
+        {"config": "pipeline"} | broken_and_warned_laws(diagnose_pipeline(sound_pipeline()))
+    )
     figures = {}
     for fault in FAULTS:
-        laws = verdicts(fault.diagnose())
+        laws = broken_and_warned_laws(fault.diagnose())
         print(f"{fault.name}: {', '.join(laws['broken']) or 'no law sees this'}")
         figures[fault.name] = laws
     names = [law.name for law in MODEL_LAWS if not law.minute] + [law.name for law in PIPELINE_LAWS]
@@ -81,7 +84,7 @@ def record(file: Path) -> None:
     write_json(file, about)
 
 
-def tables() -> dict[str, str]:
+def museum_tables_by_mark() -> dict[str, str]:
     """Return the tables and lists of the page, each by its mark there."""
     record = read_json(results_folder() / BROKEN_LAWS_RECORD)
     faults, clean = record["faults"], record["clean"]
@@ -90,45 +93,55 @@ def tables() -> dict[str, str]:
     counts = [
         f"- **Caught**: {len(faults) - len(missed)} of {len(faults)} faults break a law.",
         f"- **False alarms**: {alarms} of {len(clean)} sound ones break one "
-        f"({CLEAN} configurations drawn at random, and the sound pipeline).",
+        f"({NUM_SOUND_CONFIGS} configurations drawn at random, and the sound pipeline).",
         f"- **Laws tried**: {len(record['laws'])}.",
     ]
     groups = dict.fromkeys(fault.group for fault in FAULTS)
     return {
         "counts": "\n".join(counts),
-        **{group: _group(group, faults) for group in groups},
-        "missed": _missed(missed, faults),
-        "laws": _by_law(record),
+        **{group: _fault_group_table(group, faults) for group in groups},
+        "missed": _list_missed_faults(missed, faults),
+        "laws": _faults_by_law_table(record),
     }
 
 
-def _group(group: str, verdicts_of: Mapping[str, Any]) -> str:
+def _fault_group_table(group: str, verdicts_of: Mapping[str, Any]) -> str:
     """Return the table of the faults of one group."""
     rows = [
-        [f"`{fault.name}`", fault.about, _laws(verdicts_of[fault.name]), _linked(fault.source)]
+        [
+            f"`{fault.name}`",
+            fault.about,
+            _describe_broken_and_warned_laws(verdicts_of[fault.name]),
+            _link_github_addresses(fault.source),
+        ]
         for fault in FAULTS
         if fault.group == group and fault.name in verdicts_of
     ]
-    return markdown(["fault", "what the code does", "breaks", "reported"], rows, words=range(4))
+    return markdown_table(
+        ["fault", "what the code does", "breaks", "reported"], rows, words=range(4)
+    )
 
 
-def _linked(source: str) -> str:
+def _link_github_addresses(source: str) -> str:
     """Make links of addresses: "keras-team/keras-io 1046"."""
     address = re.compile(r"https://github\.com/([\w.-]+/[\w.-]+)/(?:issues|pull)/(\d+)")
     return address.sub(lambda match: f"[{match[1]} {match[2]}]({match[0]})", source)
 
 
-def _laws(laws: Mapping[str, list[str]]) -> str:
+def _describe_broken_and_warned_laws(laws: Mapping[str, list[str]]) -> str:
     """Name the first laws that are broken, the cheapest, and count the others."""
-    text = ", ".join(f"`{name}`" for name in laws["broken"][:SHOWN]) or "no law sees this"
-    if len(laws["broken"]) > SHOWN:
-        text += f" and {len(laws['broken']) - SHOWN} more"
+    text = (
+        ", ".join(f"`{name}`" for name in laws["broken"][:MAX_LAWS_SHOWN_PER_FAULT])
+        or "no law sees this"
+    )
+    if len(laws["broken"]) > MAX_LAWS_SHOWN_PER_FAULT:
+        text += f" and {len(laws['broken']) - MAX_LAWS_SHOWN_PER_FAULT} more"
     if laws["warned"]:
         text += "; warned: " + ", ".join(f"`{name}`" for name in laws["warned"])
     return text
 
 
-def _missed(names: Iterable[str], verdicts_of: Mapping[str, Any]) -> str:
+def _list_missed_faults(names: Iterable[str], verdicts_of: Mapping[str, Any]) -> str:
     """List the faults that break no law, those with a warning first."""
     fault_of = {fault.name: fault for fault in FAULTS}
     lines = []
@@ -140,7 +153,7 @@ def _missed(names: Iterable[str], verdicts_of: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _by_law(record: Mapping[str, Any]) -> str:
+def _faults_by_law_table(record: Mapping[str, Any]) -> str:
     """Count for each law how many faults break it, and how many no other law sees."""
     rows = []
     for law in record["laws"]:
@@ -151,4 +164,4 @@ def _by_law(record: Mapping[str, Any]) -> str:
         if warned := sum(law in laws["warned"] for laws in faults):
             count += f" (warns of {warned})"
         rows.append([f"`{law}`", count, str(alone)])
-    return markdown(["law", "faults", "alone"], rows, words=range(3))
+    return markdown_table(["law", "faults", "alone"], rows, words=range(3))

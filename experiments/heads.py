@@ -34,7 +34,7 @@ from transformer.training.devices import pick_device
 NUM_SENTENCES, NUM_MEAN_SENTENCES = 300, 200
 
 
-def removal_scores(
+def scores_without_each_head(
     translator: Translator,
     sentences: Sequence[str],
     references: Sequence[str],
@@ -69,31 +69,31 @@ def removal_scores(
     return scores
 
 
-def record_removals(model: str, file: Path) -> None:
+def record_head_removals(model: str, file: Path) -> None:
     """Measure a model without each of its heads on its validation text, and write the figures."""
     translator = Translator.load(model, pick_device())
     data = translator.recipe.data
     text = corpora.load(data.corpus, "validation", data.src_lang, data.tgt_lang)
     src, tgt = text.src[:NUM_SENTENCES], text.tgt[:NUM_SENTENCES]
     others = text.src[NUM_SENTENCES : NUM_SENTENCES + NUM_MEAN_SENTENCES]
-    scores = removal_scores(translator, src, tgt, others)
+    scores = scores_without_each_head(translator, src, tgt, others)
     about = {"split": "validation", "sentences": len(src), "means_over": len(others)}
-    _write(file, translator, model, about, scores)
+    _write_record(file, translator, model, about, scores)
 
 
-def record_attributions(model: str, file: Path) -> str:
+def record_attribution_errors(model: str, file: Path) -> str:
     """Record how well attributions of a model's words find their source words (test sentences)."""
     translator = Translator.load(model, pick_device())
     data = translator.recipe.data
     text = corpora.load("embedded", "test", data.src_lang, data.tgt_lang)
-    scores = attribution_scores(translator, text)
-    _write(file, translator, model, {"split": "test", "sentences": len(text)}, scores)
+    scores = attribution_error_rates(translator, text)
+    _write_record(file, translator, model, {"split": "test", "sentences": len(text)}, scores)
     return "\n".join(
         f"{name}: alignment error {figures['error']:.3f}" for name, figures in scores.items()
     )
 
 
-def _write(
+def _write_record(
     file: Path, translator: Translator, model: str, about: dict[str, Any], figures: dict[str, Any]
 ) -> None:
     """Write a record with its origin."""
@@ -101,7 +101,7 @@ def _write(
     write_json(file, origin | about | {"figures": figures})
 
 
-def attribution_scores(translator: Translator, text: ParallelText) -> dict[str, Any]:
+def attribution_error_rates(translator: Translator, text: ParallelText) -> dict[str, Any]:
     """Return the "error" of each attribution: the alignment error rate on a text's gold links."""
     gold = text.alignments
     if gold is None:

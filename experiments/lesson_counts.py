@@ -11,15 +11,17 @@ from typing import Any, NamedTuple
 
 # Of a lesson's body.
 MAX_WORDS, MAX_MINUTES = 1_800, 30
-EXERCISE = re.compile(r"^### .+ \(\d+ minutes, \w+\)", re.MULTILINE)
-TITLE = re.compile(r"(?<= · ).+")
-SECTIONS = re.compile(r"(?<=\*\*Paper sections:\*\* )(?:.+(?:\n  .+)*)")
-UNREAD = re.compile(r"!\[[^]]*\]|\]\([^)\s]*\)")  # a picture's other words, a link's address
+EXERCISE_HEADING_PATTERN = re.compile(r"^### .+ \(\d+ minutes, \w+\)", re.MULTILINE)
+LESSON_TITLE_PATTERN = re.compile(r"(?<= · ).+")
+PAPER_SECTIONS_PATTERN = re.compile(r"(?<=\*\*Paper sections:\*\* )(?:.+(?:\n  .+)*)")
+UNREAD_MARKDOWN_PATTERN = re.compile(
+    r"!\[[^]]*\]|\]\([^)\s]*\)"
+)  # a picture's other words, a link's address
 WORDS_A_MINUTE, SECONDS_A_LINE = 180, 5
 MINUTES_A_FIGURE, MINUTES_A_GAP = 0.75, 2
 
 
-class Count(NamedTuple):
+class LessonCount(NamedTuple):
     """What the body of a lesson holds; `exercises` are those after it."""
 
     lesson: str  # its file's name
@@ -41,49 +43,55 @@ class Count(NamedTuple):
         return reading + looking + MINUTES_A_GAP * (self.gaps + self.tries)
 
 
-def count(name: str, text: str) -> Count:
+def count_lesson(name: str, text: str) -> LessonCount:
     """Count a notebook, given as its file has it."""
     cells = json.loads(text)["cells"]
-    first = next((i for i, cell in enumerate(cells) if EXERCISE.search(_source(cell))), len(cells))
+    first = next(
+        (i for i, cell in enumerate(cells) if EXERCISE_HEADING_PATTERN.search(_cell_source(cell))),
+        len(cells),
+    )
     body = [cell for cell in cells[:first] if "colab" not in cell["metadata"].get("tags", [])]
-    texts = [_source(cell) for cell in body if cell["cell_type"] == "markdown"]
+    texts = [_cell_source(cell) for cell in body if cell["cell_type"] == "markdown"]
     code = [cell for cell in body if cell["cell_type"] == "code"]
-    sources = [_source(cell) for cell in code]
-    return Count(
+    sources = [_cell_source(cell) for cell in code]
+    return LessonCount(
         lesson=name,
-        words=sum(len(re.findall(r"\S*\w\S*", UNREAD.sub("", text))) for text in texts),
-        lines=sum(_lines_to_read(cell) for cell in code),
+        words=sum(
+            len(re.findall(r"\S*\w\S*", UNREAD_MARKDOWN_PATTERN.sub("", text))) for text in texts
+        ),
+        lines=sum(_num_lines_to_read(cell) for cell in code),
         figures=sum(_has_figure(cell) for cell in code),
         guesses=sum(".predict(" in source for source in sources),
         gaps=sum(".accept(" in source for source in sources),
         tries=sum(text.count("> **Try it.**") for text in texts),
-        exercises=sum(bool(EXERCISE.search(_source(cell))) for cell in cells),
-        title=(TITLE.search(texts[0]) or [""])[0],
-        sections=" ".join((SECTIONS.search(texts[0]) or [""])[0].split()),
+        exercises=sum(bool(EXERCISE_HEADING_PATTERN.search(_cell_source(cell))) for cell in cells),
+        title=(LESSON_TITLE_PATTERN.search(texts[0]) or [""])[0],
+        sections=" ".join((PAPER_SECTIONS_PATTERN.search(texts[0]) or [""])[0].split()),
     )
 
 
-def lessons(root: Path) -> list[Count]:
+def count_lessons(root: Path) -> list[LessonCount]:
     """Count every lesson of a checkout."""
     paths = sorted((root / "notebooks").glob("*.ipynb"))
-    return [count(path.stem, path.read_text(encoding="utf-8")) for path in paths]
+    return [count_lesson(path.stem, path.read_text(encoding="utf-8")) for path in paths]
 
 
-def table(root: Path) -> str:
+def lesson_counts_table(root: Path) -> str:
     """Return a line for each lesson, and their sums."""
-    counts = lessons(root)
+    counts = count_lessons(root)
     heads = ("words", "lines", "figures", "guesses", "gaps", "tries", "exercises", "minutes")
     rows = [f"{'lesson':34}" + "".join(f"{head:>10}" for head in heads)]
     totals = {
-        field: sum(getattr(lesson, field) for lesson in counts) for field in Count._fields[1:8]
+        field: sum(getattr(lesson, field) for lesson in counts)
+        for field in LessonCount._fields[1:8]
     }
-    for lesson in [*counts, Count("all", **totals)]:
+    for lesson in [*counts, LessonCount("all", **totals)]:
         numbers = [*lesson[1:8], round(lesson.minutes)]
         rows.append(f"{lesson.lesson:34}" + "".join(f"{number:10,}" for number in numbers))
     return "\n".join(rows)
 
 
-def page_table(counts: list[Count]) -> str:
+def readme_lessons_table(counts: list[LessonCount]) -> str:
     """Return the table of lessons of README: title, sections, minutes, a link."""
     rows = ["| # | lesson | paper | minutes | |", "| --- | --- | --- | ---: | --- |"]
     for lesson in counts:
@@ -95,12 +103,12 @@ def page_table(counts: list[Count]) -> str:
     return "\n".join(rows)
 
 
-def _source(cell: dict[str, Any]) -> str:
+def _cell_source(cell: dict[str, Any]) -> str:
     return "".join(cell["source"])
 
 
-def _lines_to_read(cell: dict[str, Any]) -> int:
-    source = _source(cell)
+def _num_lines_to_read(cell: dict[str, Any]) -> int:
+    source = _cell_source(cell)
     folded = cell["metadata"].get("jupyter", {}).get("source_hidden", False)
     if folded or "# your answer" in source or ".predict(" in source or "recall.answer(" in source:
         return 0

@@ -10,12 +10,12 @@ from transformer.data import corpora
 from transformer.models.translator import Translator
 from transformer.support.files import write_atomically
 
-WORD = re.compile(r"[^\W\d_]+")  # as docs/live/js/unseen.js finds words
+WORD_PATTERN = re.compile(r"[^\W\d_]+")  # as docs/live/js/unseen.js finds words
 
 
-def write_words(model: str, file: Path) -> None:
+def write_training_source_words(model: str, file: Path) -> None:
     """Write the words of a model's training source, in lower case, one a line, sorted."""
     data = Translator.load(model).recipe.data
     text = corpora.load(data.corpus, "train", data.src_lang, data.tgt_lang).src
-    words = {word.lower() for sentence in text for word in WORD.findall(sentence)}
+    words = {word.lower() for sentence in text for word in WORD_PATTERN.findall(sentence)}
     write_atomically(file, ("\n".join(sorted(words)) + "\n").encode())

@@ -17,7 +17,7 @@ from transformer.support.provenance import provenance
 from transformer.training.devices import pick_device
 
 
-def record_five_ways(model: str, file: Path, beam: int) -> dict[str, Any]:
+def record_bleu_five_ways(model: str, file: Path, beam: int) -> dict[str, Any]:
     """Score a model on its corpus's first test set; return the points."""
 
     def measure(translator: Translator) -> dict[str, Any]:
@@ -27,11 +27,11 @@ def record_five_ways(model: str, file: Path, beam: int) -> dict[str, Any]:
         about = {"split": split, "sentences": len(text), "beam_size": beam}
         return about | score_five_ways(translator, text, beam)
 
-    points: dict[str, Any] = record_model(model, file, measure)["points"]
+    points: dict[str, Any] = measure_and_record_model(model, file, measure)["points"]
     return points
 
 
-def record_model(
+def measure_and_record_model(
     model: str, file: Path, measure: Callable[[Translator], dict[str, Any]]
 ) -> dict[str, Any]:
     """Take one measure of a model, and write it with its origin."""

@@ -23,10 +23,10 @@ MOMENTUM, ITERATIONS = 0.95, 5
 # Of the odd polynomial that each iteration applies to the singular values: steep at 0, so that
 # small ones grow fast; it leaves them between about 0.7 and 1.2, which does as well as 1.
 LINEAR, CUBIC, QUINTIC = 3.4445, -4.7750, 2.0315
-LIKE_ADAM = 0.2  # root mean square of Adam's updates, in learning rates
+ADAM_UPDATE_RMS = 0.2  # root mean square of Adam's updates, in learning rates
 
 
-def orthogonal(matrices: Tensor) -> Tensor:
+def orthogonalize(matrices: Tensor) -> Tensor:
     """Bring every singular value near 1 by Newton and Schulz's iteration: products alone.
 
     Matrices (count, rows, columns), U S V^T each, become about U V^T.
@@ -61,14 +61,18 @@ class Muon(Optimizer):
         assert closure is None
         for group in self.param_groups:
             matrices = [matrix for matrix in group["params"] if matrix.grad is not None]
-            for _, same_shape in groupby(sorted(matrices, key=_shape), key=_shape):
+            for _, same_shape in groupby(
+                sorted(matrices, key=_num_rows_and_columns), key=_num_rows_and_columns
+            ):
                 self._update(list(same_shape), group["lr"])
 
     def _update(self, matrices: list[nn.Parameter], rate: float) -> None:
         """Update matrices of one shape."""
         momenta = torch.stack([self._momentum(matrix) for matrix in matrices])
-        updates = _distributed(orthogonal, momenta.to(self.precision)).to(momenta.dtype)
-        size = LIKE_ADAM * max(matrices[0].shape) ** 0.5
+        updates = _apply_across_processes(orthogonalize, momenta.to(self.precision)).to(
+            momenta.dtype
+        )
+        size = ADAM_UPDATE_RMS * max(matrices[0].shape) ** 0.5
         for matrix, update in zip(matrices, updates, strict=True):
             matrix.add_(update, alpha=-rate * size)
 
@@ -82,12 +86,12 @@ class Muon(Optimizer):
         return matrix.grad.lerp(momentum, MOMENTUM)
 
 
-def _shape(matrix: Tensor) -> tuple[int, int]:
+def _num_rows_and_columns(matrix: Tensor) -> tuple[int, int]:
     rows, columns = matrix.shape
     return rows, columns
 
 
-def _distributed(function: Callable[[Tensor], Tensor], parts: Tensor) -> Tensor:
+def _apply_across_processes(function: Callable[[Tensor], Tensor], parts: Tensor) -> Tensor:
     """Apply a function along a tensor's first dimension, shared by all processes.
 
     Each process computes part `rank` and every `world_size`-th after it; the sum over processes,

@@ -9,8 +9,8 @@ import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-Operator = Callable[[Any], Iterable[ast.AST]]
-Kinds = Mapping[type[ast.AST], tuple[type[Any], ...]]
+MutationOperator = Callable[[Any], Iterable[ast.AST]]
+OperatorReplacements = Mapping[type[ast.AST], tuple[type[Any], ...]]
 
 
 class Mutant(NamedTuple):
@@ -23,9 +23,9 @@ class Mutant(NamedTuple):
     text: str
 
 
-def mutants(
+def generate_mutants(
     source: str,
-    operators: Mapping[str, Operator],
+    operators: Mapping[str, MutationOperator],
     nodes: Callable[[ast.Module], Iterable[ast.AST]] = ast.walk,
 ) -> Iterator[Mutant]:
     """Yield every mutant of a source, node by node and in the order of the operators.
@@ -36,17 +36,19 @@ def mutants(
         nodes: Which nodes of the tree are changed.
     """
     tree = ast.parse(source)
-    places = _places(tree)
+    places = _places_by_node_id(tree)
     for node in nodes(tree):
         for name, operator in operators.items():
             for new in operator(node):
                 ast.fix_missing_locations(new)
                 if ast.dump(new) != ast.dump(node):
-                    text = _text_with(tree, places[id(node)], node, new)
-                    yield Mutant(name, _line(node), ast.unparse(node), ast.unparse(new), text)
+                    text = _source_with_node_replaced(tree, places[id(node)], node, new)
+                    yield Mutant(
+                        name, _first_line_number(node), ast.unparse(node), ast.unparse(new), text
+                    )
 
 
-class _Place(NamedTuple):
+class _NodePlace(NamedTuple):
     """Where a node hangs: a field of its parent, and which item if it holds a list."""
 
     parent: ast.AST
@@ -61,20 +63,22 @@ class _Place(NamedTuple):
             getattr(self.parent, self.field)[self.item] = node
 
 
-def _places(tree: ast.AST) -> dict[int, _Place]:
+def _places_by_node_id(tree: ast.AST) -> dict[int, _NodePlace]:
     """Return the place of every node of a tree, by the node's id."""
     places = {}
     for parent in ast.walk(tree):
         for field, value in ast.iter_fields(parent):
             if isinstance(value, ast.AST):
-                places[id(value)] = _Place(parent, field, None)
+                places[id(value)] = _NodePlace(parent, field, None)
             elif isinstance(value, list):
                 for index, inner in enumerate(value):
-                    places[id(inner)] = _Place(parent, field, index)
+                    places[id(inner)] = _NodePlace(parent, field, index)
     return places
 
 
-def _text_with(tree: ast.Module, place: _Place, old: ast.AST, new: ast.AST) -> str:
+def _source_with_node_replaced(
+    tree: ast.Module, place: _NodePlace, old: ast.AST, new: ast.AST
+) -> str:
     """Return a tree's source with one node in another's place; the tree stays as it was."""
     place.put(new)
     try:
@@ -83,12 +87,12 @@ def _text_with(tree: ast.Module, place: _Place, old: ast.AST, new: ast.AST) -> s
         place.put(old)
 
 
-def _line(node: ast.AST) -> int:
+def _first_line_number(node: ast.AST) -> int:
     """Return the first line of a node; some kinds have none of their own."""
     return next(inner.lineno for inner in ast.walk(node) if hasattr(inner, "lineno"))
 
 
-def other_operators(kinds: Kinds) -> Operator:
+def make_operator_mutation(kinds: OperatorReplacements) -> MutationOperator:
     """Return the mutation operator that puts other Python operators in the place of one."""
 
     def operator(node: Any) -> Iterator[ast.AST]:
@@ -107,7 +111,7 @@ def other_operators(kinds: Kinds) -> Operator:
     return operator
 
 
-def other_constants(others: Callable[[Any], Iterable[Any]]) -> Operator:
+def make_constant_mutation(others: Callable[[Any], Iterable[Any]]) -> MutationOperator:
     """Return the operator that puts other constants, `others(value)`, in the place of one."""
 
     def operator(node: Any) -> Iterator[ast.AST]:
@@ -117,7 +121,7 @@ def other_constants(others: Callable[[Any], Iterable[Any]]) -> Operator:
     return operator
 
 
-def either_branch(node: Any) -> Iterator[ast.AST]:
+def force_either_branch(node: Any) -> Iterator[ast.AST]:
     """Take each branch of a condition always."""
     match node:
         case ast.IfExp(_, body, orelse):
@@ -126,7 +130,7 @@ def either_branch(node: Any) -> Iterator[ast.AST]:
             yield from (ast.If(ast.Constant(always), body, orelse) for always in (True, False))
 
 
-def without_a_keyword(node: Any, but: str = "") -> Iterator[ast.AST]:
+def drop_each_keyword_argument(node: Any, but: str = "") -> Iterator[ast.AST]:
     """Leave each keyword argument of a call out, but the one of a name."""
     if isinstance(node, ast.Call):
         for left_out in (keyword for keyword in node.keywords if keyword.arg != but):

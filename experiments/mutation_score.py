@@ -18,15 +18,15 @@ from typing import Any
 
 from experiments.mutation import (
     Mutant,
-    either_branch,
-    mutants,
-    other_constants,
-    other_operators,
-    without_a_keyword,
+    drop_each_keyword_argument,
+    force_either_branch,
+    generate_mutants,
+    make_constant_mutation,
+    make_operator_mutation,
 )
 
-ROOT = Path(__file__).resolve().parents[1]
-COPIED = (
+REPOSITORY_ROOT = Path(__file__).resolve().parents[1]
+PATHS_COPIED_FOR_TESTS = (
     "transformer",
     "attention_course",
     "engines",
@@ -37,7 +37,7 @@ COPIED = (
     "experiments",
     "data",
 )
-NEAR = {  # a file of the paper, and the tests that should notice
+TEST_NAMES_BY_PAPER_FILE = {  # a file of the paper, and the tests that should notice
     "attention": ("attention", "layers", "model", "values"),
     "embeddings": ("embeddings", "model", "values"),
     "positions": ("positions", "embeddings", "model", "values"),
@@ -47,8 +47,8 @@ NEAR = {  # a file of the paper, and the tests that should notice
     "model": ("model", "values"),
     "decoding": ("decoding", "fast_search", "values"),
 }
-SECONDS = 300  # after which an endless mutant counts as caught
-KINDS: dict[type[ast.AST], tuple[type[ast.AST], ...]] = {
+MAX_TEST_SECONDS = 300  # after which an endless mutant counts as caught
+OPERATOR_REPLACEMENTS: dict[type[ast.AST], tuple[type[ast.AST], ...]] = {
     **{ast.Lt: (ast.LtE,), ast.LtE: (ast.Lt,), ast.Gt: (ast.GtE,), ast.GtE: (ast.Gt,)},
     **{ast.Eq: (ast.NotEq,), ast.NotEq: (ast.Eq,), ast.In: (ast.NotIn,), ast.NotIn: (ast.In,)},
     **{ast.Is: (ast.IsNot,), ast.IsNot: (ast.Is,), ast.And: (ast.Or,), ast.Or: (ast.And,)},
@@ -58,7 +58,7 @@ KINDS: dict[type[ast.AST], tuple[type[ast.AST], ...]] = {
 }
 
 
-def nodes_that_run(node: ast.AST) -> Iterator[ast.AST]:
+def executable_nodes(node: ast.AST) -> Iterator[ast.AST]:
     """Yield the nodes that run: no types, no errors' messages, no docstrings."""
     yield node
     for name, value in ast.iter_fields(node):
@@ -66,10 +66,10 @@ def nodes_that_run(node: ast.AST) -> Iterator[ast.AST]:
             continue
         for inner in value if isinstance(value, list) else [value]:
             if isinstance(inner, ast.AST):
-                yield from nodes_that_run(inner)
+                yield from executable_nodes(inner)
 
 
-def other_numbers(value: Any) -> Iterator[Any]:
+def flipped_bool_or_next_number(value: Any) -> Iterator[Any]:
     """Yield the other truth, or a number one higher."""
     if isinstance(value, bool):
         yield not value
@@ -77,14 +77,14 @@ def other_numbers(value: Any) -> Iterator[Any]:
         yield value + 1
 
 
-def without_negation(node: Any) -> Iterator[ast.AST]:
+def drop_negation(node: Any) -> Iterator[ast.AST]:
     """Leave out a `not`, `-` or `~`."""
     match node:
         case ast.UnaryOp(ast.Not() | ast.USub() | ast.Invert(), operand):
             yield operand
 
 
-def without_statement(node: Any) -> Iterator[ast.AST]:
+def drop_statement(node: Any) -> Iterator[ast.AST]:
     """Leave out a statement that is a call of a method, a sum into a name, or a jump."""
     match node:
         case ast.Expr(ast.Call(ast.Attribute(called))) if "super" not in ast.unparse(called):
@@ -93,7 +93,7 @@ def without_statement(node: Any) -> Iterator[ast.AST]:
             yield ast.Pass()
 
 
-def may_be_left_out(node: Any) -> bool:
+def is_droppable_call(node: Any) -> bool:
     """Return whether a program without this call might still run."""
     if not isinstance(node, ast.Call):
         return False
@@ -102,46 +102,50 @@ def may_be_left_out(node: Any) -> bool:
     return not name.startswith(("super", "torch")) and not is_class
 
 
-def without_call(node: Any) -> Iterator[ast.AST]:
+def drop_call(node: Any) -> Iterator[ast.AST]:
     """Leave a call out, so that its first argument, or what its method is of, comes out."""
-    if may_be_left_out(node):
+    if is_droppable_call(node):
         if node.args and isinstance(node.args[0], ast.Name | ast.Call | ast.IfExp):
             yield node.args[0]
-        elif isinstance(node.func, ast.Attribute) and not _is_of_self(node.func):
+        elif isinstance(node.func, ast.Attribute) and not _is_self_attribute(node.func):
             yield node.func.value
 
 
-def _is_of_self(node: ast.AST) -> bool:
+def _is_self_attribute(node: ast.AST) -> bool:
     return ast.unparse(node).startswith("self.")
 
 
-def without_argument(node: Any) -> Iterator[ast.AST]:
+def drop_each_argument_but_device(node: Any) -> Iterator[ast.AST]:
     """Leave out each keyword argument of a call; tests on a CPU cannot miss its device."""
-    if may_be_left_out(node):
-        yield from without_a_keyword(node, but="device")
+    if is_droppable_call(node):
+        yield from drop_each_keyword_argument(node, but="device")
 
 
-OPERATORS = {
-    "operator": other_operators(KINDS),
-    "constant": other_constants(other_numbers),
-    "negation": without_negation,
-    "branch": either_branch,
-    "statement": without_statement,
-    "call": without_call,
-    "argument": without_argument,
+MUTATION_OPERATORS = {
+    "operator": make_operator_mutation(OPERATOR_REPLACEMENTS),
+    "constant": make_constant_mutation(flipped_bool_or_next_number),
+    "negation": drop_negation,
+    "branch": force_either_branch,
+    "statement": drop_statement,
+    "call": drop_call,
+    "argument": drop_each_argument_but_device,
 }
 
 
-def survives(mutant: Mutant, file: Path, tree: Path) -> bool:
+def survives_tests(mutant: Mutant, file: Path, tree: Path) -> bool:
     """Run the tests near a mutant's file in a copy of the tree that has its edit."""
-    edited = tree / file.relative_to(ROOT)
+    edited = tree / file.relative_to(REPOSITORY_ROOT)
     edited.write_text(mutant.text, encoding="utf-8")
-    tests = [f"tests/test_{name}.py" for name in NEAR[file.stem]]
+    tests = [f"tests/test_{name}.py" for name in TEST_NAMES_BY_PAPER_FILE[file.stem]]
     command = [sys.executable, "-m", "pytest", "-qx", "-m", "not slow", "-p", "no:cacheprovider"]
     environment = os.environ | {"PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
     try:
         done = subprocess.run(
-            [*command, *tests], cwd=tree, env=environment, capture_output=True, timeout=SECONDS
+            [*command, *tests],
+            cwd=tree,
+            env=environment,
+            capture_output=True,
+            timeout=MAX_TEST_SECONDS,
         )
     except subprocess.TimeoutExpired:
         return False
@@ -150,30 +154,32 @@ def survives(mutant: Mutant, file: Path, tree: Path) -> bool:
     return done.returncode == 0
 
 
-def draw_sample(per_file: int, seed: int) -> list[tuple[Path, Mutant]]:
+def draw_mutants_per_file(per_file: int, seed: int) -> list[tuple[Path, Mutant]]:
     """Draw so many mutants of each file, in the order of their lines."""
     sample = []
-    for name in NEAR:
-        file = ROOT / "transformer" / f"{name}.py"
-        possible = list(mutants(file.read_text(encoding="utf-8"), OPERATORS, nodes_that_run))
+    for name in TEST_NAMES_BY_PAPER_FILE:
+        file = REPOSITORY_ROOT / "transformer" / f"{name}.py"
+        possible = list(
+            generate_mutants(file.read_text(encoding="utf-8"), MUTATION_OPERATORS, executable_nodes)
+        )
         drawn = random.Random(seed).sample(possible, min(per_file, len(possible)))
         sample += [(file, mutant) for mutant in sorted(drawn, key=lambda mutant: mutant.line)]
     return sample
 
 
-def try_mutants(each: int, seed: int) -> None:
+def print_mutation_score(each: int, seed: int) -> None:
     """Try a sample of the mutants, so many of each file, and print what became of each."""
-    sample = draw_sample(per_file=each, seed=seed)
+    sample = draw_mutants_per_file(per_file=each, seed=seed)
     survivors = 0
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder)
-        for name in COPIED:
-            copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy2
-            copy(ROOT / name, tree / name)
+        for name in PATHS_COPIED_FOR_TESTS:
+            copy = shutil.copytree if (REPOSITORY_ROOT / name).is_dir() else shutil.copy2
+            copy(REPOSITORY_ROOT / name, tree / name)
         for file, mutant in sample:
-            survived = survives(mutant, file, tree)
+            survived = survives_tests(mutant, file, tree)
             survivors += survived
             edit = " ".join(f"{mutant.old} -> {mutant.new}".split())
             print("survived" if survived else "caught  ", end=" ")
-            print(f"{file.relative_to(ROOT)}:{mutant.line}  {edit[:150]}", flush=True)
+            print(f"{file.relative_to(REPOSITORY_ROOT)}:{mutant.line}  {edit[:150]}", flush=True)
     print(f"{len(sample) - survivors} of {len(sample)} caught")

@@ -18,15 +18,15 @@ from transformer.layers import DecoderLayer, EncoderLayer
 from transformer.model import Transformer
 from transformer.support.errors import require
 
-NUM_SINUSOIDS = 10  # pairs of sine and cosine that self-attention begins with
-SELF_ATTENTION_WEIGHT = 1.3  # the weight of each in queries and keys
-CROSS_ATTENTION_SCALE = 0.35  # what remains of drawn queries and keys beside the sinusoids
-ENCODER_OFFSETS = (-1, 1, -2, 2, -3, 3, -4, 4)  # positions, by head
-DECODER_OFFSETS = range(-1, -9, -1)
+NUM_SINUSOID_PAIRS = 10  # pairs of sine and cosine that self-attention begins with
+INITIAL_SELF_ATTENTION_WEIGHT = 1.3  # the weight of each in queries and keys
+DRAWN_CROSS_ATTENTION_SCALE = 0.35  # what remains of drawn queries and keys beside the sinusoids
+ENCODER_HEAD_OFFSETS = (-1, 1, -2, 2, -3, 3, -4, 4)  # positions, by head
+DECODER_HEAD_OFFSETS = range(-1, -9, -1)
 
 
 @torch.no_grad()
-def begin_with_neighbours(model: Transformer) -> None:
+def initialize_heads_to_positions(model: Transformer) -> None:
     """Make every head look at one position; of the sub-layers only cross-attention adds anything.
 
     Self-attention looks at one neighbour a head: in the encoder the token before, the token after,
@@ -43,31 +43,31 @@ def begin_with_neighbours(model: Transformer) -> None:
             layer.self_attention.output_projection.weight.zero_()
             layer.feed_forward.outer.weight.zero_()
         if isinstance(layer, EncoderLayer):
-            look_at_offsets(layer.self_attention, ENCODER_OFFSETS)
+            initialize_heads_at_offsets(layer.self_attention, ENCODER_HEAD_OFFSETS)
         elif isinstance(layer, DecoderLayer):
-            look_at_offsets(layer.self_attention, DECODER_OFFSETS)
-            look_at_own_position(layer.cross_attention)
+            initialize_heads_at_offsets(layer.self_attention, DECODER_HEAD_OFFSETS)
+            initialize_heads_at_own_position(layer.cross_attention)
 
 
-def look_at_offsets(attention: MultiHeadAttention, offsets: Sequence[int]) -> None:
+def initialize_heads_at_offsets(attention: MultiHeadAttention, offsets: Sequence[int]) -> None:
     """Make each head look `offset` positions further on; heads without an offset stay drawn."""
-    queries, keys = _weights_by_head(attention)
-    rows = 2 * min(NUM_SINUSOIDS, keys.shape[1] // 2)
+    queries, keys = _query_and_key_weights_by_head(attention)
+    rows = 2 * min(NUM_SINUSOID_PAIRS, keys.shape[1] // 2)
     fastest = torch.eye(attention.d_model)[:rows]
     for query, key, offset in zip(queries, keys, offsets, strict=False):
-        shifted = fastest @ shift_matrix(offset, attention.d_model)
+        shifted = fastest @ sinusoid_shift_matrix(offset, attention.d_model)
         for weight, matrix in ((query, shifted), (key, fastest)):
             weight.zero_()
-            weight[:rows] = SELF_ATTENTION_WEIGHT * matrix
+            weight[:rows] = INITIAL_SELF_ATTENTION_WEIGHT * matrix
 
 
-def look_at_own_position(attention: MultiHeadAttention) -> None:
+def initialize_heads_at_own_position(attention: MultiHeadAttention) -> None:
     """Make each head look at its own position in the other sentence, and a little as before."""
-    for weights in _weights_by_head(attention):
-        weights.mul_(CROSS_ATTENTION_SCALE).add_(torch.eye(*weights.shape[1:]))
+    for weights in _query_and_key_weights_by_head(attention):
+        weights.mul_(DRAWN_CROSS_ATTENTION_SCALE).add_(torch.eye(*weights.shape[1:]))
 
 
-def shift_matrix(offset: int, d_model: int) -> Tensor:
+def sinusoid_shift_matrix(offset: int, d_model: int) -> Tensor:
     """Return the matrix that shifts a sinusoidal encoding, (d_model, d_model) (§3.5).
 
     PE(pos) @ matrix.T is PE(pos + offset): each pair of sine and cosine turns by its own angle.
@@ -80,7 +80,7 @@ def shift_matrix(offset: int, d_model: int) -> Tensor:
     return torch.block_diag(*rotations)
 
 
-def _weights_by_head(attention: MultiHeadAttention) -> list[Tensor]:
+def _query_and_key_weights_by_head(attention: MultiHeadAttention) -> list[Tensor]:
     """Return views of the weights of queries and of keys, (num_heads, d_k, d_model)."""
     projections = attention.query_projection, attention.key_projection
     return [part.weight.unflatten(0, (attention.num_heads, -1)) for part in projections]

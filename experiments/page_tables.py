@@ -7,11 +7,11 @@ from pathlib import Path
 
 from experiments import fault_detection, lesson_counts, speedrun
 from experiments.bench import sections
-from experiments.tables import SEED_COLUMNS, runs_table, seeds_table, systems_table
+from experiments.tables import SEED_COLUMNS, earlier_systems_table, runs_table, seeds_table
 from transformer.support.files import read_json, write_atomically
 from transformer.support.folders import results_folder
 
-SHORT = (
+README_SCORE_COLUMNS = (
     "recipe",
     "test_set",
     "seeds",
@@ -22,32 +22,39 @@ SHORT = (
 )  # the columns of README
 
 
-def write_tables(root: Path) -> str:
+def write_page_tables(root: Path) -> str:
     """Put every table in its place; return which, a line each."""
-    pages = page_tables(root)
+    pages = tables_by_page_and_mark(root)
     for (page, mark), table in pages.items():
-        put_table(root / page, mark, table)
+        replace_table_on_page(root / page, mark, table)
     return "\n".join(f"{page}: {mark}" for page, mark in pages)
 
 
-def page_tables(root: Path) -> dict[tuple[str, str], str]:
+def tables_by_page_and_mark(root: Path) -> dict[tuple[str, str], str]:
     """Return every table by the page that it stands on and the name of its place there."""
     steps = read_json(results_folder() / "bench" / "training.json")
     gpu = read_json(results_folder() / "bench" / "gpu.json")
     return {
-        ("README.md", "lessons"): lesson_counts.page_table(lesson_counts.lessons(root)),
-        ("README.md", "scores"): seeds_table({name: SEED_COLUMNS[name] for name in SHORT}),
+        ("README.md", "lessons"): lesson_counts.readme_lessons_table(
+            lesson_counts.count_lessons(root)
+        ),
+        ("README.md", "scores"): seeds_table(
+            {name: SEED_COLUMNS[name] for name in README_SCORE_COLUMNS}
+        ),
         ("docs/results.md", "results"): runs_table(),
         ("docs/results.md", "seeds"): seeds_table(),
-        ("docs/results.md", "systems"): systems_table(),
-        ("docs/records.md", "records"): speedrun.records_table(speedrun.load_speed_runs()),
-        ("docs/benchmarks.md", "training"): sections.training_table(steps),
-        ("docs/benchmarks.md", "gpu"): sections.gpu_table(gpu),
-        **{("docs/museum.md", mark): text for mark, text in fault_detection.tables().items()},
+        ("docs/results.md", "systems"): earlier_systems_table(),
+        ("docs/records.md", "records"): speedrun.speed_records_table(speedrun.load_speed_records()),
+        ("docs/benchmarks.md", "training"): sections.training_steps_tables(steps),
+        ("docs/benchmarks.md", "gpu"): sections.gpu_steps_table(gpu),
+        **{
+            ("docs/museum.md", mark): text
+            for mark, text in fault_detection.museum_tables_by_mark().items()
+        },
     }
 
 
-def put_table(page: Path, mark: str, table: str) -> None:
+def replace_table_on_page(page: Path, mark: str, table: str) -> None:
     """Put a table in its place on a page, between `<!-- MARK -->` and `<!-- /MARK -->`."""
     before, begun, rest = page.read_text(encoding="utf-8").partition(f"<!-- {mark} -->\n")
     _, ended, after = rest.partition(f"\n<!-- /{mark} -->")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from experiments.training_options import TrainingOptions, override
+from experiments.training_options import TrainingOptions, override_recipe_and_options
 from transformer.config import Recipe
 from transformer.recipes import find_recipe
 from transformer.support.errors import unknown_name_error
@@ -33,7 +33,7 @@ class Experiment:
         """Return the recipe of one run, and what of its training no recipe says."""
         settings = {**self.budget, **self.variants[variant], "seed": str(seed)}
         settings.pop("precision", None)
-        return override(find_recipe(self.recipe), TrainingOptions(), settings)
+        return override_recipe_and_options(find_recipe(self.recipe), TrainingOptions(), settings)
 
     def precision(self, variant: str) -> str:
         """Return the name of the precision of a variant's runs."""
@@ -49,7 +49,7 @@ class Experiment:
         return list(self.faults.get(variant, ()))
 
 
-def _experiment(name: str, table: Mapping[str, Any]) -> Experiment:
+def _experiment_from_table(name: str, table: Mapping[str, Any]) -> Experiment:
     """Make an experiment of its table, with its faults, if it has some."""
     variants, faults = dict(table.get("variants", {})), {}
     if "faults" in table:
@@ -59,11 +59,13 @@ def _experiment(name: str, table: Mapping[str, Any]) -> Experiment:
     return Experiment(name, table["recipe"], table.get("budget", {}), variants, faults)
 
 
-TABLE = tomllib.loads(Path(__file__).with_name("plans.toml").read_text(encoding="utf-8"))
-EXPERIMENTS = {name: _experiment(name, table) for name, table in TABLE["experiments"].items()}
+PLANS_TOML = tomllib.loads(Path(__file__).with_name("plans.toml").read_text(encoding="utf-8"))
+EXPERIMENTS = {
+    name: _experiment_from_table(name, table) for name, table in PLANS_TOML["experiments"].items()
+}
 
 
-def find(name: str) -> Experiment:
+def find_experiment(name: str) -> Experiment:
     """Return the experiment of this name."""
     if name not in EXPERIMENTS:
         raise unknown_name_error("experiment", name, EXPERIMENTS)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments.plans import Experiment, find
+from experiments.plans import Experiment, find_experiment
 from lessonkit.museum.trainable import builder_with_faults
 from transformer.data import corpora
 from transformer.evaluation.evaluate import evaluate_translator
@@ -31,15 +31,15 @@ from transformer.training.recipe import train_recipe
 from transformer.training.report import read_log
 
 # In a run's folder, beside what training leaves.
-FIGURES = "figures.json"
-SWITCHED_ON = "faults.json"  # a list of names; a recipe has no faults
+FIGURES_FILE_NAME = "figures.json"
+FAULTS_FILE_NAME = "faults.json"  # a list of names; a recipe has no faults
 
 
 def record_experiment(
     name: str, out: Path | None, file: Path, seeds: Sequence[int], only: Sequence[str]
 ) -> None:
     """Run a named experiment in the folder `out`, or runs/NAME, as `run_experiment`."""
-    run_experiment(find(name), out or Path("runs") / name, file, seeds=seeds, only=only)
+    run_experiment(find_experiment(name), out or Path("runs") / name, file, seeds=seeds, only=only)
 
 
 def run_experiment(
@@ -71,27 +71,27 @@ def run_experiment(
             f"{experiment.name!r} computes in bfloat16, for which this processor has no "
             "instructions: run it on one that has them"
         )
-    check_record(record, experiment)
+    check_record_of_experiment(record, experiment)
     for variant, seed, folder in runs:
-        check_run(folder, experiment, variant, seed)
+        check_run_folder(folder, experiment, variant, seed)
     for number, (variant, seed, folder) in enumerate(runs, start=1):
         on_line(f"run {number} of {len(runs)}: {variant}, seed {seed}")
         if not (folder / RUN).exists():
-            _train(experiment, variant, seed, folder, on_line)
-        if not (folder / FIGURES).exists():
+            _train_or_resume(experiment, variant, seed, folder, on_line)
+        if not (folder / FIGURES_FILE_NAME).exists():
             build = builder_with_faults(*experiment.switched_on(variant))
-            write_json(folder / FIGURES, measure(folder, build))
-        add_run(record, experiment, ended_run(experiment, variant, folder))
+            write_json(folder / FIGURES_FILE_NAME, measure_run(folder, build))
+        add_run_to_record(record, experiment, run_record_entry(experiment, variant, folder))
 
 
-def _train(
+def _train_or_resume(
     experiment: Experiment, variant: str, seed: int, folder: Path, on_line: Callable[[str], None]
 ) -> None:
     """Begin a run or go on with it; Ctrl-C is passed on once it is saved."""
     faults = experiment.switched_on(variant)
     begun = holds_run(folder)
     if not begun:
-        write_json(folder / SWITCHED_ON, faults)
+        write_json(folder / FAULTS_FILE_NAME, faults)
     recipe, options = experiment.changed(variant, seed)
     precision = Precision(experiment.precision(variant))
     result = train_recipe(
@@ -108,7 +108,7 @@ def _train(
         raise KeyboardInterrupt
 
 
-def check_record(record: Path, experiment: Experiment) -> None:
+def check_record_of_experiment(record: Path, experiment: Experiment) -> None:
     """Refuse a record of another experiment, recipe or budget, or with variants unknown to it."""
     check_writable_file(record)
     if not record.exists():
@@ -126,7 +126,7 @@ def check_record(record: Path, experiment: Experiment) -> None:
         )
 
 
-def check_run(folder: Path, experiment: Experiment, variant: str, seed: int) -> None:
+def check_run_folder(folder: Path, experiment: Experiment, variant: str, seed: int) -> None:
     """Refuse a folder with a run whose settings or faults are not the variant's of today."""
     if not holds_run(folder):
         return
@@ -134,7 +134,7 @@ def check_run(folder: Path, experiment: Experiment, variant: str, seed: int) -> 
         read_recipe(folder).name_and_sections()
         == experiment.changed(variant, seed)[0].name_and_sections()
     )
-    file = folder / SWITCHED_ON
+    file = folder / FAULTS_FILE_NAME
     faults = read_json(file) if file.exists() else []
     if not same or faults != experiment.switched_on(variant):
         raise UserError(
@@ -143,7 +143,7 @@ def check_run(folder: Path, experiment: Experiment, variant: str, seed: int) -> 
         )
 
 
-def measure(folder: Path, build: Callable[[ModelDescription], Network]) -> dict[str, Any]:
+def measure_run(folder: Path, build: Callable[[ModelDescription], Network]) -> dict[str, Any]:
     """Measure a run, with what made its network, on its corpus's validation text.
 
     With a beam of 4, greedily and, where checkpoints are averaged, greedily with the last one.
@@ -163,7 +163,7 @@ def measure(folder: Path, build: Callable[[ModelDescription], Network]) -> dict[
     return figures
 
 
-def ended_run(experiment: Experiment, variant: str, folder: Path) -> dict[str, Any]:
+def run_record_entry(experiment: Experiment, variant: str, folder: Path) -> dict[str, Any]:
     """Gather what a record holds of a run; validation has steps and the loss (nats per token)."""
     training = read_json(folder / RUN)
     log = [line for line in read_log(folder / LOG) if line["kind"] == "validation"]
@@ -173,12 +173,12 @@ def ended_run(experiment: Experiment, variant: str, folder: Path) -> dict[str, A
         "changes": dict(experiment.variants[variant]),
         "faults": experiment.switched_on(variant),
         "training": training,
-        "figures": read_json(folder / FIGURES),
+        "figures": read_json(folder / FIGURES_FILE_NAME),
         "validation": [[line["step"], round(line["loss"], 4)] for line in log],
     }
 
 
-def add_run(record: Path, experiment: Experiment, run: dict[str, Any]) -> None:
+def add_run_to_record(record: Path, experiment: Experiment, run: dict[str, Any]) -> None:
     """Put a run into a record, in place of an earlier one of its variant and seed."""
     runs = read_json(record)["runs"] if record.exists() else []
     order = list(experiment.variants)

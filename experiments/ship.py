@@ -31,12 +31,14 @@ from transformer.support.folders import CARD_FILE_NAME, models_folder
 from transformer.training.report import read_log
 
 MAX_WEIGHT_BYTES = 8_000_000
-SLICE = 100  # sentences of the test set, its first, that a test translates again
+NUM_SLICE_SENTENCES = 100  # sentences of the test set, its first, that a test translates again
 
-PAGE = Path(__file__).with_name("card.md")  # the template of a shipped model's README
+README_TEMPLATE_FILE = Path(__file__).with_name(
+    "card.md"
+)  # the template of a shipped model's README
 
 
-def ship(folder: Path, name: str) -> Path:
+def ship_model(folder: Path, name: str) -> Path:
     """Make data/models/NAME of the model folder that training left, and measure it.
 
     Beside a model folder's own files, without the checkpoints, it holds card.json (figures, a
@@ -65,9 +67,9 @@ def ship(folder: Path, name: str) -> Path:
         for path in (folder / RUN, folder / LOG):
             shutil.copy(path, model / path.name)
         write_manifest(model)
-        card = _card(model)
+        card = _measure_card(model)
         write_json(model / CARD_FILE_NAME, card)
-        text = page(name, description.recipe, card, training)
+        text = shipped_readme_text(name, description.recipe, card, training)
         write_atomically(model / "README.md", text.encode())
         model.rename(out)  # whole or not at all
     return out
@@ -76,11 +78,15 @@ def ship(folder: Path, name: str) -> Path:
 def slice_bleu(translator: Translator, text: ParallelText) -> float:
     """Score the translations of a text's first sentences; points of 0 to 100."""
     references = text.references or [[sentence] for sentence in text.tgt]
-    score = bleu(translator.translate(text.src[:SLICE]), references[:SLICE])["score"]
+    score = bleu(
+        translator.translate(text.src[:NUM_SLICE_SENTENCES]), references[:NUM_SLICE_SENTENCES]
+    )["score"]
     return float(score)
 
 
-def page(name: str, recipe: Recipe, card: dict[str, Any], run: dict[str, Any]) -> str:
+def shipped_readme_text(
+    name: str, recipe: Recipe, card: dict[str, Any], run: dict[str, Any]
+) -> str:
     """Write the card as a page for people."""
     figures, lstm = card["figures"], isinstance(recipe.model, RecurrentConfig)
     filled = run | {
@@ -93,10 +99,10 @@ def page(name: str, recipe: Recipe, card: dict[str, Any], run: dict[str, Any]) -
         "bleu": figures["bleu"],
         "parses": f"| labelled F1 | {figures['parse_f1']:.2f} |\n" if "parse_f1" in figures else "",
     }
-    return PAGE.read_text(encoding="utf-8").format_map(filled)
+    return README_TEMPLATE_FILE.read_text(encoding="utf-8").format_map(filled)
 
 
-def _card(folder: Path) -> dict[str, Any]:
+def _measure_card(folder: Path) -> dict[str, Any]:
     """Return the figures of a shipped model, and the terms of its data."""
     translator = Translator.load(folder)
     data = translator.recipe.data

@@ -16,8 +16,12 @@ from typing import Any
 import torch
 
 from attention_course.options import parse_settings
-from experiments.tables import markdown
-from experiments.training_options import FAST, find, override
+from experiments.tables import markdown_table
+from experiments.training_options import (
+    FAST_RECIPE,
+    find_recipe_and_options,
+    override_recipe_and_options,
+)
 from lessonkit.analysis.significance import one_sided_p_value
 from lessonkit.records import precision_of_run
 from transformer.data import corpora
@@ -29,18 +33,21 @@ from transformer.support.files import check_writable_file, read_json, write_json
 from transformer.support.folders import results_folder
 from transformer.support.provenance import provenance
 
-RECIPE = FAST.name
+RECIPE_NAME = FAST_RECIPE.name
 # BLEU of a public notebook. The copy that the course was given prints the lower score in its cell
 # and names the higher one in its text; the version that its repository links today prints the
 # higher one too, and that is the goal now.
-GOAL, HIGHER = 35.53, 36.52
-SPLIT, FOLDER = "test_2016_flickr", "records"  # the second in data/results
-LEVELS = {GOAL: 0.05, HIGHER: 0.01}  # largest probability of a mean this far above by chance
-HEADINGS = ["", "date", "what is new", "seconds", "seeds", "BLEU"]
-HEADINGS += [f"p, {GOAL}", f"p, {HIGHER}", "on"]
+GOAL, HIGHER_GOAL = 35.53, 36.52
+TEST_SPLIT, RECORDS_FOLDER = "test_2016_flickr", "records"  # the second in data/results
+MAX_P_VALUE_BY_GOAL = {
+    GOAL: 0.05,
+    HIGHER_GOAL: 0.01,
+}  # largest probability of a mean this far above by chance
+TABLE_HEADINGS = ["", "date", "what is new", "seconds", "seeds", "BLEU"]
+TABLE_HEADINGS += [f"p, {GOAL}", f"p, {HIGHER_GOAL}", "on"]
 
 
-def train_for_time(settings: Sequence[str], seed: int, processes: int, out: Path) -> float:
+def time_training_command(settings: Sequence[str], seed: int, processes: int, out: Path) -> float:
     """Train the fast recipe as a user would, in processes of its own, changed by `KEY=VALUE` pairs.
 
     Returns:
@@ -51,7 +58,7 @@ def train_for_time(settings: Sequence[str], seed: int, processes: int, out: Path
     if processes > 1:
         command += ["-m", "torch.distributed.run", "--standalone"]
         command += ["--nproc-per-node", str(processes)]
-    command += ["-m", "experiments", "train", RECIPE, "--out", str(out)]
+    command += ["-m", "experiments", "train", RECIPE_NAME, "--out", str(out)]
     for setting in (*settings, f"seed={seed}"):
         command += ["--set", setting]
     start = time.perf_counter()
@@ -63,7 +70,7 @@ def train_for_time(settings: Sequence[str], seed: int, processes: int, out: Path
     return seconds
 
 
-def measure(out: Path) -> dict[str, float]:
+def score_run(out: Path) -> dict[str, float]:
     """Score a finished run's greedy translations of the test text.
 
     Returns:
@@ -71,7 +78,7 @@ def measure(out: Path) -> dict[str, float]:
     """
     translator = Translator.load(out)
     data = translator.recipe.data
-    text = corpora.load(data.corpus, SPLIT, data.src_lang, data.tgt_lang)
+    text = corpora.load(data.corpus, TEST_SPLIT, data.src_lang, data.tgt_lang)
     figures = evaluate_translator(translator, text, beam_size=1)
     return {
         "bleu": figures["bleu_tokenised_lowercased"],
@@ -80,7 +87,7 @@ def measure(out: Path) -> dict[str, float]:
     }
 
 
-def record_runs(
+def record_speed_runs(
     change: str | None,
     settings: Sequence[str],
     seeds: Sequence[int] = (1, 2, 3),
@@ -101,26 +108,26 @@ def record_runs(
             "can be told"
         )
     # A wrong setting is refused before the first run.
-    recipe, options = find(RECIPE)
-    _, options = override(recipe, options, parse_settings(settings, None))
-    folder = results_folder() / FOLDER
-    file = folder / f"{len(load_speed_runs()) + 1:02}.json"
+    recipe, options = find_recipe_and_options(RECIPE_NAME)
+    _, options = override_recipe_and_options(recipe, options, parse_settings(settings, None))
+    folder = results_folder() / RECORDS_FOLDER
+    file = folder / f"{len(load_speed_records()) + 1:02}.json"
     check_writable_file(file)
     origin = provenance(torch.device("cpu"))
     runs = []
     for seed in seeds:
         with tempfile.TemporaryDirectory() as temporary:
             out = Path(temporary) / "run"
-            seconds = train_for_time(settings, seed, processes, out)
-            runs.append({"seed": seed, "seconds": round(seconds, 1)} | measure(out))
+            seconds = time_training_command(settings, seed, processes, out)
+            runs.append({"seed": seed, "seconds": round(seconds, 1)} | score_run(out))
             recipe, run = read_recipe(out), read_json(out / "run.json")
         on_line(f"seed {seed}: {seconds:.1f} s, BLEU {runs[-1]['bleu']:.2f}")
     recipe_and_options = recipe.to_dict()
     recipe_and_options["training"] |= dataclasses.asdict(options)
     record = {
         "change": change,
-        "goal": HIGHER,
-        "split": SPLIT,
+        "goal": HIGHER_GOAL,
+        "split": TEST_SPLIT,
         "settings": list(settings),
         "processes": processes,
         "recipe": recipe_and_options,
@@ -131,11 +138,11 @@ def record_runs(
     return file
 
 
-def records_table(records: Sequence[dict[str, Any]]) -> str:
+def speed_records_table(records: Sequence[dict[str, Any]]) -> str:
     """Return the table of docs/records.md: a row for each record, the oldest first."""
     rows = []
     for number, record in enumerate(records, start=1):
-        seconds, score, _, reached = standing(record)
+        seconds, score, _, reached = summarise_speed_record(record)
         points = [run["bleu"] for run in record["runs"]]
         rows.append(
             [
@@ -145,19 +152,19 @@ def records_table(records: Sequence[dict[str, Any]]) -> str:
                 f"{seconds:.1f}" if reached else f"({seconds:.1f})",
                 ", ".join(f"{run['seconds']:.0f}" for run in record["runs"]),
                 f"{score:.2f}",
-                *(f"{one_sided_p_value(points, goal):.2g}" for goal in LEVELS),
-                machine_of(record),
+                *(f"{one_sided_p_value(points, goal):.2g}" for goal in MAX_P_VALUE_BY_GOAL),
+                describe_machine(record),
             ]
         )
-    return markdown(HEADINGS, rows, words=(1, 2, 4, 8))
+    return markdown_table(TABLE_HEADINGS, rows, words=(1, 2, 4, 8))
 
 
-def load_speed_runs() -> list[dict[str, Any]]:
+def load_speed_records() -> list[dict[str, Any]]:
     """Read every record of the speed run (docs/records.md), the oldest first."""
-    return [read_json(path) for path in sorted((results_folder() / FOLDER).glob("*.json"))]
+    return [read_json(path) for path in sorted((results_folder() / RECORDS_FOLDER).glob("*.json"))]
 
 
-def standing(record: Mapping[str, Any]) -> tuple[float, float, float, bool]:
+def summarise_speed_record(record: Mapping[str, Any]) -> tuple[float, float, float, bool]:
     """Summarise a record of the speed run.
 
     Returns:
@@ -167,10 +174,10 @@ def standing(record: Mapping[str, Any]) -> tuple[float, float, float, bool]:
     points = [run["bleu"] for run in record["runs"]]
     p_value = one_sided_p_value(points, record["goal"])
     seconds = statistics.mean(run["seconds"] for run in record["runs"])
-    return seconds, statistics.mean(points), p_value, p_value < LEVELS[record["goal"]]
+    return seconds, statistics.mean(points), p_value, p_value < MAX_P_VALUE_BY_GOAL[record["goal"]]
 
 
-def machine_of(record: Mapping[str, Any]) -> str:
+def describe_machine(record: Mapping[str, Any]) -> str:
     """Return the processor of a speed run, its threads or processes, and the precision."""
     machine = record["hardware"]
     if record["processes"] > 1:  # torchrun gives each of them one thread

@@ -19,11 +19,11 @@ from transformer.evaluation.scores import bleu
 from transformer.support.files import write_json
 from transformer.support.provenance import provenance
 
-SEED = 1
-TEST_PAIRS = 1000  # the last of the shuffled list, as in system 3
+SPLIT_SEED = 1
+NUM_TEST_PAIRS = 1000  # the last of the shuffled list, as in system 3
 
 
-def record_leaks(file: Path) -> None:
+def record_split_leaks(file: Path) -> None:
     """Measure the leak of both splits of Tatoeba, and what memory alone scores on their tests.
 
     The record has for "random" and "grouped": train and test (pairs), leak (as `Leak`, the first
@@ -33,22 +33,22 @@ def record_leaks(file: Path) -> None:
     pairs = corpora.all_pairs("tatoeba")
     grouped = split_pairs(pairs)
     figures = {
-        "random": measure_pairs(*random_split(pairs, TEST_PAIRS)),
-        "grouped": measure_pairs(grouped["train"], grouped["test"]),
+        "random": measure_split(*random_split(pairs, NUM_TEST_PAIRS)),
+        "grouped": measure_split(grouped["train"], grouped["test"]),
     }
-    about = {"seed": SEED, "pairs": len(pairs), "figures": figures}
+    about = {"seed": SPLIT_SEED, "pairs": len(pairs), "figures": figures}
     write_json(file, provenance(torch.device("cpu")) | about)
 
 
 def random_split(pairs: Sequence[Pair], test_pairs: int) -> tuple[list[Pair], list[Pair]]:
     """Shuffle pairs and cut off the last for the test: the split that leaks."""
     shuffled = list(pairs)
-    random.Random(SEED).shuffle(shuffled)
+    random.Random(SPLIT_SEED).shuffle(shuffled)
     return shuffled[:-test_pairs], shuffled[-test_pairs:]
 
 
-def measure_pairs(train: Sequence[Pair], test: Sequence[Pair]) -> dict[str, Any]:
-    """Measure one split (see `record_leaks` for what comes back)."""
+def measure_split(train: Sequence[Pair], test: Sequence[Pair]) -> dict[str, Any]:
+    """Measure one split (see `record_split_leaks` for what comes back)."""
     accepted: dict[str, list[str]] = {}
     for english, french in test:
         accepted.setdefault(french, []).append(english)

@@ -16,35 +16,41 @@ from transformer.config import LENGTH_PENALTY
 from transformer.support.files import read_json
 from transformer.support.folders import results_folder
 
-MIN_SEEDS = 3  # fewer runs in one precision have no mean of their own
+MIN_RUNS_FOR_MEAN = 3  # fewer runs in one precision have no mean of their own
 
-_TABLES = tomllib.loads(Path(__file__).with_name("tables.toml").read_text(encoding="utf-8"))
-COLUMNS, SEED_COLUMNS, SYSTEM_COLUMNS = (_TABLES[name] for name in ("runs", "seeds", "systems"))
-PUBLISHED = _TABLES["published"]  # what each earlier system reported of itself
+_TABLES_TOML = tomllib.loads(Path(__file__).with_name("tables.toml").read_text(encoding="utf-8"))
+COLUMNS, SEED_COLUMNS, SYSTEM_COLUMNS = (
+    _TABLES_TOML[name] for name in ("runs", "seeds", "systems")
+)
+PUBLISHED_REPORTS_BY_SYSTEM = _TABLES_TOML[
+    "published"
+]  # what each earlier system reported of itself
 # Fields of words: they stand at the left of their cells, numbers at the right.
-WORDS = {"recipe", "test_set", "precision", "hardware", "date"}
-WORDS |= {"published", "published_on", "ours_on"}
+LEFT_ALIGNED_FIELDS = {"recipe", "test_set", "precision", "hardware", "date"}
+LEFT_ALIGNED_FIELDS |= {"published", "published_on", "ours_on"}
 
 
-def markdown(heading: Sequence[str], rows: Iterable[Sequence[str]], words: Container[int]) -> str:
+def markdown_table(
+    heading: Sequence[str], rows: Iterable[Sequence[str]], words: Container[int]
+) -> str:
     """Return a Markdown table; columns in `words`, from 0, are aligned left, others right."""
     rule = ["---" if column in words else "---:" for column in range(len(heading))]
-    return _table(heading, rule, *rows)
+    return _join_table_lines(heading, rule, *rows)
 
 
 def runs_table() -> str:
     """Return a Markdown table of the recorded runs, a row each, in the order of their names."""
     paths = sorted(results_folder().glob("*.json"))
-    return by_field(COLUMNS, [run_cells(read_json(path)) for path in paths])
+    return markdown_table_by_field(COLUMNS, [run_cells(read_json(path)) for path in paths])
 
 
-def load_seeds(recipe: str) -> list[list[dict[str, Any]]]:
+def load_seed_groups(recipe: str) -> list[list[dict[str, Any]]]:
     """Read the runs of a recipe in groups, of each of which a mean is taken, in order of seed.
 
     There is a group for each precision that three runs or more had; if none had, one of all runs.
     """
     runs_by_precision = load_runs(recipe).values()
-    large_enough = [runs for runs in runs_by_precision if len(runs) >= MIN_SEEDS]
+    large_enough = [runs for runs in runs_by_precision if len(runs) >= MIN_RUNS_FOR_MEAN]
     if large_enough:
         return large_enough
     all_runs = [run for runs in runs_by_precision for run in runs]
@@ -54,23 +60,25 @@ def load_seeds(recipe: str) -> list[list[dict[str, Any]]]:
 def seeds_table(columns: Mapping[str, str] = SEED_COLUMNS) -> str:
     """Return a Markdown table of the recipes that were run with several seeds.
 
-    A row is a group of `load_seeds`; one of two precisions names both. The interval is of the
+    A row is a group of `load_seed_groups`; one of two precisions names both. The interval is of the
     mean, by Student's t; the range is from lowest to highest.
     """
     folder = results_folder()
     paths = [*sorted(folder.glob("*.json")), *sorted(folder.glob("systems/*.json"))]
-    groups = [group for path in paths for group in load_seeds(path.stem)]
-    return by_field(columns, [_seeds(group) for group in groups if len(group) > 1])
+    groups = [group for path in paths for group in load_seed_groups(path.stem)]
+    return markdown_table_by_field(
+        columns, [_seed_group_cells(group) for group in groups if len(group) > 1]
+    )
 
 
-def _seeds(runs: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+def _seed_group_cells(runs: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Return the cells of one recipe's runs with several seeds."""
     scores = [run["figures"]["bleu"]["score"] for run in runs]
     lowered = [run["figures"]["bleu_tokenised_lowercased"] for run in runs]
     low, high = mean_interval(scores)
     return run_cells(runs[0]) | {
-        "seeds": _seed_numbers(runs),
-        "precision": _precisions(runs),
+        "seeds": _list_seeds(runs),
+        "precision": _describe_precisions(runs),
         "mean_bleu": f"{statistics.mean(scores):.2f}",
         "interval": f"{low:.2f} to {high:.2f}",
         "range": f"{min(scores):.2f} to {max(scores):.2f}",
@@ -78,7 +86,7 @@ def _seeds(runs: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     }
 
 
-def _precisions(runs: Sequence[Mapping[str, Any]]) -> str:
+def _describe_precisions(runs: Sequence[Mapping[str, Any]]) -> str:
     """Return the precision of the runs; if there are several, each with its seeds."""
     runs_by_precision: dict[str, list[Mapping[str, Any]]] = {}
     for run in runs:
@@ -86,36 +94,42 @@ def _precisions(runs: Sequence[Mapping[str, Any]]) -> str:
     if len(runs_by_precision) == 1:
         return next(iter(runs_by_precision))
     return "; ".join(
-        f"{name} ({_seed_numbers(group)})" for name, group in sorted(runs_by_precision.items())
+        f"{name} ({_list_seeds(group)})" for name, group in sorted(runs_by_precision.items())
     )
 
 
-def _seed_numbers(runs: Sequence[Mapping[str, Any]]) -> str:
+def _list_seeds(runs: Sequence[Mapping[str, Any]]) -> str:
     return ", ".join(str(run["training"]["seed"]) for run in runs)
 
 
-def systems_table() -> str:
+def earlier_systems_table() -> str:
     """Return a Markdown table of the runs of earlier systems: their own report, and ours.
 
     Loss (nats) and perplexity are per token of the test set; they depend on what a token is.
     """
     rows = []
-    for name, report in PUBLISHED.items():
+    for name, report in PUBLISHED_REPORTS_BY_SYSTEM.items():
         for run in report.get("runs", [name]):
             path = results_folder() / "systems" / f"{run}.json"
-            ours = _system(read_json(path)) if path.exists() else {"bleu": "not run yet"}
+            ours = (
+                _earlier_system_run_cells(read_json(path))
+                if path.exists()
+                else {"bleu": "not run yet"}
+            )
             empty = dict.fromkeys(SYSTEM_COLUMNS, "")
             rows.append(empty | ours | report | {"recipe": f"`{name}`"})
-    return by_field(SYSTEM_COLUMNS, rows)
+    return markdown_table_by_field(SYSTEM_COLUMNS, rows)
 
 
-def by_field(columns: Mapping[str, str], rows: Sequence[Mapping[str, str]]) -> str:
+def markdown_table_by_field(columns: Mapping[str, str], rows: Sequence[Mapping[str, str]]) -> str:
     """Return a Markdown table of rows, cells by field; `columns` are fields and their headings."""
-    rule = ["---" if field in WORDS else "---:" for field in columns]
-    return _table([*columns.values()], rule, *([row[field] for field in columns] for row in rows))
+    rule = ["---" if field in LEFT_ALIGNED_FIELDS else "---:" for field in columns]
+    return _join_table_lines(
+        [*columns.values()], rule, *([row[field] for field in columns] for row in rows)
+    )
 
 
-def _table(*lines: Sequence[str]) -> str:
+def _join_table_lines(*lines: Sequence[str]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
@@ -131,7 +145,7 @@ def run_cells(record: Mapping[str, Any]) -> dict[str, str]:
         "lowercased": f"{figures['bleu_tokenised_lowercased']:.2f}",
         "chrf": f"{figures['chrf']['score']:.2f}",
         "perplexity": f"{figures['perplexity']:.2f}",
-        "beam": search(figures),
+        "beam": describe_search(figures),
         "parameters": f"{figures['parameters']:,}",
         "minutes": f"{run['minutes']:,.0f}" if run["minutes"] >= 10 else f"{run['minutes']:.1f}",
         "hardware": run["hardware"].replace(" 1 threads", " 1 thread"),  # as older records say
@@ -139,7 +153,7 @@ def run_cells(record: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _system(record: Mapping[str, Any]) -> dict[str, str]:
+def _earlier_system_run_cells(record: Mapping[str, Any]) -> dict[str, str]:
     """Return the cells of our run of an earlier system's recipe."""
     run, cells = record["training"], run_cells(record)
     speeds = [line["tokens_per_second"] for line in record["log"] if line["tokens_per_second"]]
@@ -152,7 +166,7 @@ def _system(record: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def search(figures: Mapping[str, Any]) -> str:
+def describe_search(figures: Mapping[str, Any]) -> str:
     """Return the beam size of a record, and the length penalty's alpha if it is not the paper's."""
     alpha = figures.get("alpha", LENGTH_PENALTY)  # early records have none: it was the paper's
     beam = str(figures["beam_size"])

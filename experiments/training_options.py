@@ -2,9 +2,9 @@
 
 Not in the paper: a learning rate that falls to 0 in a line, Muon beside Adam, initial weights from
 counts or with heads that look at their neighbours. These options are typed among the recipe's own
-settings. To try another schedule or optimizer, write its function and enter it in `SCHEDULES` or
-`OPTIMIZERS`. Torch is imported only when it is needed, because the help of the command line lists
-the recipes.
+settings. To try another schedule or optimizer, write its function and enter it in `SCHEDULE_MAKERS`
+or `OPTIMIZER_FACTORY_MAKERS`. Torch is imported only when it is needed, because the help of the
+command line lists the recipes.
 """
 
 import argparse
@@ -31,23 +31,23 @@ if TYPE_CHECKING:
     from transformer.model import Transformer
     from transformer.training.devices import Precision
 
-Schedule = Callable[[int], float]  # the learning rate of a step, from 1
-MakeOptimizer = Callable[["nn.Module"], "Optimizer"]
+LearningRateSchedule = Callable[[int], float]  # the learning rate of a step, from 1
+OptimizerFactory = Callable[["nn.Module"], "Optimizer"]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TrainingOptions:
     """Options of training that no recipe has; the defaults are the paper's."""
 
-    decay: str = "inverse_sqrt"  # how the learning rate falls: a name of `SCHEDULES`
-    optimizer: str = "adam"  # a name of `OPTIMIZERS`
+    decay: str = "inverse_sqrt"  # how the learning rate falls: a name of `SCHEDULE_MAKERS`
+    optimizer: str = "adam"  # a name of `OPTIMIZER_FACTORY_MAKERS`
     muon_rate_factor: float = 1.0  # Muon's learning rate as a multiple of Adam's
     cooccurrence_start: bool = False  # begin with counts of which types occur together
     neighbour_start: bool = False  # begin with heads that look at one position
 
     def __post_init__(self) -> None:
         check_fields(self)
-        for field, known in (("decay", SCHEDULES), ("optimizer", OPTIMIZERS)):
+        for field, known in (("decay", SCHEDULE_MAKERS), ("optimizer", OPTIMIZER_FACTORY_MAKERS)):
             if getattr(self, field) not in known:
                 raise unknown_name_error(field, getattr(self, field), known)
         message = "muon_rate_factor has no effect on adam: leave it out, or set optimizer=muon"
@@ -63,9 +63,9 @@ class TrainingOptions:
             precision: Of the training; None is the one that is picked for the hardware.
         """
         arguments: dict[str, Any] = {}
-        if make_schedule := SCHEDULES[self.decay]:
+        if make_schedule := SCHEDULE_MAKERS[self.decay]:
             arguments["schedule"] = make_schedule(recipe)
-        if make_optimizer := OPTIMIZERS[self.optimizer]:
+        if make_optimizer := OPTIMIZER_FACTORY_MAKERS[self.optimizer]:
             arguments["optimizer"] = make_optimizer(self, recipe, precision)
         if self.cooccurrence_start or self.neighbour_start:
             message = "cooccurrence_start and neighbour_start are for Transformers: leave them out"
@@ -74,23 +74,25 @@ class TrainingOptions:
         # A run that was begun before there was an option has its default, so that only what is not
         # the default is compared when a run is resumed.
         values = dataclasses.asdict(self)
-        changed = {name: value for name, value in values.items() if value != _DEFAULTS[name]}
+        changed = {
+            name: value for name, value in values.items() if value != _DEFAULT_OPTION_VALUES[name]
+        }
         if changed:
             arguments["extra_settings"] = changed
         return arguments
 
     def _initialize(self, model: "Transformer", examples: "Sequence[Example]") -> None:
         """Change the initial weights of a new network."""
-        from experiments.cooccurrence import begin_with_cooccurrence
-        from experiments.neighbours import begin_with_neighbours
+        from experiments.cooccurrence import initialize_from_cooccurrence
+        from experiments.neighbours import initialize_heads_to_positions
 
         if self.cooccurrence_start:
-            begin_with_cooccurrence(model, examples)
+            initialize_from_cooccurrence(model, examples)
         if self.neighbour_start:
-            begin_with_neighbours(model)
+            initialize_heads_to_positions(model)
 
 
-def linear_decay(recipe: Recipe) -> Schedule:
+def make_linear_decay_schedule(recipe: Recipe) -> LearningRateSchedule:
     """Return the schedule of `linear_decay_rate` for a recipe."""
     training = recipe.training
     message = f"learning_rate {training.learning_rate}: give it or decay=linear, not both"
@@ -121,9 +123,9 @@ def linear_decay_rate(
     return rising * min(1.0, (steps - step) / (steps - warmup_steps))
 
 
-def muon_and_adam(
+def make_muon_and_adam_factory(
     options: TrainingOptions, recipe: Recipe, precision: "Precision | None"
-) -> MakeOptimizer:
+) -> OptimizerFactory:
     """Return what makes Muon, for hidden matrices, and Adam, for all else."""
     import torch
 
@@ -140,20 +142,20 @@ def muon_and_adam(
 
 
 # By the name that is typed after --set decay= or optimizer=; None is the paper's (§5.3).
-SCHEDULES: dict[str, Callable[[Recipe], Schedule] | None] = {
+SCHEDULE_MAKERS: dict[str, Callable[[Recipe], LearningRateSchedule] | None] = {
     "inverse_sqrt": None,
-    "linear": linear_decay,
+    "linear": make_linear_decay_schedule,
 }
-OPTIMIZERS: dict[
-    str, Callable[[TrainingOptions, Recipe, "Precision | None"], MakeOptimizer] | None
+OPTIMIZER_FACTORY_MAKERS: dict[
+    str, Callable[[TrainingOptions, Recipe, "Precision | None"], OptimizerFactory] | None
 ] = {
     "adam": None,
-    "muon": muon_and_adam,
+    "muon": make_muon_and_adam_factory,
 }
-_DEFAULTS = dataclasses.asdict(TrainingOptions())
+_DEFAULT_OPTION_VALUES = dataclasses.asdict(TrainingOptions())
 
 
-def override(
+def override_recipe_and_options(
     recipe: Recipe, options: TrainingOptions, settings: Mapping[str, Any]
 ) -> tuple[Recipe, TrainingOptions]:
     """Return a recipe and options with settings as typed: {"steps": "300", "decay": "linear"}."""
@@ -164,20 +166,20 @@ def override(
 
 
 _FAST_TOML = tomllib.loads(Path(__file__).with_name("fast.toml").read_text(encoding="utf-8"))
-FAST_OPTIONS = TrainingOptions(**_FAST_TOML.pop("options"))
-FAST = Recipe.from_dict(_FAST_TOML)
+FAST_TRAINING_OPTIONS = TrainingOptions(**_FAST_TOML.pop("options"))
+FAST_RECIPE = Recipe.from_dict(_FAST_TOML)
 
 
-def find(name: str) -> tuple[Recipe, TrainingOptions]:
+def find_recipe_and_options(name: str) -> tuple[Recipe, TrainingOptions]:
     """Return a recipe by its name, the fast one too, and the options that it is trained with."""
-    if name == FAST.name:
-        return FAST, FAST_OPTIONS
+    if name == FAST_RECIPE.name:
+        return FAST_RECIPE, FAST_TRAINING_OPTIONS
     return find_recipe(name), TrainingOptions()
 
 
-def train(namespace: argparse.Namespace) -> int:
+def train_from_command_line(namespace: argparse.Namespace) -> int:
     """Train a recipe as `python -m transformer train` does; settings may be these options too."""
-    recipe, options = find(namespace.recipe)
+    recipe, options = find_recipe_and_options(namespace.recipe)
     settings = parse_settings(namespace.set, namespace.steps)
-    recipe, options = override(recipe, options, settings)
+    recipe, options = override_recipe_and_options(recipe, options, settings)
     return train_with_options(recipe, namespace, options.train_arguments)

@@ -25,37 +25,47 @@ from transformer.models.translator import Translator
 from transformer.support.files import write_json
 from transformer.support.provenance import provenance
 
-ROUNDS = 5
-TOGETHER = 1000  # sentences translated in one call
-ALONE = 100  # sentences translated one by one, as a service gets them
+NUM_TIMED_ROUNDS = 5
+NUM_SENTENCES_IN_ONE_CALL = 1000  # sentences translated in one call
+NUM_SENTENCES_ONE_BY_ONE = 100  # sentences translated one by one, as a service gets them
 
-Translate = Callable[[list[str]], list[str]]
+TranslateFunction = Callable[[list[str]], list[str]]
 
 
 @computing_on_single_thread()
-def record_speed(model: str, file: Path) -> dict[str, Any]:
+def record_engine_speeds(model: str, file: Path) -> dict[str, Any]:
     """Measure a model's speed in every engine on its test set, and write the record."""
     ours = Translator.load(model)
     data = ours.recipe.data
     split = default_test_split(data.corpus)
     pairs = corpora.load(data.corpus, split, data.src_lang, data.tgt_lang)
-    text, expected = list(pairs.src[:TOGETHER]), list(pairs.tgt[:TOGETHER])
-    about = {"model": model, "corpus": data.corpus, "split": split, "rounds": ROUNDS}
+    text, expected = (
+        list(pairs.src[:NUM_SENTENCES_IN_ONE_CALL]),
+        list(pairs.tgt[:NUM_SENTENCES_IN_ONE_CALL]),
+    )
+    about = {"model": model, "corpus": data.corpus, "split": split, "rounds": NUM_TIMED_ROUNDS}
     origin = provenance(torch.device("cpu"))
     with tempfile.TemporaryDirectory() as folder:
         here = [name for name in ENGINES if name != "transformers" or find_spec(name)]
-        engines = {name: _engine(model, name, Path(folder) / name) for name in here}
+        engines = {
+            name: _export_to_translate_functions(model, name, Path(folder) / name) for name in here
+        }
         greedy = {name: engine[1] for name, engine in engines.items()}
         beams = {name: engine[BEAM_SIZE] for name, engine in engines.items() if len(engine) > 1}
-        figures = compare(lambda some: ours.translate(some, beam_size=1), greedy, text, expected)
-        with_beams = compare(lambda some: ours.translate(some), beams, text, expected)
+        figures = compare_engines(
+            lambda some: ours.translate(some, beam_size=1), greedy, text, expected
+        )
+        with_beams = compare_engines(lambda some: ours.translate(some), beams, text, expected)
     record = origin | about | {"figures": figures, "with_beams": with_beams}
     write_json(file, record)
     return record
 
 
-def compare(
-    ours: Translate, engines: dict[str, Translate], text: list[str], references: list[str]
+def compare_engines(
+    ours: TranslateFunction,
+    engines: dict[str, TranslateFunction],
+    text: list[str],
+    references: list[str],
 ) -> dict[str, Any]:
     """Translate a text in every engine, round by round.
 
@@ -74,11 +84,14 @@ def compare(
     for name, lines in translations.items():
         pairs = zip(lines, translations["ours"], strict=True)
         equal[name] = sum(line == our_line for line, our_line in pairs)
-    ways = {"together": [text], "one_by_one": [[sentence] for sentence in text[:ALONE]]}
+    ways = {
+        "together": [text],
+        "one_by_one": [[sentence] for sentence in text[:NUM_SENTENCES_ONE_BY_ONE]],
+    }
     seconds: dict[str, dict[str, list[float]]] = {
         way: {name: [] for name in everyone} for way in ways
     }
-    for _ in range(ROUNDS):
+    for _ in range(NUM_TIMED_ROUNDS):
         for way, calls in ways.items():
             for name, translate in everyone.items():
                 took = process_seconds(partial(list, map(translate, calls)))
@@ -86,12 +99,14 @@ def compare(
     return {
         name: {"equal": equal[name], "sentences": len(text), "bleu": score[name]}
         | {"our_bleu": score["ours"]}
-        | {way: _speed(took["ours"], took[name]) for way, took in seconds.items()}
+        | {way: _relative_speed(took["ours"], took[name]) for way, took in seconds.items()}
         for name in engines
     }
 
 
-def _engine(model: str, name: str, folder: Path) -> dict[int, Translate]:
+def _export_to_translate_functions(
+    model: str, name: str, folder: Path
+) -> dict[int, TranslateFunction]:
     """Export a model; return its translate functions by beam size (ONNX has greedy search only)."""
     export_model(model, name, folder)
     module = importlib.import_module(f"engines.serve_{name}")
@@ -101,7 +116,7 @@ def _engine(model: str, name: str, folder: Path) -> dict[int, Translate]:
     return {size: partial(translator.translate, beam_size=size) for size in (1, BEAM_SIZE)}
 
 
-def _speed(ours: list[float], theirs: list[float]) -> dict[str, Any]:
+def _relative_speed(ours: list[float], theirs: list[float]) -> dict[str, Any]:
     """Return how many times our speed an engine has, over the rounds."""
     times = [our / their for our, their in zip(ours, theirs, strict=True)]
     return {

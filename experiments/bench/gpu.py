@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from experiments.bench.peers import Workload, load
+from experiments.bench.peers import Workload, load_workload
 from lessonkit.analysis.flops import training_step_flops
 from transformer.config import ModelConfig
 from transformer.model import Transformer, count_parameters
@@ -21,16 +21,20 @@ from transformer.training.devices import Precision, memory_bytes, pick_device_an
 from transformer.training.loop import new_state, update
 from transformer.training.schedule import configured_learning_rate
 
-RECIPE = "multi30k-de-en"
-BASE = {"batch_tokens": "25000", "warmup_steps": "4000", "learning_rate_factor": "1"}  # §5.1, §5.3
-BASE_TYPES = 37_000  # §5.1; the text has fewer, the softmax has all
-STEPS = 40
-WARMUP_STEPS = 8  # of these, not timed: kernels are chosen, or compiled
-COMPILED = "bf16, compiled"
-MAX_MATRIX_SIZE = 8192  # side of the largest product
+RECIPE_NAME = "multi30k-de-en"
+BASE_MODEL_SETTINGS = {
+    "batch_tokens": "25000",
+    "warmup_steps": "4000",
+    "learning_rate_factor": "1",
+}  # §5.1, §5.3
+BASE_VOCAB_SIZE = 37_000  # §5.1; the text has fewer, the softmax has all
+NUM_STEPS = 40
+NUM_UNTIMED_STEPS = 8  # of these, not timed: kernels are chosen, or compiled
+COMPILED_RUN_NAME = "bf16, compiled"
+TIMED_MATRIX_SIDE = 8192  # side of the largest product
 
 
-def measure(save: Callable[[dict[str, Any]], None], steps: int = STEPS) -> None:
+def measure_gpu_steps(save: Callable[[dict[str, Any]], None], steps: int = NUM_STEPS) -> None:
     """Measure both models, and save all figures after each run; the compiled are last.
 
     Raises:
@@ -39,30 +43,30 @@ def measure(save: Callable[[dict[str, Any]], None], steps: int = STEPS) -> None:
     device = pick_device_and_precision().device
     if device.type != "cuda":
         raise UserError("no GPU is seen here, and the steps are one's: run this where there is one")
-    base = load(RECIPE, steps, BASE)
+    base = load_workload(RECIPE_NAME, steps, BASE_MODEL_SETTINGS)
     base = base._replace(
         recipe=replace(base.recipe, model=ModelConfig()),
-        src_vocab_size=BASE_TYPES,
-        tgt_vocab_size=BASE_TYPES,
+        src_vocab_size=BASE_VOCAB_SIZE,
+        tgt_vocab_size=BASE_VOCAB_SIZE,
     )
-    loads = {RECIPE: load(RECIPE, steps), "base": base}
+    loads = {RECIPE_NAME: load_workload(RECIPE_NAME, steps), "base": base}
     models: dict[str, Any] = {
         name: {"batches": workload.about(), "ways": {}} for name, workload in loads.items()
     }
     figures = {
         "memory_gb": round(memory_bytes(device) / 1e9, 1),
-        "largest_product": {str(p): largest_rate(p, device) for p in Precision},
+        "largest_product": {str(p): measure_matmul_tflops(p, device) for p in Precision},
         "steps": steps,
         "models": models,
     }
-    for way in (*Precision, COMPILED):
+    for way in (*Precision, COMPILED_RUN_NAME):
         for name, workload in loads.items():
-            models[name]["ways"][str(way)] = run(workload, device, way)
+            models[name]["ways"][str(way)] = time_training_steps(workload, device, way)
             save(figures)
 
 
-def run(workload: Workload, device: torch.device, way: str) -> dict[str, Any]:
-    """Make the first steps of a recipe in a precision, or as `COMPILED`.
+def time_training_steps(workload: Workload, device: torch.device, way: str) -> dict[str, Any]:
+    """Make the first steps of a recipe in a precision, or as `COMPILED_RUN_NAME`.
 
     Returns:
         Target tokens a second (the median step's, without padding), milliseconds of that step,
@@ -79,7 +83,7 @@ def run(workload: Workload, device: torch.device, way: str) -> dict[str, Any]:
     model = Transformer(network, src_vocab_size=src_vocab_size, tgt_vocab_size=tgt_vocab_size)
     model.to(device).train()
     state = new_state(model, training, precision)
-    if way == COMPILED:
+    if way == COMPILED_RUN_NAME:
         model.compile(dynamic=True)
     scale = state.scaler.get_scale()
     seconds, speeds, rates, skipped = [], [], [], 0
@@ -97,7 +101,7 @@ def run(workload: Workload, device: torch.device, way: str) -> dict[str, Any]:
         rates.append(flops / seconds[-1])
         skipped += state.scaler.get_scale() < scale
         scale = state.scaler.get_scale()
-    timed = slice(min(WARMUP_STEPS, len(seconds) // 2), None)
+    timed = slice(min(NUM_UNTIMED_STEPS, len(seconds) // 2), None)
     return {
         "parameters": count_parameters(model),
         "tokens_per_second": round(statistics.median(speeds[timed])),
@@ -110,9 +114,9 @@ def run(workload: Workload, device: torch.device, way: str) -> dict[str, Any]:
     }
 
 
-def largest_rate(precision: Precision, device: torch.device, rounds: int = 10) -> float:
+def measure_matmul_tflops(precision: Precision, device: torch.device, rounds: int = 10) -> float:
     """Measure the rate of a large product, TFLOP/s: the median of some rounds."""
-    left, right = torch.randn(2, MAX_MATRIX_SIZE, MAX_MATRIX_SIZE, device=device).unbind()
+    left, right = torch.randn(2, TIMED_MATRIX_SIDE, TIMED_MATRIX_SIDE, device=device).unbind()
     if precision in (Precision.BF16, Precision.FP16):  # autocast would time its casts, too
         short = torch.bfloat16 if precision == Precision.BF16 else torch.float16
         left, right = left.to(short), right.to(short)
@@ -124,4 +128,4 @@ def largest_rate(precision: Precision, device: torch.device, rounds: int = 10) -
             left @ right
             torch.cuda.synchronize()
             seconds.append(time.perf_counter() - started)
-    return round(2 * MAX_MATRIX_SIZE**3 / statistics.median(seconds[3:]) / 1e12, 1)
+    return round(2 * TIMED_MATRIX_SIDE**3 / statistics.median(seconds[3:]) / 1e12, 1)

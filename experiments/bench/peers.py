@@ -58,7 +58,7 @@ class Workload(NamedTuple):
         }
 
 
-def load(name: str, count: int, settings: dict[str, Any] | None = None) -> Workload:
+def load_workload(name: str, count: int, settings: dict[str, Any] | None = None) -> Workload:
     """Make a recipe's first batches, with some settings of its own changed."""
     recipe = find_recipe(name).override(settings or {})
     data, training = recipe.data, recipe.training
@@ -81,7 +81,7 @@ class Contender(NamedTuple):
     step: Callable[[int, Batch], object]  # makes one update: its number, from 1, and a batch
 
 
-class TorchModel(nn.Module):
+class TorchTransformer(nn.Module):
     """`torch.nn.Transformer` with our embeddings and its own output layer, of a recipe's shape."""
 
     def __init__(self, config: ModelConfig, src_vocab_size: int, tgt_vocab_size: int) -> None:
@@ -89,7 +89,7 @@ class TorchModel(nn.Module):
         self.src_embedding = Embedding(config, src_vocab_size)
         tied = config.tie_source_target
         self.tgt_embedding = self.src_embedding if tied else Embedding(config, tgt_vocab_size)
-        self.stacks = _torch_stacks(config)
+        self.stacks = _make_torch_transformer(config)
         self.output = nn.Linear(config.d_model, tgt_vocab_size, bias=config.output_bias)
         if config.tie_softmax:
             self.output.weight = self.tgt_embedding.token.weight
@@ -108,7 +108,7 @@ class TorchModel(nn.Module):
         return self.output(hidden)
 
 
-def _torch_stacks(config: ModelConfig) -> nn.Transformer:
+def _make_torch_transformer(config: ModelConfig) -> nn.Transformer:
     """Make PyTorch's stacks with a recipe's dropouts, biases and norms."""
     # PyTorch warns of what it cannot do in evaluation, which is not measured here.
     with warnings.catch_warnings():
@@ -142,12 +142,14 @@ def make_contenders(workload: Workload, precision: Precision) -> dict[str, Conte
     sizes = workload.network, workload.src_vocab_size, workload.tgt_vocab_size
     torch.manual_seed(training.seed)
     return {
-        OURS: _ours(workload, training, precision),
-        TORCH: _peer(TorchModel(*sizes), training, precision),
+        OURS: _make_our_contender(workload, training, precision),
+        TORCH: _make_peer_contender(TorchTransformer(*sizes), training, precision),
     }
 
 
-def _ours(workload: Workload, training: TrainingConfig, precision: Precision) -> Contender:
+def _make_our_contender(
+    workload: Workload, training: TrainingConfig, precision: Precision
+) -> Contender:
     """Make updates as `train` does."""
     src_vocab_size, tgt_vocab_size = workload.src_vocab_size, workload.tgt_vocab_size
     model = Transformer(
@@ -163,7 +165,9 @@ def _ours(workload: Workload, training: TrainingConfig, precision: Precision) ->
     return Contender(model, step)
 
 
-def _peer(model: nn.Module, training: TrainingConfig, precision: Precision) -> Contender:
+def _make_peer_contender(
+    model: nn.Module, training: TrainingConfig, precision: Precision
+) -> Contender:
     """Make updates as most tutorials do, with the settings of ours."""
     loss = nn.CrossEntropyLoss(ignore_index=PAD_ID, label_smoothing=training.label_smoothing)
     settings: dict[str, Any] = {

@@ -12,31 +12,31 @@ import torch
 from attention_course.status import keep_freed_memory
 from experiments.bench import export, gpu, training
 from experiments.bench.peers import OURS
-from experiments.tables import markdown
+from experiments.tables import markdown_table
 from lessonkit.analysis.timing import computing_on_single_thread
 from transformer.support.files import write_json
 from transformer.support.provenance import provenance
 from transformer.training.devices import pick_device
 
 
-def record(section: str, file: Path) -> None:
+def record_section(section: str, file: Path) -> None:
     """Measure one section, "training", "export" or "gpu", and write its record.
 
     Decoding's table stands on its page by hand: it has the records of two machines.
     """
     if section == "export":
-        export.record_speed("de-en", file)
+        export.record_engine_speeds("de-en", file)
     elif section == "gpu":
         origin = provenance(pick_device())
-        gpu.measure(lambda figures: write_json(file, origin | figures))
+        gpu.measure_gpu_steps(lambda figures: write_json(file, origin | figures))
     else:
         keep_freed_memory()  # as `train` does; the peer has it too
         with computing_on_single_thread():
-            figures = training.measure()
+            figures = training.measure_all_recipes()
         write_json(file, provenance(torch.device("cpu")) | figures)
 
 
-def gpu_table(figures: dict[str, Any]) -> str:
+def gpu_steps_table(figures: dict[str, Any]) -> str:
     """Return the table of training steps on a GPU, by precision, eager and compiled."""
     rows, largest = [], figures["largest_product"]
     for model, measured in figures["models"].items():
@@ -57,10 +57,10 @@ def gpu_table(figures: dict[str, Any]) -> str:
     head = ["model", "way", "tokens/s", "ms a step", "GB", "of the largest product's rate"]
     head += ["loss, last step", "first two steps, s"]
     about = f"{figures['hardware']}, torch {figures['torch']}, {figures['date']}:"
-    return f"{about}\n\n{markdown(head, rows, words=range(2))}"
+    return f"{about}\n\n{markdown_table(head, rows, words=range(2))}"
 
 
-def training_table(figures: dict[str, Any]) -> str:
+def training_steps_tables(figures: dict[str, Any]) -> str:
     """Return the tables of the contenders' speeds and of the profile of our step."""
     speeds, profiles, batch_shares = [], {}, []
     for recipe, measured in figures["recipes"].items():
@@ -86,6 +86,6 @@ def training_table(figures: dict[str, Any]) -> str:
     rows.append(["making the batch, beside the step", *batch_shares])
     heading = ["recipe", "precision", "who", "parameters", "tokens/s", "ours is times"]
     heading += ["of the largest product's rate"]
-    profile_table = markdown(["a step's time", *profiles], rows, words=range(1))
+    profile_table = markdown_table(["a step's time", *profiles], rows, words=range(1))
     origin = f"{figures['hardware']}, {figures['date']}:"
-    return f"{origin}\n\n{markdown(heading, speeds, words=range(3))}\n\n{profile_table}"
+    return f"{origin}\n\n{markdown_table(heading, speeds, words=range(3))}\n\n{profile_table}"

@@ -9,34 +9,34 @@ from typing import Any
 
 import torch
 
-from experiments.bench.peers import OURS, Workload, load, make_contenders
+from experiments.bench.peers import OURS, Workload, load_workload, make_contenders
 from lessonkit.analysis.flops import training_step_flops
 from lessonkit.analysis.timing import operation_time_shares, process_seconds
 from transformer.model import count_parameters
 from transformer.training.devices import Precision
 
-RECIPES = ("multi30k-de-en", "multi30k")  # the course's captions; system 4
-ROUNDS = 6
-PRECISIONS = {
+RECIPE_NAMES = ("multi30k-de-en", "multi30k")  # the course's captions; system 4
+NUM_TIMED_ROUNDS = 6
+PRECISIONS_AND_DTYPES = {
     "float32": (Precision.FLOAT32, torch.float32),
     "bfloat16": (Precision.BF16, torch.bfloat16),
 }
-MAX_MATRIX_SIZE = 2048  # side of the largest product
+TIMED_MATRIX_SIDE = 2048  # side of the largest product
 
 
-def measure() -> dict[str, Any]:
+def measure_all_recipes() -> dict[str, Any]:
     """Measure every recipe in every precision, printing what has been done."""
     ceiling = {}
-    for name, (_, dtype) in PRECISIONS.items():
-        ceiling[name] = largest_rate(dtype)
+    for name, (_, dtype) in PRECISIONS_AND_DTYPES.items():
+        ceiling[name] = measure_matmul_gmacs(dtype)
         print(f"{name}: the largest product")
-    figures: dict[str, Any] = {"rounds": ROUNDS, "ceiling": ceiling, "recipes": {}}
-    for recipe in RECIPES:
-        workload = load(recipe, ROUNDS + 1)
+    figures: dict[str, Any] = {"rounds": NUM_TIMED_ROUNDS, "ceiling": ceiling, "recipes": {}}
+    for recipe in RECIPE_NAMES:
+        workload = load_workload(recipe, NUM_TIMED_ROUNDS + 1)
         making = process_seconds(partial(list, workload.pipeline.epoch(1)))
         measured = {}
-        for name, (precision, _) in PRECISIONS.items():
-            measured[name] = compare(workload, precision, ceiling[name])
+        for name, (precision, _) in PRECISIONS_AND_DTYPES.items():
+            measured[name] = compare_contenders(workload, precision, ceiling[name])
             print(f"{recipe}, {name}")
         figures["recipes"][recipe] = {
             "batches": workload.about(),
@@ -46,17 +46,17 @@ def measure() -> dict[str, Any]:
     return figures
 
 
-def largest_rate(dtype: torch.dtype) -> float:
+def measure_matmul_gmacs(dtype: torch.dtype) -> float:
     """Measure the rate of the largest product, what no step can exceed: the best of some rounds.
 
     Billions of multiplications (each with its addition) a second.
     """
-    left, right = torch.randn(2, MAX_MATRIX_SIZE, MAX_MATRIX_SIZE).to(dtype).unbind()
-    seconds = [process_seconds(partial(torch.mm, left, right)) for _ in range(ROUNDS)]
-    return round(MAX_MATRIX_SIZE**3 / min(seconds) / 1e9, 1)
+    left, right = torch.randn(2, TIMED_MATRIX_SIDE, TIMED_MATRIX_SIDE).to(dtype).unbind()
+    seconds = [process_seconds(partial(torch.mm, left, right)) for _ in range(NUM_TIMED_ROUNDS)]
+    return round(TIMED_MATRIX_SIDE**3 / min(seconds) / 1e9, 1)
 
 
-def compare(workload: Workload, precision: Precision, ceiling: float) -> dict[str, Any]:
+def compare_contenders(workload: Workload, precision: Precision, ceiling: float) -> dict[str, Any]:
     """Time every contender on each batch in turn, and profile our step.
 
     The first batch does not count: memory is allocated and kernels are chosen there.
@@ -72,7 +72,7 @@ def compare(workload: Workload, precision: Precision, ceiling: float) -> dict[st
         for name, contender in contenders.items():
             seconds[name].append(process_seconds(partial(contender.step, number, batch)))
     figures = {
-        name: _figures(workload, seconds[name][1:], seconds[OURS][1:], ceiling)
+        name: _contender_figures(workload, seconds[name][1:], seconds[OURS][1:], ceiling)
         | {"parameters": count_parameters(contender.model)}
         for name, contender in contenders.items()
     }
@@ -81,7 +81,7 @@ def compare(workload: Workload, precision: Precision, ceiling: float) -> dict[st
     return {"contenders": figures, "profile": profile}
 
 
-def _figures(
+def _contender_figures(
     workload: Workload, seconds: list[float], ours: list[float], ceiling: float
 ) -> dict[str, Any]:
     """Summarise a contender's rounds."""

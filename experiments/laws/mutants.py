@@ -2,7 +2,8 @@
 
 Not in the paper. `python -m experiments laws` tries a sample, with the whole adapter and
 with `forward` alone. A mutant that does not run is none, nor one that computes what the sound model
-does, at once or with the signs or names of weights changed (`SAME`): these are counted apart.
+does, at once or with the signs or names of weights changed
+(`EQUIVALENT_WEIGHT_CHANGES`): these are counted apart.
 """
 
 import contextlib
@@ -20,16 +21,16 @@ from torch import nn
 from attention_laws import Adapter, Verdict
 from attention_laws.bare_module import adapter_from_module
 from attention_laws.run import Diagnosis
-from experiments.laws.operators import OPERATORS, nodes_of_classes
-from experiments.mutation import Mutant, mutants
+from experiments.laws.operators import MUTATION_OPERATORS, nodes_inside_classes
+from experiments.mutation import Mutant, generate_mutants
 
-FILE = Path(__file__).with_name("sound_model.py")
-SETUP = "class Setup"  # from here on the file trains and searches
-SEED = 36
-SOUND_WARNING = "all_padding_source_is_harmless"  # true of the sound model, too
+SOUND_MODEL_FILE = Path(__file__).with_name("sound_model.py")
+TRAINING_AND_SEARCH_CLASS = "class TrainingAndSearch"  # from here on the file trains and searches
+SAMPLE_SEED = 36
+LAW_WARNING_OF_SOUND_MODEL = "all_padding_source_is_harmless"  # true of the sound model, too
 
 
-def describe(mutant: Mutant) -> str:
+def describe_mutant(mutant: Mutant) -> str:
     """Describe a mutant in a line: its operator, its line, the code before and after.
 
     Of a whole function, whose old and new code are long, it shows the first line that differs.
@@ -39,66 +40,71 @@ def describe(mutant: Mutant) -> str:
     return f"{mutant.operator} {mutant.line}: `{before[:70]}` -> `{after[:70]}`"
 
 
-def run(text: str) -> ModuleType:
+def run_as_module(text: str) -> ModuleType:
     """Run a file's text as a module of its own."""
     module = ModuleType("mutant")
     exec(compile(text, "mutant.py", "exec"), module.__dict__)
     return module
 
 
-Weights = dict[str, torch.Tensor]
+NamedWeights = dict[str, torch.Tensor]
 
 
-def _negated(pattern: str) -> Callable[[Weights], Weights]:
+def _make_weight_negation(pattern: str) -> Callable[[NamedWeights], NamedWeights]:
     return lambda weights: {n: -w if re.search(pattern, n) else w for n, w in weights.items()}
 
 
-def _keys_and_values_exchanged(weights: Weights) -> Weights:
+def _exchange_keys_and_values(weights: NamedWeights) -> NamedWeights:
     other = {"key": "value", "value": "key"}
     return {re.sub("key|value", lambda m: other[m[0]], n): w for n, w in weights.items()}
 
 
 # The last projections of the sub-layers.
-ENDS = r"(attention|cross)\.output|feed_forward\.second"
+OUTPUT_PROJECTION_PATTERN = r"(attention|cross)\.output|feed_forward\.second"
 # Fresh weights are as likely after these changes, and Adam's steps are the same.
-SAME: dict[str, Callable[[Weights], Weights]] = {
-    "keys and values exchanged": _keys_and_values_exchanged,
-    "sub-layers negated": _negated(ENDS),
-    "layers read and give the negative": _negated(
-        rf"{ENDS}|words|norm\.bias|(query|key|value|first|^output)\.weight"
+EQUIVALENT_WEIGHT_CHANGES: dict[str, Callable[[NamedWeights], NamedWeights]] = {
+    "keys and values exchanged": _exchange_keys_and_values,
+    "sub-layers negated": _make_weight_negation(OUTPUT_PROJECTION_PATTERN),
+    "layers read and give the negative": _make_weight_negation(
+        rf"{OUTPUT_PROJECTION_PATTERN}|words|norm\.bias|(query|key|value|first|^output)\.weight"
     ),
 }
 
 
-def fingerprint(module: ModuleType, change: str = "") -> list[Any]:
+def behaviour_fingerprint(module: ModuleType, change: str = "") -> list[Any]:
     """Return what a model computes, learns and finds: equal if nothing tells two models apart.
 
     Args:
         module: The code of the model.
-        change: The name in `SAME` of what is done to the sound model's weights, which it then gets.
+        change: The name in `EQUIVALENT_WEIGHT_CHANGES` of what is done to the sound
+            model's weights, which it then gets.
     """
     # In 64 bits sums in another order are the same.
     torch.set_default_dtype(torch.float64)
     try:
-        model = module.bare()
+        model = module.make_model()
         if change:
             weights = dict(model.named_parameters())
-            sound = dict(run(FILE.read_text(encoding="utf-8")).bare().named_parameters())
-            for name, weight in SAME[change](sound).items():
+            sound = dict(
+                run_as_module(SOUND_MODEL_FILE.read_text(encoding="utf-8"))
+                .make_model()
+                .named_parameters()
+            )
+            for name, weight in EQUIVALENT_WEIGHT_CHANGES[change](sound).items():
                 weights[name].data.copy_(weight)
-        return _fingerprint(module.whole(model))
+        return _adapter_fingerprint(module.make_adapter(model))
     finally:
         torch.set_default_dtype(torch.float32)
 
 
-def _fingerprint(adapter: Any) -> list[Any]:
+def _adapter_fingerprint(adapter: Any) -> list[Any]:
     chance = torch.Generator().manual_seed(1)
     rows = [torch.randint(4, 23, (n,), generator=chance).tolist() for n in (3, 7, 5, 2)]
     src, tgt_in, tgt_out = adapter.make_batch(rows, rows[::-1])
     adapter.module.eval()
     values = [src.tolist(), tgt_in.tolist(), tgt_out.tolist()]
     logits = adapter.forward(src, tgt_in).detach()
-    values += [_rounded(logits), _rounded(adapter.loss(logits, tgt_out))]
+    values += [_to_rounded_list(logits), _to_rounded_list(adapter.loss(logits, tgt_out))]
     for hypotheses in adapter.beam(src, 3, 6):
         for hypothesis in hypotheses:
             log_prob = round(hypothesis.log_prob, 4)
@@ -107,21 +113,23 @@ def _fingerprint(adapter: Any) -> list[Any]:
     cache = adapter.cached.start(src)
     for pos in range(3):
         logits, cache = adapter.cached.step(tgt_in[:, pos : pos + 1], cache)
-        values.append(_rounded(logits))
+        values.append(_to_rounded_list(logits))
         cache = adapter.cached.reorder(cache, torch.tensor([1, 0, 2, 2]))
     torch.manual_seed(0)
     values += [round(adapter.train_step(src, tgt_in, tgt_out), 4) for _ in range(3)]
     adapter.module.eval()
-    values.append(_rounded(adapter.forward(src, tgt_in)))
+    values.append(_to_rounded_list(adapter.forward(src, tgt_in)))
     values.append([adapter.schedule(step) for step in (1, 30, 90)])
     return values
 
 
-def _rounded(tensor: torch.Tensor) -> list[float]:
+def _to_rounded_list(tensor: torch.Tensor) -> list[float]:
     return [round(number, 4) for number in tensor.detach().flatten().tolist()]
 
 
-def sample(number: int, of_setup: bool) -> tuple[list[tuple[Mutant, ModuleType]], dict[str, Any]]:
+def sample_mutants(
+    number: int, of_setup: bool
+) -> tuple[list[tuple[Mutant, ModuleType]], dict[str, Any]]:
     """Draw mutants that run and differ, the operators in turn, until there are so many.
 
     Args:
@@ -131,63 +139,65 @@ def sample(number: int, of_setup: bool) -> tuple[list[tuple[Mutant, ModuleType]]
     Returns:
         The mutants with their modules; how many crashed or were equal, and which are equivalent.
     """
-    text = FILE.read_text(encoding="utf-8")
-    sound = fingerprint(run(text))
+    text = SOUND_MODEL_FILE.read_text(encoding="utf-8")
+    sound = behaviour_fingerprint(run_as_module(text))
     drawn: list[tuple[Mutant, ModuleType]] = []
     left_out: dict[str, Any] = {"crashed": 0, "equal": 0, "equivalent": []}
-    for mutant in _in_turn(text, of_setup):
+    for mutant in _mutants_by_operator_in_turn(text, of_setup):
         if len(drawn) == number:
             break
         try:
-            module = run(mutant.text)
-            computed = fingerprint(module)
+            module = run_as_module(mutant.text)
+            computed = behaviour_fingerprint(module)
         except Exception:
             left_out["crashed"] += 1
             continue
         if computed == sound:
             left_out["equal"] += 1
-        elif change := _equivalent_by(module, sound):
-            left_out["equivalent"].append({"mutant": describe(mutant), "by": change})
+        elif change := _equivalent_weight_change(module, sound):
+            left_out["equivalent"].append({"mutant": describe_mutant(mutant), "by": change})
         else:
             drawn.append((mutant, module))
     return drawn, left_out
 
 
-def _in_turn(text: str, of_setup: bool) -> list[Mutant]:
+def _mutants_by_operator_in_turn(text: str, of_setup: bool) -> list[Mutant]:
     """Shuffle the mutants of one part of the file, and take one of each operator in turn."""
-    border = text[: text.index(SETUP)].count("\n") + 1
+    border = text[: text.index(TRAINING_AND_SEARCH_CLASS)].count("\n") + 1
     shuffled = [
         mutant
-        for mutant in mutants(text, OPERATORS, nodes_of_classes)
+        for mutant in generate_mutants(text, MUTATION_OPERATORS, nodes_inside_classes)
         if (mutant.line > border) == of_setup
     ]
-    random.Random(SEED).shuffle(shuffled)
-    by_operator = [[mutant for mutant in shuffled if mutant.operator == name] for name in OPERATORS]
+    random.Random(SAMPLE_SEED).shuffle(shuffled)
+    by_operator = [
+        [mutant for mutant in shuffled if mutant.operator == name] for name in MUTATION_OPERATORS
+    ]
     return [mutant for turn in zip_longest(*by_operator) for mutant in turn if mutant is not None]
 
 
-def _equivalent_by(module: ModuleType, sound: list[Any]) -> str:
+def _equivalent_weight_change(module: ModuleType, sound: list[Any]) -> str:
     """Return the change of weights after which a mutant computes what the sound model does."""
-    for change in SAME:
+    for change in EQUIVALENT_WEIGHT_CHANGES:
         with contextlib.suppress(Exception):  # such as a weight that the mutant does not have
-            if fingerprint(module, change) == sound:
+            if behaviour_fingerprint(module, change) == sound:
                 return change
     return ""
 
 
-def try_laws(mutant: Mutant, module: ModuleType) -> dict[str, Any]:
+def try_laws_on_mutant(mutant: Mutant, module: ModuleType) -> dict[str, Any]:
     """Try the laws on a mutant, with all that an adapter can have and with its model alone."""
-    broken, warned = _first_broken(module.whole())
-    broken_alone, _ = _first_broken(module.bare())
+    broken, warned = _first_broken_law_or_warnings(module.make_adapter())
+    broken_alone, _ = _first_broken_law_or_warnings(module.make_model())
     return {
-        "mutant": describe(mutant),
+        "mutant": describe_mutant(mutant),
         "broken": broken,
         "warned": warned,
         "alone": broken_alone,
     }
 
 
-def _first_broken(subject: Adapter | nn.Module) -> tuple[str, list[str]]:
+def _first_broken_law_or_warnings(subject: Adapter | nn.Module) -> tuple[str, list[str]]:
     """Try law after law until one is broken; return its name, or else the laws that warned."""
     try:
         diagnosis = Diagnosis(
@@ -202,6 +212,6 @@ def _first_broken(subject: Adapter | nn.Module) -> tuple[str, list[str]]:
     warned = [
         line.law
         for line in report.results_with_verdict(Verdict.WARNED)
-        if line.law != SOUND_WARNING
+        if line.law != LAW_WARNING_OF_SOUND_MODEL
     ]
     return "could not be judged" if report.exit_status else "", warned

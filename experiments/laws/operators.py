@@ -1,6 +1,6 @@
 """What turns a sound model into a mutant that the laws are tried on: operators on its code.
 
-Not in the paper. The names of `OPERATORS` stand in the record.
+Not in the paper. The names of `MUTATION_OPERATORS` stand in the record.
 """
 
 import ast
@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from experiments.mutation import other_constants, other_operators
+from experiments.mutation import make_constant_mutation, make_operator_mutation
 
 # A call whose name begins so is of a function, not of a tensor's method.
-FUNCTIONS = ("torch.", "nn.", "math.", "self.")
-SIMPLE = ast.Name | ast.Attribute | ast.Constant | ast.Subscript
-COUNTERPARTS = {"sin": "cos", "cos": "sin", "tril": "triu", "log_softmax": "softmax"}
+FUNCTION_CALL_PREFIXES = ("torch.", "nn.", "math.", "self.")
+SIMPLE_NODE_TYPES = ast.Name | ast.Attribute | ast.Constant | ast.Subscript
+COUNTERPART_FUNCTION_NAMES = {"sin": "cos", "cos": "sin", "tril": "triu", "log_softmax": "softmax"}
 
 
-def other_sums(node: Any) -> Iterator[ast.AST]:
+def mutate_sum_or_condition(node: Any) -> Iterator[ast.AST]:
     """Put a difference in the place of a sum, or `==` in the place of `!=`; negate conditions."""
     match node:
         case ast.BinOp(left, ast.Add(), right):
@@ -31,18 +31,22 @@ def other_sums(node: Any) -> Iterator[ast.AST]:
             yield operand
 
 
-def other_scales(node: Any) -> Iterator[ast.AST]:
+def mutate_scale(node: Any) -> Iterator[ast.AST]:
     """Divide in the place of multiplying, the other way round, or scale a number by 2."""
-    yield from _other_product(node)
-    yield from _doubled(node)
+    yield from _mutate_product(node)
+    yield from _double_float(node)
 
 
-_other_product = other_operators({ast.Mult: (ast.Div,), ast.Div: (ast.Mult,), ast.Pow: (ast.Mult,)})
-_doubled = other_constants(lambda value: [value * 2] if isinstance(value, float) else [])
-_one_more = other_constants(lambda value: [value + 1] if type(value) is int else [])
+_mutate_product = make_operator_mutation(
+    {ast.Mult: (ast.Div,), ast.Div: (ast.Mult,), ast.Pow: (ast.Mult,)}
+)
+_double_float = make_constant_mutation(
+    lambda value: [value * 2] if isinstance(value, float) else []
+)
+_increment_int = make_constant_mutation(lambda value: [value + 1] if type(value) is int else [])
 
 
-def without_part(node: Any) -> Iterator[ast.AST]:
+def drop_part(node: Any) -> Iterator[ast.AST]:
     """Leave out a term, a factor, a call, a slice or a statement."""
     match node:
         case ast.BinOp(left, ast.Add() | ast.Mult(), right):
@@ -57,7 +61,7 @@ def without_part(node: Any) -> Iterator[ast.AST]:
             yield ast.Pass()
         case ast.Call(func, args, keywords) if not _builds_module(node):
             name = ast.unparse(func)
-            is_function = name.startswith(FUNCTIONS) or "." not in name
+            is_function = name.startswith(FUNCTION_CALL_PREFIXES) or "." not in name
             if isinstance(func, ast.Attribute) and not is_function:
                 yield func.value
             elif len(args) == 1 or (args and keywords):
@@ -70,7 +74,7 @@ def _builds_module(node: ast.Call) -> bool:
     return name.startswith("super") or name[0].isupper()
 
 
-def swapped(node: Any) -> Iterator[ast.AST]:
+def swap_operands_or_arguments(node: Any) -> Iterator[ast.AST]:
     """Exchange the sides of a difference or a matrix product, or two arguments or values."""
     match node:
         case ast.BinOp(left, ast.Sub() | ast.MatMult() as op, right):
@@ -79,74 +83,80 @@ def swapped(node: Any) -> Iterator[ast.AST]:
             yield ast.Tuple([other, one], context)
         case ast.Call(func, args, keywords) if not _builds_module(node):
             for i, (one, other) in enumerate(pairwise(args)):
-                if isinstance(one, SIMPLE) and isinstance(other, SIMPLE):
+                if isinstance(one, SIMPLE_NODE_TYPES) and isinstance(other, SIMPLE_NODE_TYPES):
                     yield ast.Call(func, [*args[:i], other, one, *args[i + 2 :]], keywords)
 
 
-def transposed(node: Any) -> Iterator[ast.AST]:
+def mutate_axis_or_function(node: Any) -> Iterator[ast.AST]:
     """Put the last axis but one in the place of the last, or a function's counterpart."""
     match node:
         case ast.UnaryOp(ast.USub(), ast.Constant(1)):
             yield ast.UnaryOp(ast.USub(), ast.Constant(2))
-        case ast.Call(ast.Attribute(value, name), args, keywords) if name in COUNTERPARTS:
-            yield ast.Call(ast.Attribute(value, COUNTERPARTS[name]), args, keywords)
+        case ast.Call(ast.Attribute(value, name), args, keywords) if (
+            name in COUNTERPART_FUNCTION_NAMES
+        ):
+            yield ast.Call(ast.Attribute(value, COUNTERPART_FUNCTION_NAMES[name]), args, keywords)
 
 
-def detached(node: Any) -> Iterator[ast.AST]:
+def detach_value(node: Any) -> Iterator[ast.AST]:
     """Cut the gradient of what is returned, kept as `hidden`, or handed over."""
     match node:
         case ast.Return(ast.BinOp() | ast.Call() as value):
-            yield ast.Return(_detach(value))
+            yield ast.Return(_make_detach_call(value))
         case ast.Assign([ast.Name("hidden")] as targets, value):
-            yield ast.Assign(targets, _detach(value))
+            yield ast.Assign(targets, _make_detach_call(value))
         case ast.Call(func, args, keywords) if not _builds_module(node):
             for i, argument in enumerate(args):
                 if isinstance(argument, ast.Name) and argument.id.islower():
-                    cut = [*args[:i], _detach(argument), *args[i + 1 :]]
+                    cut = [*args[:i], _make_detach_call(argument), *args[i + 1 :]]
                     yield ast.Call(func, cut, keywords)
 
 
-def _detach(value: ast.expr) -> ast.Call:
+def _make_detach_call(value: ast.expr) -> ast.Call:
     return ast.Call(ast.Attribute(value, "detach"), [], [])
 
 
-def shared(node: Any) -> Iterator[ast.AST]:
+def share_modules(node: Any) -> Iterator[ast.AST]:
     """Put one layer in the place of all, or a module in the place of the one made after it."""
     match node:
         case ast.Call(func, [ast.GeneratorExp(layer)]) if ast.unparse(func) == "nn.ModuleList":
             layers = ast.BinOp(ast.List([layer]), ast.Mult(), ast.Name("LAYERS"))
             yield ast.Call(func, [layers], [])
         case ast.FunctionDef():
-            yield from _sharing_neighbours(node)
+            yield from _share_neighbouring_modules(node)
 
 
-def _sharing_neighbours(function: ast.FunctionDef) -> Iterator[ast.AST]:
+def _share_neighbouring_modules(function: ast.FunctionDef) -> Iterator[ast.AST]:
     for i, (before, after) in enumerate(pairwise(function.body)):
         match before, after:
             case ast.Assign([one], ast.Call(first)), ast.Assign([other], ast.Call(second)):
-                if ast.dump(first) == ast.dump(second) and _is_of_self(one) and _is_of_self(other):
+                if (
+                    ast.dump(first) == ast.dump(second)
+                    and _is_self_attribute(one)
+                    and _is_self_attribute(other)
+                ):
                     alias = ast.Assign([other], one)
                     body = [*function.body[: i + 1], alias, *function.body[i + 2 :]]
                     yield ast.FunctionDef(**{**dict(ast.iter_fields(function)), "body": body})
 
 
-def _is_of_self(node: ast.AST) -> bool:
+def _is_self_attribute(node: ast.AST) -> bool:
     return ast.unparse(node).startswith("self.")
 
 
-OPERATORS = {
-    "detach": detached,
-    "drop": without_part,
-    "negate": other_sums,
-    "scale": other_scales,
-    "share": shared,
-    "shift": _one_more,
-    "swap": swapped,
-    "transpose": transposed,
+MUTATION_OPERATORS = {
+    "detach": detach_value,
+    "drop": drop_part,
+    "negate": mutate_sum_or_condition,
+    "scale": mutate_scale,
+    "share": share_modules,
+    "shift": _increment_int,
+    "swap": swap_operands_or_arguments,
+    "transpose": mutate_axis_or_function,
 }
 
 
-def nodes_of_classes(tree: ast.Module) -> Iterator[ast.AST]:
+def nodes_inside_classes(tree: ast.Module) -> Iterator[ast.AST]:
     """Yield the nodes of a file's classes; constants of the module are left alone."""
     for statement in tree.body:
         if isinstance(statement, ast.ClassDef):

@@ -18,7 +18,7 @@ D_MODEL, D_FF, HEADS, LAYERS, DROPOUT = 32, 64, 4, 2, 0.1
 WARMUP, SMOOTHING = 40, 0.1
 
 
-class Attention(nn.Module):
+class MultiHeadAttention(nn.Module):
     """Multi-head attention (§3.2.2)."""
 
     def __init__(self):
@@ -80,7 +80,7 @@ class EncoderLayer(nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.attention = Attention()
+        self.attention = MultiHeadAttention()
         self.feed_forward = FeedForward()
         self.first = Residual()
         self.second = Residual()
@@ -96,8 +96,8 @@ class DecoderLayer(nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.attention = Attention()
-        self.cross = Attention()
+        self.attention = MultiHeadAttention()
+        self.cross = MultiHeadAttention()
         self.feed_forward = FeedForward()
         self.first = Residual()
         self.second = Residual()
@@ -140,7 +140,7 @@ class Embedding(nn.Module):
         return self.dropout(words + self.waves[start : start + ids.shape[1]])
 
 
-class Model(nn.Module):
+class EncoderDecoder(nn.Module):
     """The whole (§3)."""
 
     def __init__(self):
@@ -175,7 +175,7 @@ class Model(nn.Module):
         return self.decode(tgt_in, self.encode(src), src)
 
 
-class Setup:
+class TrainingAndSearch:
     """How a model is trained and searched (§5, §6.1)."""
 
     def __init__(self, model):
@@ -275,15 +275,15 @@ class Setup:
         return log_prob / ((5 + length) / 6) ** 0.6
 
 
-def bare():
+def make_model():
     """Return the model alone."""
     torch.manual_seed(0)
-    return Model()
+    return EncoderDecoder()
 
 
-def whole(model=None):
+def make_adapter(model=None):
     """Return the model with all that trains it and searches."""
-    setup = Setup(model or bare())
+    setup = TrainingAndSearch(model or make_model())
     model = setup.model
     return Adapter(
         forward=model,

@@ -10,34 +10,42 @@ from typing import Any
 import torch
 
 from attention_laws import diagnose
-from experiments.laws.mutants import FILE, SEED, run, sample, try_laws
+from experiments.laws.mutants import (
+    SAMPLE_SEED,
+    SOUND_MODEL_FILE,
+    run_as_module,
+    sample_mutants,
+    try_laws_on_mutant,
+)
 from transformer.support.files import write_json
 from transformer.support.provenance import provenance
 
-NUM_MUTANTS = {"model": 100, "setup": 50}
-NUM_SEEDS = 5  # each sound variant is tried from so many
+NUM_MUTANTS_BY_PART = {"model": 100, "setup": 50}
+NUM_SEEDS_PER_VARIANT = 5  # each sound variant is tried from so many
 
-CROSS, OUTPUT = "self.cross = Attention()", "self.output = nn.Linear(D_MODEL, TGT_TYPES)"
+CROSS, OUTPUT = "self.cross = MultiHeadAttention()", "self.output = nn.Linear(D_MODEL, TGT_TYPES)"
 PRODUCT, SPLIT = "return query @ key.transpose(-2, -1)", "    def split(self, hidden):"
-TIED = (OUTPUT, f"{OUTPUT}; self.output.weight = self.tgt.words.weight")
-NO_WAVES = ("words + self.waves[start : start + ids.shape[1]]", "words")
-TURNED = """    def turned(self, hidden, start):
+TIED_SOFTMAX_EDIT = (OUTPUT, f"{OUTPUT}; self.output.weight = self.tgt.words.weight")
+NO_SINUSOIDS_EDIT = ("words + self.waves[start : start + ids.shape[1]]", "words")
+ROTARY_METHOD_CODE = """    def turned(self, hidden, start):
         places, half = torch.arange(start, start + hidden.shape[2]), hidden.shape[-1] // 2
         angles = places[:, None].to(hidden) / 10000 ** (torch.arange(half) / half)
         (one, other), (cos, sin) = hidden.split(half, dim=-1), (angles.cos(), angles.sin())
         return torch.cat((one * cos - other * sin, one * sin + other * cos), dim=-1)
 
 """
-TURN = "query, key = self.turned(query, key.shape[2] - query.shape[2]), self.turned(key, 0)"
-SLOPES = "    slopes = 2.0 ** -torch.arange(1, HEADS + 1)[:, None, None]\n\n"
-LOWERED = """q_len, k_len = query.shape[2], key.shape[2]
+ROTARY_CALL_CODE = (
+    "query, key = self.turned(query, key.shape[2] - query.shape[2]), self.turned(key, 0)"
+)
+ALIBI_SLOPES_CODE = "    slopes = 2.0 ** -torch.arange(1, HEADS + 1)[:, None, None]\n\n"
+ALIBI_SCORES_CODE = """q_len, k_len = query.shape[2], key.shape[2]
         gap = torch.arange(k_len - q_len, k_len)[:, None] - torch.arange(k_len)
         return -self.slopes * gap.where(gap > 0, -2 * gap) + query @ key.transpose(-2, -1)"""
-GROUPED = """shape = (*hidden.shape[:2], HEADS // 2, -1)
+GROUPED_KEYS_AND_VALUES_CODE = """shape = (*hidden.shape[:2], HEADS // 2, -1)
         pair = (each(hidden).view(shape).transpose(1, 2) for each in (self.key, self.value))
         return [each.repeat_interleave(2, dim=1) for each in pair]"""
 # What stands in sound_model.py, and what is to.
-VARIANTS: dict[str, tuple[tuple[str, str], ...]] = {
+VARIANT_EDITS: dict[str, tuple[tuple[str, str], ...]] = {
     "pre_norm": (
         (
             "self.norm(hidden + self.dropout(sublayer(hidden)))",
@@ -47,23 +55,23 @@ VARIANTS: dict[str, tuple[tuple[str, str], ...]] = {
         ("return hidden\n", "return self.ends[0](hidden)\n"),
         ("return self.output(hidden)", "return self.output(self.ends[1](hidden))"),
     ),
-    "tied": (TIED,),
+    "tied": (TIED_SOFTMAX_EDIT,),
     "no_bias": (
         ("import math\n", "import math\nfrom functools import partial\n"),
         ("nn.Linear(", "partial(nn.Linear, bias=False)("),
     ),
     "rms_norm": (("nn.LayerNorm", "nn.RMSNorm"),),
     "rotary": (
-        (SPLIT, TURNED + SPLIT),
-        (PRODUCT, f"{TURN}\n        {PRODUCT}"),
+        (SPLIT, ROTARY_METHOD_CODE + SPLIT),
+        (PRODUCT, f"{ROTARY_CALL_CODE}\n        {PRODUCT}"),
         (CROSS, f"{CROSS}; self.cross.turned = lambda hidden, start: hidden"),
-        NO_WAVES,
+        NO_SINUSOIDS_EDIT,
     ),
     "alibi": (
-        (SPLIT, SLOPES + SPLIT),
-        (PRODUCT, LOWERED),
+        (SPLIT, ALIBI_SLOPES_CODE + SPLIT),
+        (PRODUCT, ALIBI_SCORES_CODE),
         (CROSS, f"{CROSS}; self.cross.slopes = 0"),
-        NO_WAVES,
+        NO_SINUSOIDS_EDIT,
     ),
     "learned_positions": (
         (
@@ -77,32 +85,35 @@ VARIANTS: dict[str, tuple[tuple[str, str], ...]] = {
             "self.value = nn.Linear(D_MODEL, D_MODEL)",
             "self.value = nn.Linear(D_MODEL, D_MODEL // 2)",
         ),
-        ("return self.split(self.key(hidden)), self.split(self.value(hidden))", GROUPED),
+        (
+            "return self.split(self.key(hidden)), self.split(self.value(hidden))",
+            GROUPED_KEYS_AND_VALUES_CODE,
+        ),
     ),
     "two_vocabularies": (("SRC_TYPES, TGT_TYPES = 23, 29", "SRC_TYPES, TGT_TYPES = 101, 17"),),
     "shared_vocabulary": (
         ("SRC_TYPES, TGT_TYPES = 23, 29", "SRC_TYPES, TGT_TYPES = 29, 29"),
-        (TIED[0], f"{TIED[1]}; self.src.words = self.tgt.words"),
+        (TIED_SOFTMAX_EDIT[0], f"{TIED_SOFTMAX_EDIT[1]}; self.src.words = self.tgt.words"),
     ),
 }
 
 
-def alarms(seeds: int) -> dict[str, list[str]]:
+def false_alarms_by_run(seeds: int) -> dict[str, list[str]]:
     """Try the laws on every variant, with the whole adapter and alone, from so many seeds each.
 
     Returns:
         The laws that were called broken, or that could not be judged, by run.
     """
     alarms_of = {}
-    for name, edits in VARIANTS.items():
+    for name, edits in VARIANT_EDITS.items():
         for seed in range(seeds):
-            text = FILE.read_text(encoding="utf-8")
+            text = SOUND_MODEL_FILE.read_text(encoding="utf-8")
             text = text.replace("manual_seed(0)", f"manual_seed({seed})")
             for old, new in edits:
                 assert old in text, old
                 text = text.replace(old, new)
-            module = run(text)
-            for kind, subject in (("whole", module.whole()), ("alone", module.bare())):
+            module = run_as_module(text)
+            for kind, subject in (("whole", module.make_adapter()), ("alone", module.make_model())):
                 report = diagnose(subject)
                 broken = report.broken_laws or (["not judged"] if report.exit_status else [])
                 alarms_of[f"{name} {seed} {kind}"] = broken
@@ -110,20 +121,20 @@ def alarms(seeds: int) -> dict[str, list[str]]:
     return alarms_of
 
 
-def record(file: Path) -> None:
+def record_mutants_and_variants(file: Path) -> None:
     """Try mutants of the model, of what trains and searches it, and sound variants; record it."""
     warnings.simplefilter("ignore")
-    figures: dict[str, Any] = {"provenance": provenance(torch.device("cpu")), "seed": SEED}
-    for part, number in NUM_MUTANTS.items():
-        drawn, left_out = sample(number, of_setup=part == "setup")
+    figures: dict[str, Any] = {"provenance": provenance(torch.device("cpu")), "seed": SAMPLE_SEED}
+    for part, number in NUM_MUTANTS_BY_PART.items():
+        drawn, left_out = sample_mutants(number, of_setup=part == "setup")
         rows = []
         for mutant, module in drawn:
-            row = try_laws(mutant, module)
+            row = try_laws_on_mutant(mutant, module)
             print(f"{row['broken'] or 'missed'}; {row['alone'] or 'missed'}: {row['mutant']}")
             rows.append(row)
         caught = {kind: sum(bool(row[kind]) for row in rows) for kind in ("broken", "alone")}
         figures[part] = {"tried": len(rows), **caught, **left_out, "mutants": rows}
-    alarms_of = alarms(NUM_SEEDS)
+    alarms_of = false_alarms_by_run(NUM_SEEDS_PER_VARIANT)
     false_alarms = {run_name: laws for run_name, laws in alarms_of.items() if laws}
     figures["variants"] = {"runs": len(alarms_of), "alarms": false_alarms}
     write_json(file, figures)

@@ -11,10 +11,10 @@ from attention_laws import diagnose
 from attention_laws.bare_module import adapter_from_module
 from attention_laws.errors import UserError
 from attention_laws.mask_style import MaskStyle
-from experiments.laws.sound_model import Model
+from experiments.laws.sound_model import EncoderDecoder
 
 
-class Masked(Model):
+class Masked(EncoderDecoder):
     """The sound model, with masks from outside: each as `may`, of four axes, for scores."""
 
     def run(
@@ -92,7 +92,7 @@ class AsTorch(Masked):
 class Loss(nn.Module):
     def __init__(self) -> None:
         super().__init__()
-        self.net = Model()
+        self.net = EncoderDecoder()
 
     def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
         logits = self.net(src, tgt[:, :-1]).transpose(1, 2)
@@ -128,7 +128,7 @@ class Annotated(Masked):
         return self.run(src, tgt, three(src_mask), three(tgt_mask))
 
 
-class OtherPadding(Model):
+class OtherPadding(EncoderDecoder):
     """Padding is 1 for sources, and 2 for targets; inside it is the sound model's."""
 
     def __init__(self, said: bool) -> None:
@@ -141,19 +141,23 @@ class OtherPadding(Model):
         return super().forward(src, tgt)
 
 
-def behind(forward: Callable[..., Any], kind: type[Model] = Model) -> Callable[[], Model]:
+def behind(
+    forward: Callable[..., Any], kind: type[EncoderDecoder] = EncoderDecoder
+) -> Callable[[], EncoderDecoder]:
     """The sound model behind a forward of somebody's."""
     return type("Theirs", (kind,), {"forward": forward})
 
 
-def given_lengths(self: Model, src_tokens: Any, src_lengths: Any, prev_output_tokens: Any) -> Any:
+def given_lengths(
+    self: EncoderDecoder, src_tokens: Any, src_lengths: Any, prev_output_tokens: Any
+) -> Any:
     assert src_lengths.tolist() == (src_tokens != 0).sum(dim=1).tolist()
-    return Model.forward(self, src_tokens, prev_output_tokens), None
+    return EncoderDecoder.forward(self, src_tokens, prev_output_tokens), None
 
 
-def shifts_itself(self: Model, src: Tensor, tgt: Tensor) -> Tensor:
+def shifts_itself(self: EncoderDecoder, src: Tensor, tgt: Tensor) -> Tensor:
     bos = torch.full((len(tgt), 1), 2)
-    return Model.forward(self, src, torch.cat((bos, tgt[:, :-1]), dim=1))
+    return EncoderDecoder.forward(self, src, torch.cat((bos, tgt[:, :-1]), dim=1))
 
 
 def encode_and_masks(self: Masked, x: Tensor, y: Tensor, e_mask: Tensor, d_mask: Tensor) -> Tensor:
@@ -166,16 +170,18 @@ def as_tensorflow(
     return self.run(inp, tar, four(enc_padding_mask), four(look_ahead_mask))
 
 
-def in_a_dictionary(self: Model, input_ids: Any, mask: Any = None, decoder_ids: Any = None) -> Any:
-    logits = Model.forward(self, input_ids, decoder_ids)
+def in_a_dictionary(
+    self: EncoderDecoder, input_ids: Any, mask: Any = None, decoder_ids: Any = None
+) -> Any:
+    logits = EncoderDecoder.forward(self, input_ids, decoder_ids)
     return {"memory": self.encode(input_ids), "logits": logits}
 
 
-def in_a_tuple(self: Model, src: Tensor, tgt: Tensor) -> Any:
-    return Model.forward(self, src, tgt), [torch.zeros(2, 4, 5, 5)]
+def in_a_tuple(self: EncoderDecoder, src: Tensor, tgt: Tensor) -> Any:
+    return EncoderDecoder.forward(self, src, tgt), [torch.zeros(2, 4, 5, 5)]
 
 
-forward = Model.forward
+forward = EncoderDecoder.forward
 MAY_BOOL_3, MAY_BOOL_4 = MaskStyle("may", "bool", 3), MaskStyle("may", "bool", 4)
 # Modules, and how each is to be called: attributes of a `CallingConvention`.
 CONVENTIONS: dict[str, tuple[Callable[[], nn.Module], dict[str, Any]]] = {

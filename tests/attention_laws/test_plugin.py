@@ -10,20 +10,20 @@ from tests.helpers import ROOT, python
 pytestmark = pytest.mark.slow
 BARE = """
 from attention_laws import make_law_tests
-from sound import bare
+from sound import make_model
 names = ["logits_have_expected_shape", "decoder_is_causal", "all_padding_source_is_harmless"]
-test_laws = make_law_tests(bare, only=[*names, "cached_decoding_matches_forward"])
+test_laws = make_law_tests(make_model, only=[*names, "cached_decoding_matches_forward"])
 """
 NAMED = """
 from attention_laws import Adapter, make_law_tests
-from sound import bare, whole
+from sound import make_adapter, make_model
 
 def leaks():
-    sound = whole()
+    sound = make_adapter()
     return sound.replace(forward=lambda src, tgt: sound.forward(src, tgt.flip(1)).flip(1))
 
 test_leaks = make_law_tests(leaks, only=["logits_have_expected_shape", "decoder_is_causal"])
-test_strict = make_law_tests(bare, only=["all_padding_source_is_harmless"], strict=True)
+test_strict = make_law_tests(make_model, only=["all_padding_source_is_harmless"], strict=True)
 test_accepted = make_law_tests(leaks, only=["decoder_is_causal"], baseline="accepted.txt")
 """
 
@@ -60,7 +60,7 @@ def test_laws_are_tests_with_names(tmp_path: Path) -> None:
 @pytest.mark.weekly
 def test_a_line_of_configuration_names_the_factory(tmp_path: Path) -> None:
     shutil.copy(ROOT / "experiments" / "laws" / "sound_model.py", tmp_path / "sound.py")
-    lines = "[pytest]\nattention_laws = sound:bare\nattention_laws_strict = true\n"
+    lines = "[pytest]\nattention_laws = sound:make_model\nattention_laws_strict = true\n"
     (tmp_path / "pytest.ini").write_text(lines, encoding="utf-8")
     names = "decoder_is_causal or all_padding_source_is_harmless or logits_are_finite_in_float16"
     said = pytest_lines(tmp_path, "-k", names)

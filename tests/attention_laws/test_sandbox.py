@@ -72,8 +72,8 @@ exits_at_once = lambda: sys.exit(0)
 asks = lambda: input()
 
 def slow_train_step():
-    from sound import whole
-    return whole().replace(train_step=lambda *ids: time.sleep(1e6))
+    from sound import make_adapter
+    return make_adapter().replace(train_step=lambda *ids: time.sleep(1e6))
 """
 
 
@@ -143,14 +143,14 @@ def test_no_module_of_theirs_shadows_ours_nor_the_reverse(folder: Path, by_file:
     uses = f"import {', '.join(names)}\nassert data.NAME == 'data'\n"
     code = text.replace(".tril(start)", ".tril(start + 1)").replace('"""\n', f'"""\n{uses}', 1)
     (folder / "transformer.py").write_text(code, encoding="utf-8")
-    target = "transformer.py:bare" if by_file else "transformer:bare"
+    target = "transformer.py:make_model" if by_file else "transformer:make_model"
     assert main([target, "--only", "decoder_is_causal,logits_have_expected_shape"]) == 1
     (folder / "transformer.py").unlink()
     package = folder / "transformer"
     package.mkdir()
-    (package / "__init__.py").write_text("from .net import bare\n", encoding="utf-8")
+    (package / "__init__.py").write_text("from .net import make_model\n", encoding="utf-8")
     (package / "net.py").write_text(code, encoding="utf-8")
-    target = "transformer/net.py:bare" if by_file else "transformer:bare"
+    target = "transformer/net.py:make_model" if by_file else "transformer:make_model"
     assert main([target, "--only", "decoder_is_causal,logits_have_expected_shape"]) == 1
     assert str(folder) not in sys.path
 
@@ -158,7 +158,11 @@ def test_no_module_of_theirs_shadows_ours_nor_the_reverse(folder: Path, by_file:
 def test_laws_are_chosen_made_strict_and_accepted(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    only = ["sound:whole", "--only", "logits_have_expected_shape,all_padding_source_is_harmless"]
+    only = [
+        "sound:make_adapter",
+        "--only",
+        "logits_have_expected_shape,all_padding_source_is_harmless",
+    ]
     assert main(only) == 0
     assert main([*only, "--strict"]) == 1
     (folder / "accepted.txt").write_text(
@@ -171,22 +175,22 @@ def test_laws_are_chosen_made_strict_and_accepted(
         in out
     )
     skipped = ",".join(name for name in LAWS_BY_NAME if name != "logits_have_expected_shape")
-    assert main(["sound:bare", "--skip", skipped, "--json"]) == 0
+    assert main(["sound:make_model", "--skip", skipped, "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert [line["law"] for line in report["lines"]] == ["logits_have_expected_shape"]
     (folder / "accepted.txt").write_text("all_padding_source_is_harmless:\n", "utf-8")
     for typed, said in (
-        (["sound:whole", "--only", "no_such_law"], "there is no law 'no_such_law'"),
+        (["sound:make_adapter", "--only", "no_such_law"], "there is no law 'no_such_law'"),
         ([*only, "--baseline", "accepted.txt"], "all_padding_source_is_harmless has no reason"),
         ([*only, "--baseline", "nowhere.txt"], "no baseline can be read"),
         (["sound"], "sound is not MODULE:NAME"),
-        (["sound:wole"], "did you mean 'whole'?"),
+        (["sound:make_adpter"], "did you mean 'make_adapter'?"),
         (["nowhere:make"], "'nowhere'"),
         (["nowhere.within:make"], "'nowhere'"),
-        (["nowhere/sound.py:bare"], "there is no file"),
+        (["nowhere/sound.py:make_model"], "there is no file"),
         (["sound:PAD"], "int"),
-        (["sound:whole", "--pad", "1"], "--pad-id"),
-        (["sound:bare", "--masks", "may"], "there is no way 'may' to write masks"),
+        (["sound:make_adapter", "--pad", "1"], "--pad-id"),
+        (["sound:make_model", "--masks", "may"], "there is no way 'may' to write masks"),
     ):
         assert main(typed) == 2
         (line,) = capsys.readouterr().err.splitlines()

@@ -91,7 +91,7 @@ def test_a_contender_learns_a_batch(peer: str, precision: Precision) -> None:
 
 @pytest.mark.slow
 def test_a_recipe_s_first_batches() -> None:
-    found = peers.load("demo", 2)
+    found = peers.load_workload("demo", 2)
     assert found.about()["corpus"] == "embedded"
     assert found.about()["batches"] == len(found.batches) == 2
     assert 0 < found.about()["padding_share"] < 1
@@ -111,7 +111,9 @@ def test_the_first_batch_is_not_counted_and_ratios_are_of_a_round(monkeypatch: P
     found = {OURS: slow(99.0, 2.0, 4.0, 2.0), TORCH: slow(1.0, 3.0, 2.0, 8.0)}
     monkeypatch.setattr(training, "make_contenders", lambda *_: found)
     monkeypatch.setattr(training, "operation_time_shares", lambda _: {})
-    figures = training.compare(workload(CAPTIONS, 4), Precision.FLOAT32, 1e-6)["contenders"]
+    figures = training.compare_contenders(workload(CAPTIONS, 4), Precision.FLOAT32, 1e-6)[
+        "contenders"
+    ]
     assert figures[TORCH]["ours_is_times"] == 1.5  # of 3 / 2, 2 / 4 and 8 / 2
     assert figures[TORCH]["lowest_and_highest"] == [0.5, 4.0]
     assert figures[TORCH]["seconds"] == [3.0, 2.0, 8.0]
@@ -139,7 +141,7 @@ TRAINING |= {"recipes": {"demo": {"pipeline_seconds_a_batch": 0.01, "precisions"
 
 
 def test_the_table_by_hand() -> None:
-    whole = sections.training_table(TRAINING)
+    whole = sections.training_steps_tables(TRAINING)
     peer = "| demo | float32 | torch.nn.Transformer | 1,234 | 9,876 | 1.25 (1.15 to 1.35) | 46% |"
     assert peer in whole
     shares = ["products | 60%", "rest | 40%", "making the batch, beside the step | 2.0%"]
@@ -149,7 +151,7 @@ def test_the_table_by_hand() -> None:
 CLOCK = [0.0]
 
 
-def slow(seconds: float, wrong: str = "") -> export.Translate:
+def slow(seconds: float, wrong: str = "") -> export.TranslateFunction:
     """Upper-case sentences, each in some seconds of a clock that nothing else moves."""
 
     def translate(sentences: list[str]) -> list[str]:
@@ -161,10 +163,10 @@ def slow(seconds: float, wrong: str = "") -> export.Translate:
 
 def test_speeds_and_equals_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "process_time", lambda: CLOCK[0])
-    monkeypatch.setattr(export, "ALONE", 2)
+    monkeypatch.setattr(export, "NUM_SENTENCES_ONE_BY_ONE", 2)
     engines = {"twice": slow(0.25), "half": slow(1.0, wrong="b")}
     text = ["a b c d", "b", "c d e f"]
-    figures = export.compare(slow(0.5), engines, text, [each.upper() for each in text])
+    figures = export.compare_engines(slow(0.5), engines, text, [each.upper() for each in text])
     assert figures["twice"]["equal"] == figures["twice"]["sentences"] == 3
     assert figures["half"]["equal"] == 2
     assert figures["half"]["bleu"] < figures["half"]["our_bleu"] == figures["twice"]["bleu"] == 100
@@ -184,10 +186,10 @@ def test_a_model_is_measured_in_every_engine(
 ) -> None:
     for package in ("ctranslate2", "onnx", "onnxruntime"):
         pytest.importorskip(package, reason="needs the extra [export]")
-    monkeypatch.setattr(export, "ROUNDS", 1)
-    monkeypatch.setattr(export, "TOGETHER", 7)
+    monkeypatch.setattr(export, "NUM_TIMED_ROUNDS", 1)
+    monkeypatch.setattr(export, "NUM_SENTENCES_IN_ONE_CALL", 7)
     threads = torch.get_num_threads()
-    export.record_speed("demo-en-fr", tmp_path / "export.json")
+    export.record_engine_speeds("demo-en-fr", tmp_path / "export.json")
     assert torch.get_num_threads() == threads
     made = read_json(tmp_path / "export.json")
     assert {"command", "commit", "hardware", "date"} < set(made)

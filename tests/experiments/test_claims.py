@@ -13,7 +13,7 @@ from tests.helpers import ROOT
 
 
 def test_every_claim_holds_and_every_figure_has_a_source() -> None:
-    lines, problems = claims.check(ROOT)
+    lines, problems = claims.check_claims(ROOT)
     assert not problems, "\n".join(problems)
     assert lines
     assert not claims.figures_without_source(ROOT)
@@ -44,7 +44,7 @@ def test_a_falsified_record_is_caught(
         return found
 
     monkeypatch.setattr(claim_evidence, "load_result", load)
-    _, problems = claims.check(ROOT)
+    _, problems = claims.check_claims(ROOT)
     assert any(caught in problem for problem in problems), problems
 
 
@@ -56,7 +56,7 @@ def test_words_that_left_the_page_and_figures_without_a_source_are_told(tmp_path
     for page, said, other in others:
         text = (ROOT / page).read_text("utf-8")
         (tmp_path / page).write_text(text.replace(said, other), "utf-8")
-    assert [problem.rpartition(" ")[2] for problem in claims.check(tmp_path)[1]] == [
+    assert [problem.rpartition(" ")[2] for problem in claims.check_claims(tmp_path)[1]] == [
         "42.43",
         "41.6",
     ]

@@ -13,7 +13,7 @@ from experiments import commands, contrasts, heads, model_records, run, speedrun
 from experiments.__main__ import main
 from experiments.bench import training
 from experiments.commands import COMMANDS
-from experiments.page_tables import page_tables
+from experiments.page_tables import tables_by_page_and_mark
 from experiments.plans import Experiment
 from tests.helpers import ROOT
 from transformer.data import corpora
@@ -80,7 +80,7 @@ def test_every_command_is_listed_says_how_to_use_it_and_refuses_in_a_line(capsys
 
 
 def test_what_is_refused_before_any_work(kept: Path, capsys: Capture, monkeypatch: Patch) -> None:
-    monkeypatch.setattr(speedrun, "train_for_time", never)
+    monkeypatch.setattr(speedrun, "time_training_command", never)
     monkeypatch.setattr(Translator, "load", never)
     for arguments, told in (
         (["speedrun"], "give --change"),
@@ -110,9 +110,9 @@ def test_what_is_measured_is_recorded_with_its_origin(
         (corpora, "load", ParallelText("en", "fr", ["Go!"], ["Va !"])),
         (corpora, "all_pairs", pairs),
         (split_leaks, "split_pairs", {"train": pairs, "test": pairs}),
-        (split_leaks, "measure_pairs", one),
-        (heads, "attribution_scores", error),
-        (training, "measure", {"recipes": one}),
+        (split_leaks, "measure_split", one),
+        (heads, "attribution_error_rates", error),
+        (training, "measure_all_recipes", {"recipes": one}),
     ):
         monkeypatch.setattr(module, work, lambda *_, found=found: found)
     origin = ["command", "commit", "hardware", "torch", "date"]
@@ -144,7 +144,7 @@ def test_heads_are_measured_on_the_gpu_if_there_is_one(
         return {"whole": 1.0}
 
     monkeypatch.setattr(heads, "pick_device", lambda: picked)
-    monkeypatch.setattr(heads, "removal_scores", scores)
+    monkeypatch.setattr(heads, "scores_without_each_head", scores)
     assert main(["heads", str(tiny_folder), "tiny"]) == 0
     made = read_json(kept / "heads" / "tiny.json")
     assert made["model"] == str(tiny_folder)
@@ -158,7 +158,7 @@ def test_what_a_file_of_ones_own_is_for_is_measured_and_printed(
     file, given = tmp_path / "record.json", []
     five: Any = lambda model, file, beam: given.append((model, file, beam)) or {"a": 1.5}  # noqa: E731
     said: Any = lambda model, file: given.append((model, file)) or "negation: 17"  # noqa: E731
-    monkeypatch.setattr(model_records, "record_five_ways", five)
+    monkeypatch.setattr(model_records, "record_bleu_five_ways", five)
     monkeypatch.setattr(contrasts, "record_contrasts", said)
     assert main(["bleu", "a-model", "--record", str(file), "--beam", "3"]) == 0
     assert json.loads(capsys.readouterr().out) == {"a": 1.5}
@@ -170,11 +170,11 @@ def test_what_a_file_of_ones_own_is_for_is_measured_and_printed(
 def test_the_tables_are_put_where_they_stand(
     tmp_path: Path, monkeypatch: Patch, capsys: Capture
 ) -> None:
-    pages = {place: f"new {place[1]}" for place in page_tables(ROOT)}
+    pages = {place: f"new {place[1]}" for place in tables_by_page_and_mark(ROOT)}
     for name, _ in pages:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
-    monkeypatch.setattr("experiments.page_tables.page_tables", lambda root: pages)
+    monkeypatch.setattr("experiments.page_tables.tables_by_page_and_mark", lambda root: pages)
     monkeypatch.setattr(commands, "require_checkout_root", lambda: tmp_path)
     assert main(["tables"]) == 0
     assert capsys.readouterr().out.splitlines() == [f"{page}: {mark}" for page, mark in pages]

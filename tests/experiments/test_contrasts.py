@@ -16,7 +16,7 @@ from transformer.support.files import read_json
 from transformer.support.folders import shipped_model_names
 
 RECORDS = sorted((ROOT / "data" / "results" / "contrasts").glob("*.json"))
-CONTRASTS = contrasts.load_contrasts()
+CONTRASTS = contrasts.load_contrast_pairs()
 
 
 def test_a_cell_by_hand() -> None:
@@ -25,14 +25,14 @@ def test_a_cell_by_hand() -> None:
         frozenset({"not", "no"}),
     )
     alike = {("en", "not"): not_no, ("en", "man's"): frozenset({"man", "man's"})}
-    assert contrasts.read_side("en", text, 0, alike) == contrasts.Side(
+    assert contrasts.parse_side("en", text, 0, alike) == contrasts.ContrastSide(
         ("A man is here.", "Mike is in."), ((), ())
     )
-    second = contrasts.read_side("en", text, 1, alike)
+    second = contrasts.parse_side("en", text, 1, alike)
     assert second.accepted == ("A man is not here.", "No man's out.")
     assert second.cues == ((not_no,), (alike["en", "man's"], frozenset({"out"})))
     first, second = (
-        contrasts.read_side("fr", "{l'*homme/*n'a  pas} ?", option, alike) for option in (0, 1)
+        contrasts.parse_side("fr", "{l'*homme/*n'a  pas} ?", option, alike) for option in (0, 1)
     )
     assert (first.accepted, second.accepted) == (("l'homme ?",), ("n'a pas ?",))
     assert (first.cues, second.cues) == (((frozenset({"homme"}),),), ((frozenset({"n'"}),),))
@@ -52,8 +52,8 @@ def test_the_table_is_written_as_readme_says() -> None:
         for own, other in ((first, second), (second, first)):
             assert all(own.cues) or not any(own.cues), own
             for sentence in own.accepted:  # it passes on its side alone
-                assert contrasts.keeps(lang, sentence, own, other), sentence
-                assert not contrasts.keeps(lang, sentence, other, own), sentence
+                assert contrasts.has_own_cues_only(lang, sentence, own, other), sentence
+                assert not contrasts.has_own_cues_only(lang, sentence, other, own), sentence
 
 
 def test_a_model_says_what_is_recorded_of_it(shipped: Translator) -> None:
@@ -68,9 +68,15 @@ def test_a_model_says_what_is_recorded_of_it(shipped: Translator) -> None:
 
 
 NOT = frozenset({"not", "no"})
-THERE, NOT_THERE = contrasts.Side(("It is.",), ((),)), contrasts.Side(("It is not.",), ((NOT,),))
+THERE, NOT_THERE = (
+    contrasts.ContrastSide(("It is.",), ((),)),
+    contrasts.ContrastSide(("It is not.",), ((NOT,),)),
+)
 DOG, CAT = frozenset({"dog", "puppy"}), frozenset({"cat"})
-DOG_CAT, CAT_DOG = contrasts.Side(("",), ((DOG, CAT),)), contrasts.Side(("",), ((CAT, DOG),))
+DOG_CAT, CAT_DOG = (
+    contrasts.ContrastSide(("",), ((DOG, CAT),)),
+    contrasts.ContrastSide(("",), ((CAT, DOG),)),
+)
 
 
 def test_what_is_kept_by_hand() -> None:
@@ -87,8 +93,8 @@ def test_what_is_kept_by_hand() -> None:
         ("The dog and the cat and the dog.", DOG_CAT, CAT_DOG, False, False),  # one and other
         ("The dogs bit the cat.", DOG_CAT, CAT_DOG, False, False),
     ):
-        assert contrasts.keeps("en", said, own, other) is first, said
-        assert contrasts.keeps("en", said, other, own) is second, said
+        assert contrasts.has_own_cues_only("en", said, own, other) is first, said
+        assert contrasts.has_own_cues_only("en", said, other, own) is second, said
 
 
 def test_errors(tmp_path: Path) -> None:
@@ -113,15 +119,15 @@ def test_every_translation_model_has_a_record_of_today_s_table() -> None:
         assert re.fullmatch("[0-9a-f]{40}", record["evaluation"]["commit"])
         sides = [each for contrast in some for each in permutations(contrast.sides[tgt])]
         for row, (own, other) in zip(record["sentences"], sides, strict=True):
-            assert row["kept"] == contrasts.keeps(tgt, row["said"], own, other)
+            assert row["kept"] == contrasts.has_own_cues_only(tgt, row["said"], own, other)
 
 
 def test_a_share_s_interval_by_hand() -> None:
     # Wilson's ends are the shares from which what was seen is 1.96 standard errors away.
     for hits, trials in ((3, 4), (9, 24), (1, 20), (500, 997)):
-        for end in contrasts.share_interval(hits, trials):
+        for end in contrasts.wilson_interval(hits, trials):
             error = math.sqrt(end * (1 - end) / trials)
             assert abs(hits / trials - end) == pytest.approx(1.96 * error, rel=1e-4)
     # None of n: from 0 to 1.96^2 / (n + 1.96^2).
-    assert contrasts.share_interval(0, 24) == pytest.approx((0.0, 3.8415 / 27.8415), abs=1e-5)
-    assert contrasts.share_interval(24, 24) == pytest.approx((1 - 3.8415 / 27.8415, 1.0), abs=1e-5)
+    assert contrasts.wilson_interval(0, 24) == pytest.approx((0.0, 3.8415 / 27.8415), abs=1e-5)
+    assert contrasts.wilson_interval(24, 24) == pytest.approx((1 - 3.8415 / 27.8415, 1.0), abs=1e-5)

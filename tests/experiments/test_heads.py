@@ -3,7 +3,7 @@
 import pytest
 
 from experiments import heads
-from experiments.heads import attribution_scores
+from experiments.heads import attribution_error_rates
 from lessonkit.analysis.activations import mean_head_outputs
 from lessonkit.analysis.alignment import alignment_error_rate, strongest_links, word_attention
 from lessonkit.analysis.bootstrap import paired_bootstrap
@@ -21,7 +21,7 @@ def test_what_each_head_is_worth(shipped: Translator) -> None:
     model = shipped.model
     text = corpora.load("embedded", "test", "en", "fr")
     sources, references, others = text.src[:7], text.tgt[:7], text.src[20:23]
-    scores = heads.removal_scores(shipped, sources, references, others)
+    scores = heads.scores_without_each_head(shipped, sources, references, others)
     names, gold = [str(head) for head in all_heads(model)], [[tgt] for tgt in references]
     for way in ("zero", "mean"):
         assert list(scores[way]["heads"]) == names
@@ -49,7 +49,7 @@ def test_scores_are_those_of_the_alignments(shipped: Translator) -> None:
         src_lang="en", tgt_lang="fr", src=text.src[:5], tgt=text.tgt[:5],
         alignments=text.alignments[:5],
     )  # fmt: skip
-    scores = attribution_scores(shipped, few)
+    scores = attribution_error_rates(shipped, few)
     assert list(scores) == ["attention weights", "hiding"]
     weights = [
         word_attention(shipped, *pair).weights.mean(dim=(0, 1))
@@ -64,4 +64,4 @@ def test_scores_are_those_of_the_alignments(shipped: Translator) -> None:
 def test_errors(shipped: Translator) -> None:
     text = ParallelText(src_lang="en", tgt_lang="fr", src=["A cat."], tgt=["Un chat."])
     with pytest.raises(UserError, match="without gold alignments"):
-        attribution_scores(shipped, text)
+        attribution_error_rates(shipped, text)

@@ -7,7 +7,7 @@ import pytest
 
 from experiments import ship
 from experiments.__main__ import main
-from experiments.lesson_counts import MAX_MINUTES, MAX_WORDS, count, lessons
+from experiments.lesson_counts import MAX_MINUTES, MAX_WORDS, count_lesson, count_lessons
 from tests.helpers import ROOT
 
 Capture = pytest.CaptureFixture[str]
@@ -45,13 +45,13 @@ def test_a_lesson_is_counted_as_its_reader_meets_it() -> None:
         cell("markdown", "### A sum (5 minutes, easy)\n\nWords that do not count."),
         cell("code", "def my_y():\n    # your answer\n    ...\n\n\nex.y.check(my_y)"),
     ]
-    found = count("a", json.dumps({"cells": cells}))
+    found = count_lesson("a", json.dumps({"cells": cells}))
     assert found[:8] == ("a", 11, 2, 1, 1, 1, 1, 1)
     assert found.minutes == pytest.approx(11 / 180 + 2 * 5 / 60 + 0.75 * 2 + 2 * 2)
 
 
 def test_every_lesson_is_half_an_hour() -> None:
-    for found in lessons(ROOT):
+    for found in count_lessons(ROOT):
         assert found.words <= MAX_WORDS, found.lesson
         assert round(found.minutes) <= MAX_MINUTES, found.lesson
         if found.lesson[:1] != "A":

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from experiments import model_records
-from experiments.split_leaks import measure_pairs, random_split
+from experiments.split_leaks import measure_split, random_split
 from transformer.data import corpora
 from transformer.evaluation import evaluate
 from transformer.models.translator import Translator
@@ -27,7 +27,7 @@ def test_a_random_split_keeps_every_pair_once() -> None:
 def test_a_sentence_of_the_test_set_may_be_answered_by_any_of_its_translations() -> None:
     train = [("Stop it right now!", "Arrête !")] * 3 + [("Go away from here!", "Va !")]
     answers = [("Leave us alone at once!", "Va !"), ("Go away from here!", "Va !")]
-    figures = measure_pairs(train, answers)
+    figures = measure_split(train, answers)
     assert figures["test"] == 2
     assert figures["bleu"]["score"] == pytest.approx(100)
 
@@ -37,7 +37,7 @@ def test_ways_are_recorded_with_their_origin(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(evaluate, "pick_device", lambda: torch.device("cpu", 0))
-    model_records.record_five_ways("early-fr-en", tmp_path / "five.json", beam=1)
+    model_records.record_bleu_five_ways("early-fr-en", tmp_path / "five.json", beam=1)
     five = read_json(tmp_path / "five.json")
     assert five["sentences"] == len(corpora.load("embedded", "test", "fr", "en"))
     assert five["split"] == "test"
@@ -55,5 +55,5 @@ def test_what_cannot_be_recorded_is_refused(
     folder = shutil.copytree(find_model_folder("demo-en-fr"), tmp_path / "model")
     (folder / "run.json").unlink()
     with pytest.raises(UserError, match=r"run\.json"):
-        model_records.record_five_ways(str(folder), tmp_path / "ways.json", beam=1)
+        model_records.record_bleu_five_ways(str(folder), tmp_path / "ways.json", beam=1)
     assert not (tmp_path / "ways.json").exists()

@@ -8,7 +8,7 @@ import pytest
 
 from experiments import run as running
 from experiments.plans import EXPERIMENTS, Experiment
-from experiments.run import add_run, run_experiment
+from experiments.run import add_run_to_record, run_experiment
 from lessonkit.records import scores_by_variant
 from tests.helpers import TINY
 from tests.helpers.corpus import small_corpus
@@ -139,7 +139,7 @@ def test_a_folder_of_another_run_is_refused_before_any_training(tmp_path: Path) 
     recipe = SMALL.changed("as it is", 1)[0]
     reworded = dataclasses.replace(recipe, about="the same in other words")
     train_recipe(reworded, tmp_path / "0-1", stop_after=1)
-    running.check_run(tmp_path / "0-1", SMALL, "as it is", 1)
+    running.check_run_folder(tmp_path / "0-1", SMALL, "as it is", 1)
     lines: list[str] = []
     others: list[tuple[dict[str, Any], str]] = [
         ({"variants": {"new": {"dropout": "0.3"}, **SMALL.variants}}, "new"),
@@ -154,7 +154,7 @@ def test_a_folder_of_another_run_is_refused_before_any_training(tmp_path: Path) 
     assert [path.name for path in tmp_path.iterdir()] == ["0-1"]
     write_json(tmp_path / "0-1" / "faults.json", ["padding is attended to"])
     with pytest.raises(UserError, match="0-1 holds another run"):
-        running.check_run(tmp_path / "0-1", SMALL, "as it is", 1)
+        running.check_run_folder(tmp_path / "0-1", SMALL, "as it is", 1)
 
 
 def run(variant: str, seed: int, score: float) -> dict[str, object]:
@@ -168,7 +168,7 @@ def run(variant: str, seed: int, score: float) -> dict[str, object]:
 def test_a_run_takes_the_place_of_an_earlier_one(tmp_path: Path) -> None:
     record, dropped = tmp_path / "record.json", "with dropout"
     for one in ((dropped, 1, 30.0), ("as it is", 3, 2.0), ("as it is", 1, 1.0), (dropped, 1, 31.0)):
-        add_run(record, SMALL, run(*one))
+        add_run_to_record(record, SMALL, run(*one))
     assert scores_by_variant(read_json(record), "greedy") == {
         "as it is": [1.0, 2.0],
         dropped: [31.0],
@@ -189,7 +189,7 @@ def test_a_record_that_does_not_fit_is_refused_before_any_training(tmp_path: Pat
     ):
         other = dataclasses.replace(SMALL, **earlier)
         record = tmp_path / f"{number}.json"
-        add_run(record, other, run(next(iter(other.variants)), 1, 1.0))
+        add_run_to_record(record, other, run(next(iter(other.variants)), 1, 1.0))
         before = record.read_bytes()
         with pytest.raises(UserError, match=message):
             run_experiment(SMALL, tmp_path / "runs", record)

@@ -11,7 +11,7 @@ from stamping import readme
 
 from attention_laws.laws import MODEL_LAWS, PIPELINE_LAWS
 from experiments import speedrun, tables
-from experiments.page_tables import page_tables
+from experiments.page_tables import tables_by_page_and_mark
 from lessonkit import records as results
 from lessonkit.analysis.significance import one_sided_p_value
 from lessonkit.museum import FAULTS
@@ -91,7 +91,7 @@ def test_a_mean_is_of_one_precision_where_three_runs_have_it(
 
 
 def test_pages_give_the_recorded_figures() -> None:
-    for (file, mark), table in page_tables(ROOT).items():
+    for (file, mark), table in tables_by_page_and_mark(ROOT).items():
         text = (ROOT / file).read_text(encoding="utf-8")
         text = readme.stamped(text, None) if mark == "lessons" else text  # not a fork's links
         shown = re.findall(rf"^<!-- {mark} -->\n(.*?)\n<!-- /{mark} -->$", text, re.M | re.S)
@@ -133,15 +133,15 @@ def test_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         one_sided_p_value([36.0], speedrun.GOAL)
     for seeds in ((1, 2, 2), (1, 2, 3, 3)):
         with pytest.raises(UserError, match="give three or more, each once"):
-            speedrun.record_runs("haste", (), seeds)
-    monkeypatch.setattr(speedrun, "RECIPE", "demo")
+            speedrun.record_speed_runs("haste", (), seeds)
+    monkeypatch.setattr(speedrun, "RECIPE_NAME", "demo")
     with pytest.raises(UserError, match="ended with 2 and said: error: steps is 0"):
-        speedrun.train_for_time(["steps=0"], 1, 1, tmp_path / "run")
+        speedrun.time_training_command(["steps=0"], 1, 1, tmp_path / "run")
 
 
 def test_the_table_shows_what_was_not_reached_in_brackets() -> None:
     two = [record(35.0, 35.1, 35.2), record(36.0, 36.1, 36.2, processes=2)]
-    first, second = speedrun.records_table(two).splitlines()[2:]
+    first, second = speedrun.speed_records_table(two).splitlines()[2:]
     assert "| (62.0) | 61, 62, 63 | 35.10 |" in first
     assert second.startswith("| 2 | 2026-11-22 | all is new | 62.0 |")
     assert second.endswith("| a chip, 2 processes, bfloat16 |")
@@ -151,51 +151,53 @@ def test_the_table_shows_what_was_not_reached_in_brackets() -> None:
 def test_runs_are_trained_scored_and_recorded(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(speedrun, "RECIPE", "demo")  # its text is at hand everywhere
-    monkeypatch.setattr(speedrun, "SPLIT", "test")
+    monkeypatch.setattr(speedrun, "RECIPE_NAME", "demo")  # its text is at hand everywhere
+    monkeypatch.setattr(speedrun, "TEST_SPLIT", "test")
     monkeypatch.setattr(speedrun.corpora, "load", some_sentences)  # untrained, it runs on and on
     settings = ["steps=5", "warmup_steps=2", "validate_every=5"]
-    file = speedrun.record_runs("a try", settings, (1, 2, 3), on_line=lambda _: None)
+    file = speedrun.record_speed_runs("a try", settings, (1, 2, 3), on_line=lambda _: None)
     assert file == folder / "records" / "01.json"
     held = read_json(file)
     assert [run["seed"] for run in held["runs"]] == [1, 2, 3]
     assert all(run["seconds"] > 1 and 0 <= run["bleu"] < speedrun.GOAL for run in held["runs"])
     assert (held["processes"], held["recipe"]["training"]["steps"]) == (1, 5)
-    assert speedrun.load_speed_runs() == [held]
+    assert speedrun.load_speed_records() == [held]
 
 
 @pytest.mark.weekly
 def test_two_processes_share_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(speedrun, "RECIPE", "demo")
-    speedrun.train_for_time(["steps=3", "warmup_steps=2"], 1, 2, tmp_path / "run")
+    monkeypatch.setattr(speedrun, "RECIPE_NAME", "demo")
+    speedrun.time_training_command(["steps=3", "warmup_steps=2"], 1, 2, tmp_path / "run")
     assert read_json(tmp_path / "run" / "run.json")["processes"] == 2
 
 
 def test_a_goal_is_reached_when_chance_is_small() -> None:
-    seconds, score, chance, reached = speedrun.standing(record(36.0, 36.1, 36.2))
+    seconds, score, chance, reached = speedrun.summarise_speed_record(record(36.0, 36.1, 36.2))
     assert (seconds, reached) == (62.0, True)
     assert score == pytest.approx(36.1)
     assert chance < 0.01
     # their mean is above, and may be so by chance
-    assert not speedrun.standing(record(35.0, 36.0, 36.5))[3]
-    assert not speedrun.standing(record(35.0, 35.1, 35.2))[3]
+    assert not speedrun.summarise_speed_record(record(35.0, 36.0, 36.5))[3]
+    assert not speedrun.summarise_speed_record(record(35.0, 35.1, 35.2))[3]
     near = record(36.9, 37.1, 37.3)  # p against the second goal is 0.019
-    assert speedrun.standing(near)[3]
-    assert not speedrun.standing(near | {"goal": speedrun.HIGHER})[3]
-    assert speedrun.machine_of(record(36.0)) == "a chip, 1 thread, float32"
-    assert speedrun.machine_of(record(36.0, processes=2)) == "a chip, 2 processes, bfloat16"
-    goals = {each["goal"] for each in speedrun.load_speed_runs()}
-    assert all(str(goal) in tables.PUBLISHED["multi30k"]["published"] for goal in goals)
+    assert speedrun.summarise_speed_record(near)[3]
+    assert not speedrun.summarise_speed_record(near | {"goal": speedrun.HIGHER_GOAL})[3]
+    assert speedrun.describe_machine(record(36.0)) == "a chip, 1 thread, float32"
+    assert speedrun.describe_machine(record(36.0, processes=2)) == "a chip, 2 processes, bfloat16"
+    goals = {each["goal"] for each in speedrun.load_speed_records()}
+    assert all(
+        str(goal) in tables.PUBLISHED_REPORTS_BY_SYSTEM["multi30k"]["published"] for goal in goals
+    )
 
 
 def test_systems_stand_beside_their_own_reports(folder: Path) -> None:
-    assert list(tables.PUBLISHED) == [recipe.name for recipe in EARLIER_SYSTEMS]
+    assert list(tables.PUBLISHED_REPORTS_BY_SYSTEM) == [recipe.name for recipe in EARLIER_SYSTEMS]
     made = sample()
     made["training"]["validation_loss"] = 1.5
     made["log"] = [{"tokens_per_second": speed} for speed in (1000.0, None, 3000.0, 1500.0)]
     (folder / "systems").mkdir()
     (folder / "systems" / "multi30k.json").write_text(json.dumps(made), encoding="utf-8")
-    heading, rule, *rows = tables.systems_table().splitlines()
+    heading, rule, *rows = tables.earlier_systems_table().splitlines()
     assert {line.count("|") for line in (heading, rule, *rows)} == {len(tables.SYSTEM_COLUMNS) + 1}
     # exp(1.5) = 4.482
     assert rows[4] == (
@@ -208,5 +210,10 @@ def test_systems_stand_beside_their_own_reports(folder: Path) -> None:
 
 
 def test_the_search_in_words() -> None:
-    found = [tables.search({"beam_size": 4, "alpha": alpha}) for alpha in (0.6, 1.0, 1.5)]
-    assert [*found, tables.search({"beam_size": 4})] == ["4", "4, alpha 1", "4, alpha 1.5", "4"]
+    found = [tables.describe_search({"beam_size": 4, "alpha": alpha}) for alpha in (0.6, 1.0, 1.5)]
+    assert [*found, tables.describe_search({"beam_size": 4})] == [
+        "4",
+        "4, alpha 1",
+        "4, alpha 1.5",
+        "4",
+    ]

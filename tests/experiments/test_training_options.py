@@ -12,14 +12,14 @@ from torch import nn
 
 from experiments import cooccurrence, training_options
 from experiments.muon import Muon, MuonAndAdam
-from experiments.neighbours import begin_with_neighbours, shift_matrix
+from experiments.neighbours import initialize_heads_to_positions, sinusoid_shift_matrix
 from experiments.training_options import (
-    FAST,
-    FAST_OPTIONS,
+    FAST_RECIPE,
+    FAST_TRAINING_OPTIONS,
     TrainingOptions,
-    find,
+    find_recipe_and_options,
     linear_decay_rate,
-    override,
+    override_recipe_and_options,
 )
 from lessonkit.exercises.positions import my_shift
 from tests.helpers import TINY
@@ -99,7 +99,7 @@ def test_linear_decay_by_hand() -> None:
 
 
 def test_settings_go_to_the_recipe_or_to_the_options() -> None:
-    recipe, options = override(
+    recipe, options = override_recipe_and_options(
         DEMO, PAPER, {"steps": "300", "decay": "linear", "cooccurrence_start": "true"}
     )
     assert recipe == DEMO.override({"steps": "300"})
@@ -112,14 +112,14 @@ def test_settings_go_to_the_recipe_or_to_the_options() -> None:
     assert sorted(arguments) == ["extra_settings", "initialize", "schedule"]
     assert arguments["schedule"](300) == 0
     assert PAPER.train_arguments(DEMO) == {}
-    assert sorted(FAST_OPTIONS.train_arguments(FAST)) == [
+    assert sorted(FAST_TRAINING_OPTIONS.train_arguments(FAST_RECIPE)) == [
         "extra_settings",
         "initialize",
         "optimizer",
         "schedule",
     ]
-    assert [find("multi30k-de-en-fast"), find("demo")] == [
-        (FAST, FAST_OPTIONS),
+    assert [find_recipe_and_options("multi30k-de-en-fast"), find_recipe_and_options("demo")] == [
+        (FAST_RECIPE, FAST_TRAINING_OPTIONS),
         (DEMO, PAPER),
     ]
 
@@ -129,7 +129,7 @@ def test_a_run_goes_on_with_the_options_that_it_was_begun_with(tmp_path: Path) -
     quiet: dict[str, Any] = {"on_begin": lambda line: None, "on_report": lambda report: None}
 
     def run(settings: dict[str, str], **more: Any) -> TrainingResult:
-        recipe, options = override(
+        recipe, options = override_recipe_and_options(
             DEMO.override(TINY | {"steps": 4, "warmup_steps": 2}), PAPER, settings
         )
         return train_recipe(recipe, tmp_path, **options.train_arguments(recipe) | quiet | more)
@@ -157,10 +157,10 @@ def test_a_schedule_and_an_optimizer_of_ones_own(
     def sgd(*_: Any) -> Callable[[nn.Module], torch.optim.Optimizer]:
         return lambda model: torch.optim.SGD(model.parameters(), lr=0.0, momentum=0.5)
 
-    monkeypatch.setitem(training_options.SCHEDULES, "constant", constant)
-    monkeypatch.setitem(training_options.OPTIMIZERS, "sgd", sgd)
+    monkeypatch.setitem(training_options.SCHEDULE_MAKERS, "constant", constant)
+    monkeypatch.setitem(training_options.OPTIMIZER_FACTORY_MAKERS, "sgd", sgd)
     settings = {**TINY, "steps": "4", "decay": "constant", "optimizer": "sgd"}
-    recipe, options = override(DEMO, PAPER, settings)
+    recipe, options = override_recipe_and_options(DEMO, PAPER, settings)
     rates = []
     train_recipe(
         recipe,
@@ -182,7 +182,7 @@ def test_options_that_cannot_be() -> None:
         ({"decay": "linear", "steps": "7", "warmup_steps": "7"}, "warmup_steps 7 leave no step"),
     ):
         with pytest.raises(UserError, match=f"^{re.escape(message)}"):  # noqa: PT012
-            recipe, options = override(DEMO, PAPER, settings)
+            recipe, options = override_recipe_and_options(DEMO, PAPER, settings)
             options.train_arguments(recipe)
     with pytest.raises(UserError, match="no matrix between hidden layers: take optimizer=adam"):
         made(nn.Embedding(3, 5))
@@ -222,7 +222,9 @@ def untied(types: tuple[int, int] = (11, 13), **changes: bool) -> Transformer:
 def test_mutual_information_by_hand() -> None:
     # Source types 0 to 3, then target types 4 to 7. 0 stands opposite 4 and 1 opposite 5, always:
     # each of the four occurs twice among eight, so each pair twice as often as by chance.
-    table, seen = cooccurrence.mutual_information([Example([0], [0]), Example([1], [1])], 4, 8)
+    table, seen = cooccurrence.mutual_information_and_occurrence(
+        [Example([0], [0]), Example([1], [1])], 4, 8
+    )
     assert seen.tolist() == [True, True, False, False] * 2
     for one, other in ((0, 4), (1, 5), (0, 0), (5, 5)):
         assert table[one, other].item() == pytest.approx(math.log(2))
@@ -236,7 +238,7 @@ def test_a_word_begins_beside_its_translation(tied: bool) -> None:
     model = untied((13, 13), tie_source_target=tied)
     before = model.tgt_embedding.token.weight.detach().clone()
     examples = [Example([4 + n, 4 + m], [8 + n, 8 + m]) for n in range(4) for m in range(n)]
-    cooccurrence.begin_with_cooccurrence(model, examples)
+    cooccurrence.initialize_from_cooccurrence(model, examples)
     src, tgt = model.src_embedding.token.weight, model.tgt_embedding.token.weight
     nearest = (src[4:8] @ tgt[8:12].T).argmax(dim=1)
     assert nearest.tolist() == [0, 1, 2, 3]
@@ -244,14 +246,14 @@ def test_a_word_begins_beside_its_translation(tied: bool) -> None:
     assert torch.equal(tgt[:4], before[:4])  # padding, unknown and marks neither
     assert model.output.weight is tgt
     apart = untied((13, 13), tie_source_target=False, tie_softmax=False)
-    cooccurrence.begin_with_cooccurrence(apart, examples)
+    cooccurrence.initialize_from_cooccurrence(apart, examples)
     for table, word, length in ((apart.src_embedding.token, 4, 0.5), (apart.output, 8, 1.0)):
         assert table.weight[word].norm().item() == pytest.approx(length)
 
 
 def test_next_words_by_hand() -> None:
     # Eight places follow another, marks included; 4 follows in two of them.
-    table = cooccurrence.next_words([[4, 5], [4, 6], [6]], 8)
+    table = cooccurrence.next_token_associations([[4, 5], [4, 6], [6]], 8)
     assert table[BOS_ID, 4].item() == pytest.approx(2 / 3 * math.log((2 / 3) / (2 / 8)))
     assert table[4, 5].item() == pytest.approx(1 / 2 * math.log((1 / 2) / (1 / 8)))
     assert table[5, EOS_ID].item() == pytest.approx(math.log(1 / (3 / 8)))
@@ -262,7 +264,7 @@ def test_next_words_by_hand() -> None:
 def test_attention_begins_with_what_is_like_the_query() -> None:
     torch.manual_seed(3)
     attention = MultiHeadAttention(d_model=64, num_heads=2, d_k=32, d_v=32)
-    cooccurrence.look_for_likeness(attention)
+    cooccurrence.initialize_attention_to_similar(attention)
     memory = torch.randn(1, 7, 64)
     alike = memory + 0.1 * torch.randn(1, 7, 64)
     output, weights = attention(alike, memory, return_weights=True)
@@ -275,15 +277,17 @@ def test_attention_begins_with_what_is_like_the_query() -> None:
 @pytest.mark.parametrize("offset", [-3, 0, 1, 5])
 def test_a_shift_leads_from_one_position_to_another(offset: int) -> None:
     encoding = sinusoidal_positions(13, 10)
-    shifted = encoding[3:8] @ shift_matrix(offset, 10).T
+    shifted = encoding[3:8] @ sinusoid_shift_matrix(offset, 10).T
     torch.testing.assert_close(shifted, encoding[3 + offset : 8 + offset])
-    assert torch.equal(shift_matrix(offset, 10), my_shift(offset, 10))  # as lesson 03 answers
+    assert torch.equal(
+        sinusoid_shift_matrix(offset, 10), my_shift(offset, 10)
+    )  # as lesson 03 answers
 
 
 def test_heads_begin_with_a_place() -> None:
     model = network(d_model=64)
     encoder, decoder = model.encoder.layers[1], model.decoder.layers[1]
-    begin_with_neighbours(model)
+    initialize_heads_to_positions(model)
     for module, heads in (
         (encoder.self_attention, (-1, 1)),
         (decoder.self_attention, (-1, -2)),
@@ -294,17 +298,19 @@ def test_heads_begin_with_a_place() -> None:
             assert seen[2:-1] == list(range(2 + away, 10 + away))
     assert not encoder.feed_forward.outer.weight.any()  # it adds nothing yet
     with pytest.raises(UserError, match="turns sinusoids: set positions=sinusoidal"):
-        begin_with_neighbours(network(positions="learned"))
+        initialize_heads_to_positions(network(positions="learned"))
 
 
 def test_errors(monkeypatch: pytest.MonkeyPatch) -> None:
-    recipe, options = override(find_recipe("demo-lstm"), PAPER, {"cooccurrence_start": "true"})
+    recipe, options = override_recipe_and_options(
+        find_recipe("demo-lstm"), PAPER, {"cooccurrence_start": "true"}
+    )
     with pytest.raises(UserError, match="_start are for Transformers"):
         options.train_arguments(recipe)
     config = ModelConfig(d_model=32, num_heads=4, num_layers=1)
     model = Transformer(config, src_vocab_size=20, tgt_vocab_size=20)
     with pytest.raises(UserError, match=r"one direction for each of 20 types .* has 32 numbers"):
-        cooccurrence.begin_with_cooccurrence(model, [])
-    monkeypatch.setattr(cooccurrence, "MAX_TYPES", 23)
+        cooccurrence.initialize_from_cooccurrence(model, [])
+    monkeypatch.setattr(cooccurrence, "MAX_TOTAL_VOCAB_SIZE", 23)
     with pytest.raises(UserError, match="pairs of 24 types: give a vocab_size that leaves 23"):
-        cooccurrence.begin_with_cooccurrence(untied(), [])
+        cooccurrence.initialize_from_cooccurrence(untied(), [])

@@ -10,19 +10,19 @@ from typing import Any
 
 from experiments import mutation
 from experiments.mutation import (
-    Kinds,
     Mutant,
-    either_branch,
-    other_constants,
-    other_operators,
-    without_a_keyword,
+    OperatorReplacements,
+    drop_each_keyword_argument,
+    force_either_branch,
+    make_constant_mutation,
+    make_operator_mutation,
 )
 
 Answer = Callable[..., Any]
 
 MAX_TURNS = 2_000  # of its loops: more than any reference needs, and soon over
 
-KINDS: Kinds = {
+KINDS: OperatorReplacements = {
     **{ast.Add: (ast.Sub,), ast.Sub: (ast.Add,), ast.Mult: (ast.Div, ast.Add)},
     **{ast.Div: (ast.Mult, ast.FloorDiv), ast.FloorDiv: (ast.Div, ast.Mult)},
     **{ast.Pow: (ast.Mult,), ast.MatMult: (ast.Mult,), ast.In: (ast.NotIn,)},
@@ -49,7 +49,7 @@ def mutants(function: Answer) -> Iterator[tuple[str, Answer]]:
     tree = _without_words(function)
     operators = OPERATORS | {"name": partial(_other_names, groups=_bound_names(tree))}
     seen: Counter[str] = Counter()
-    for mutant in mutation.mutants(ast.unparse(tree), operators):
+    for mutant in mutation.generate_mutants(ast.unparse(tree), operators):
         edit = f"{mutant.old} -> {mutant.new}".replace("\n", "; ")
         seen[edit] += 1
         yield edit if seen[edit] == 1 else f"{edit} #{seen[edit]}", _compiled(mutant, function)
@@ -198,15 +198,15 @@ def _near_constants(value: Any) -> Iterator[Any]:
         yield value + "_"
 
 
-OPERATORS: dict[str, mutation.Operator] = {
-    "operator": other_operators(KINDS),
+OPERATORS: dict[str, mutation.MutationOperator] = {
+    "operator": make_operator_mutation(KINDS),
     "operand": _one_operand,
     "exchange": _exchanged,
-    "constant": other_constants(_near_constants),
-    "branch": either_branch,
+    "constant": make_constant_mutation(_near_constants),
+    "branch": force_either_branch,
     "statement": _other_statements,
     "call": _without_call,
-    "keyword": without_a_keyword,
+    "keyword": drop_each_keyword_argument,
     "length": _shorter,
     "counterpart": _counterpart,
 }

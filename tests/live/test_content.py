@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from experiments.live_words import write_words
+from experiments.live_words import write_training_source_words
 from lessonkit.analysis.activations import next_token_probabilities
 from tests.helpers.names import is_there
 from tests.live.node import HERE, LIVE, ask, run_node
@@ -73,7 +73,7 @@ def test_the_words_that_a_model_has_read_are_those_of_its_training_text(
     name: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "words.txt"
-    write_words(name, file)
+    write_training_source_words(name, file)
     assert file.read_bytes() == (LIVE / "words" / f"{name}.txt").read_bytes()
 
 

@@ -40,7 +40,7 @@ def test_a_run_is_shipped_and_found_by_its_name_unless_a_folder_has_it(
 
     load = corpora.load
     monkeypatch.setattr(corpora, "load", few)
-    out = ship.ship(tiny_folder, "en-fr")
+    out = ship.ship_model(tiny_folder, "en-fr")
     assert folders.shipped_model_names() == ["en-fr"]
     assert folders.find_model_folder("en-fr") == out == models / "en-fr"
     assert all(tensor.dtype != torch.float32 for tensor in load_tensors(out / WEIGHTS)[0].values())
@@ -54,7 +54,7 @@ def test_a_run_is_shipped_and_found_by_its_name_unless_a_folder_has_it(
     assert f"{card['figures']['bleu']['score']:.2f}" in text
     assert card["licence"].rstrip(".") in text
     with pytest.raises(UserError, match="en-fr exists: remove it first"):
-        ship.ship(tiny_folder, "en-fr")
+        ship.ship_model(tiny_folder, "en-fr")
     monkeypatch.chdir(models)
     assert folders.find_model_folder("en-fr") == Path("en-fr")
 
@@ -73,12 +73,12 @@ def test_what_is_too_large_or_not_whole_or_cannot_be_measured_is_not_shipped(
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(ship, name, value)
             with pytest.raises(UserError, match=message):
-                ship.ship(tiny_folder, "en-fr")
+                ship.ship_model(tiny_folder, "en-fr")
     for name in ("run.json", "log.jsonl", "model.safetensors"):
         folder = shutil.copytree(tiny_folder, tmp_path_factory.mktemp("runs") / "tiny")
         (folder / name).unlink()
         with pytest.raises(UserError, match=re.escape(name)):
-            ship.ship(folder, "en-fr")
+            ship.ship_model(folder, "en-fr")
     assert not list(models.iterdir())
 
 
@@ -108,5 +108,5 @@ def test_shipped_models_are_small_and_their_pages_are_their_cards() -> None:
         folder = folders.find_model_folder(name)
         assert (folder / "model.safetensors").stat().st_size < 8_000_000
         card, run = read_json(folder / folders.CARD_FILE_NAME), read_json(folder / "run.json")
-        written = ship.page(name, read_recipe(folder), card, run)
+        written = ship.shipped_readme_text(name, read_recipe(folder), card, run)
         assert (folder / "README.md").read_text(encoding="utf-8") == written

@@ -13,7 +13,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from course_site.docstrings import inline
 from course_site.package import ROOMS
-from experiments.lesson_counts import count
+from experiments.lesson_counts import count_lesson
 
 ROOM = f"(?:{'|'.join(ROOMS)})"
 NAMED = re.compile(rf"(?<![\w./-]){ROOM}(?:\.\w+)+")
@@ -130,7 +130,9 @@ class Lessons(SphinxDirective):
                 "", "", nodes.inline(text=lesson.number), nodes.Text(f" {lesson.name}"), refuri=page
             )
             opening = nodes.paragraph("", "", *inline(lesson.opening))
-            minutes = round(count(lesson.stem, lesson.path.read_text(encoding="utf-8")).minutes)
+            minutes = round(
+                count_lesson(lesson.stem, lesson.path.read_text(encoding="utf-8")).minutes
+            )
             said = f"Paper: {lesson.sections} · {minutes} minutes"
             paper = nodes.paragraph("", said, classes=["paper"])
             title = nodes.paragraph("", "", link, classes=["card-title"])

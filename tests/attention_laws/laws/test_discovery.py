@@ -36,7 +36,7 @@ def test_a_law_in_a_file_of_its_own_is_tried(tmp_path: Path) -> None:
     (tmp_path / "attention_laws" / "laws" / "mine.py").write_text(NEW_LAW, encoding="utf-8")
     shutil.copy(ROOT / "experiments" / "laws" / "sound_model.py", tmp_path / "sound.py")
     names = "model_has_parameters,decoder_is_causal"
-    command = ("-m", "attention_laws", "sound:bare", "--only", names, "--json")
+    command = ("-m", "attention_laws", "sound:make_model", "--only", names, "--json")
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     report = json.loads(python(*command, cwd=tmp_path, env=environment).stdout)
     # After the others, since its file names no LAW_MODULE_SORT_KEY; the law that it imports is

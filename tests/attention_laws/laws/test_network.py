@@ -11,7 +11,12 @@ from torch import Tensor, nn
 
 from attention_laws import Verdict, diagnose
 from attention_laws.laws import MODEL_LAWS
-from experiments.laws.mutants import FILE, SAME, fingerprint, run
+from experiments.laws.mutants import (
+    EQUIVALENT_WEIGHT_CHANGES,
+    SOUND_MODEL_FILE,
+    behaviour_fingerprint,
+    run_as_module,
+)
 from lessonkit.museum import FAULTS
 from lessonkit.museum.edited_source import SourceEdit
 from lessonkit.museum.fault import apply_edits_to_model
@@ -187,20 +192,20 @@ ROOT_IN_QUERIES = (
 
 
 def test_an_edit_of_the_sound_model_breaks_its_law() -> None:
-    text = FILE.read_text(encoding="utf-8")
+    text = SOUND_MODEL_FILE.read_text(encoding="utf-8")
     for old, new, name in EDITS:
         assert text.count(old) == 1, old
-        expect(run(text).whole(), name, "kept")
-        expect(run(text.replace(old, new)).whole(), name, "broken")
+        expect(run_as_module(text).make_adapter(), name, "kept")
+        expect(run_as_module(text.replace(old, new)).make_adapter(), name, "broken")
 
 
 def test_other_sound_designs_are_kept() -> None:
-    text = FILE.read_text(encoding="utf-8").replace(" / math.sqrt(query.shape[-1])", "")
+    text = SOUND_MODEL_FILE.read_text(encoding="utf-8").replace(" / math.sqrt(query.shape[-1])", "")
     as_t5 = text.replace("self.key =", ROOT_IN_QUERIES)
-    expect(run(text).whole(), "scores_are_scaled_by_sqrt_d_k", "broken")
-    expect(run(as_t5).whole(), "scores_are_scaled_by_sqrt_d_k", "kept", "T5")
+    expect(run_as_module(text).make_adapter(), "scores_are_scaled_by_sqrt_d_k", "broken")
+    expect(run_as_module(as_t5).make_adapter(), "scores_are_scaled_by_sqrt_d_k", "kept", "T5")
     as_fairseq = text.replace("self.register_buffer", "waves[1] = 0\n        self.register_buffer")
-    expect(run(as_fairseq).whole(), "sinusoids_match_paper", "kept")
+    expect(run_as_module(as_fairseq).make_adapter(), "sinusoids_match_paper", "kept")
 
 
 # Mutants that compute what the sound model does, its weights with other signs or names.
@@ -222,17 +227,24 @@ NOT_EQUIVALENT = (
 @pytest.mark.slow
 def test_an_equivalent_mutant_is_the_sound_model_with_its_weights_changed() -> None:
     """Compare in float64: logits, loss, search, cache, and three steps of Adam with dropout."""
-    text = FILE.read_text(encoding="utf-8")
-    sound = fingerprint(run(text))
-    assert set(SAME) == set(EQUIVALENT)
+    text = SOUND_MODEL_FILE.read_text(encoding="utf-8")
+    sound = behaviour_fingerprint(run_as_module(text))
+    assert set(EQUIVALENT_WEIGHT_CHANGES) == set(EQUIVALENT)
     for change, edit in EQUIVALENT.items():
         assert text.count(edit[0]) == 1
-        mutant = run(text.replace(*edit))
-        equivalent = [name for name in ("", *SAME) if fingerprint(mutant, name) == sound]
+        mutant = run_as_module(text.replace(*edit))
+        equivalent = [
+            name
+            for name in ("", *EQUIVALENT_WEIGHT_CHANGES)
+            if behaviour_fingerprint(mutant, name) == sound
+        ]
         assert equivalent == [change]
     for edit in NOT_EQUIVALENT:
         assert text.count(edit[0]) == 1
-        mutant = run(text.replace(*edit))
-        assert not any(fingerprint(mutant, name) == sound for name in ("", *SAME))
+        mutant = run_as_module(text.replace(*edit))
+        assert not any(
+            behaviour_fingerprint(mutant, name) == sound
+            for name in ("", *EQUIVALENT_WEIGHT_CHANGES)
+        )
     newest_first = text.replace("zip(past, keys", "zip(keys, past")  # of no weights' concern
-    assert fingerprint(run(newest_first)) == sound
+    assert behaviour_fingerprint(run_as_module(newest_first)) == sound

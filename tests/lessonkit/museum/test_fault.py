@@ -7,7 +7,7 @@ import torch
 
 from attention_laws.adapter import Adapter
 from attention_laws.run import diagnose, diagnose_pipeline
-from experiments.fault_detection import drawn_config
+from experiments.fault_detection import draw_sound_config
 from lessonkit.museum import FAULTS, sound_adapter
 from lessonkit.museum.edited_source import SOUND_MODULE
 from lessonkit.museum.fault import BROKEN_LAWS_RECORD, load_broken_laws_by_fault
@@ -52,9 +52,9 @@ def test_a_fault_breaks_the_laws_that_are_recorded(group: str) -> None:
 @pytest.mark.slow
 def test_what_is_sound_breaks_no_law() -> None:
     for seed in range(5):
-        report = diagnose(sound_adapter(seed, **drawn_config(seed)))
+        report = diagnose(sound_adapter(seed, **draw_sound_config(seed)))
         assert not report.stopped
-        assert report.broken_laws == [], drawn_config(seed)
+        assert report.broken_laws == [], draw_sound_config(seed)
     assert diagnose_pipeline(sound_pipeline()).broken_laws == []
     adapter = sound_adapter()  # it holds all that an adapter can
     assert [n for n in Adapter.__dataclass_fields__ if getattr(adapter, n) is None] == []
