@@ -18,10 +18,10 @@ import ctypes, os, sys, time
 import torch
 from torch import nn
 from attention_laws import Adapter
-from sound import Model
+from sound import EncoderDecoder
 
 def around(act):
-    class Acts(Model):
+    class Acts(EncoderDecoder):
         def forward(self, src, tgt_in):
             act()
             return super().forward(src, tgt_in)
@@ -51,13 +51,13 @@ hoards = around(lambda: torch.zeros(2**40))
 
 def adapter_that_raises():
     never = lambda src, tgt_in: raises(RuntimeError("never"))
-    return Adapter(forward=never, src_vocab_size=9, tgt_vocab_size=9, module=Model())
+    return Adapter(forward=never, src_vocab_size=9, tgt_vocab_size=9, module=EncoderDecoder())
 
-class OwnTrain(Model):
+class OwnTrain(EncoderDecoder):
     def train(self):
         return None
 
-class Cyclic(Model):
+class Cyclic(EncoderDecoder):
     def __init__(self):
         super().__init__()
         self.me = self
