@@ -40,7 +40,7 @@ class JudgedCase(NamedTuple):
 JudgeArguments = Callable[..., JudgedCase]  # judges other arguments; raises if they are no case
 
 
-def describe_measured_failures(
+def describe_pattern_of_error(
     cases: Sequence[JudgedCase], names: Sequence[str], judge_other: JudgeArguments
 ) -> str:
     """Describe in a sentence what can be measured of an answer; "" if nothing is clear.

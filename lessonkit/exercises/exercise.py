@@ -17,7 +17,7 @@ from typing import Any
 
 from lessonkit.exercises.answers import is_blank
 from lessonkit.exercises.compare import VALUES_DIFFER_CLAUSE, format_value
-from lessonkit.exercises.diagnosis import JudgedCase, describe_measured_failures
+from lessonkit.exercises.diagnosis import JudgedCase, describe_pattern_of_error
 from lessonkit.exercises.edit_source import redefine_with_edits
 from lessonkit.exercises.learner_file import save_definition
 from lessonkit.exercises.message import Message, wrap_text
@@ -287,11 +287,11 @@ class Exercise:
                 return [self.hint_of_mistake[name]]
         lines = [f"{self.handle}.hint() gives a hint."]
         with contextlib.suppress(Exception):  # the values may refuse whatever is asked of them
-            if diagnosis := self._describe_measured_failures(answer, yours):
+            if diagnosis := self._describe_pattern_of_error(answer, yours):
                 lines.insert(0, diagnosis)
         return lines
 
-    def _describe_measured_failures(self, answer: Any, cases: Sequence[JudgedCase]) -> str:
+    def _describe_pattern_of_error(self, answer: Any, cases: Sequence[JudgedCase]) -> str:
         """Describe what can be measured of an answer; "" if nothing is clear."""
 
         def judge_other(*args: Any) -> JudgedCase:
@@ -303,7 +303,7 @@ class Exercise:
             return JudgedCase(args, right, outcome, self._complaint_about(outcome, args, right))
 
         names = list(inspect.signature(self.reference).parameters)
-        return describe_measured_failures(cases, names, judge_other)
+        return describe_pattern_of_error(cases, names, judge_other)
 
     @cached_property
     def _judged_cases_by_mistake(self) -> dict[str, list[JudgedCase]]:

@@ -31,12 +31,12 @@ class Even(Toy):
 
     def encode(self, src: Tensor, mask: Tensor) -> Tensor:
         """Add to each token the mean of those it sees: (1, src_len) -> (1, src_len, 2)."""
-        vectors = _vectors(src)
+        vectors = _ids_to_signed_vectors(src)
         return vectors + self._mean(mask, vectors, vectors)
 
     def decode(self, tgt_in: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
         """Add to each token the mean of the memory it sees: logits, (1, tgt_len, 2)."""
-        vectors = _vectors(tgt_in)
+        vectors = _ids_to_signed_vectors(tgt_in)
         return vectors + self._mean(mask, vectors, memory)
 
     def _mean(self, mask: Tensor, query: Tensor, memory: Tensor) -> Tensor:
@@ -44,15 +44,15 @@ class Even(Toy):
         return seen @ memory / seen.sum(dim=-1, keepdim=True)
 
 
-def _vectors(ids: Tensor) -> Tensor:
+def _ids_to_signed_vectors(ids: Tensor) -> Tensor:
     return ids[..., None] * tensor([1.0, -1.0])
 
 
-def _open(length: int) -> Tensor:
+def _all_true_mask(length: int) -> Tensor:
     return torch.ones(1, 1, 1, length, dtype=torch.bool)
 
 
-def _ids(*tokens: int) -> Tensor:
+def _one_row_of_ids(*tokens: int) -> Tensor:
     return tensor([tokens])
 
 
@@ -67,14 +67,14 @@ def my_hidden(
     return model.decode(tgt_in, memory, seen)
 
 
-def _taken_out(
+def _logits_without_hidden_positions(
     model: Any, src: Tensor, mask: Tensor, tgt_in: Tensor, before: list[int], after: list[int]
 ) -> Tensor:
     """Take the places out of the ids, and out of the memory; masks then have nothing to hide."""
     read = [i for i in range(src.shape[1]) if i not in before and bool(mask[0, 0, 0, i])]
-    memory = model.encode(src[:, read], _open(len(read)))
+    memory = model.encode(src[:, read], _all_true_mask(len(read)))
     left = [row for row, place in enumerate(read) if place not in after]
-    return model.decode(tgt_in, memory[:, left], _open(len(left)))
+    return model.decode(tgt_in, memory[:, left], _all_true_mask(len(left)))
 
 
 _PADDED = tensor([[[[True, True, True, False]]]])
@@ -82,17 +82,26 @@ hidden = Exercise(
     my_hidden,
     lesson_words,
     worked=[
-        ((Even(), _ids(4, 6), _open(2), _ids(1), [], []), tensor([[[11.0, -11.0]]])),
-        ((Even(), _ids(4, 6), _open(2), _ids(1), [1], []), tensor([[[9.0, -9.0]]])),  # 1 + 4 + 4
-        ((Even(), _ids(4, 6), _open(2), _ids(1), [], [1]), tensor([[[10.0, -10.0]]])),  # 1 + 4 + 5
+        (
+            (Even(), _one_row_of_ids(4, 6), _all_true_mask(2), _one_row_of_ids(1), [], []),
+            tensor([[[11.0, -11.0]]]),
+        ),
+        (
+            (Even(), _one_row_of_ids(4, 6), _all_true_mask(2), _one_row_of_ids(1), [1], []),
+            tensor([[[9.0, -9.0]]]),
+        ),  # 1 + 4 + 4
+        (
+            (Even(), _one_row_of_ids(4, 6), _all_true_mask(2), _one_row_of_ids(1), [], [1]),
+            tensor([[[10.0, -10.0]]]),
+        ),  # 1 + 4 + 5
     ],
     cases=[
-        (Even(), _ids(4, 6, 9), _open(3), _ids(1, 5), [0], [2]),
-        (Even(), _ids(4, 6, 9), _open(3), _ids(1, 7, 5), [1, 2], []),
-        (Even(), _ids(4, 6, 9), _open(3), _ids(1), [], [0, 1]),
-        (Even(), _ids(4, 6, 9, 0), _PADDED, _ids(1, 8), [1], [0]),
+        (Even(), _one_row_of_ids(4, 6, 9), _all_true_mask(3), _one_row_of_ids(1, 5), [0], [2]),
+        (Even(), _one_row_of_ids(4, 6, 9), _all_true_mask(3), _one_row_of_ids(1, 7, 5), [1, 2], []),
+        (Even(), _one_row_of_ids(4, 6, 9), _all_true_mask(3), _one_row_of_ids(1), [], [0, 1]),
+        (Even(), _one_row_of_ids(4, 6, 9, 0), _PADDED, _one_row_of_ids(1, 8), [1], [0]),
     ],
-    expected=_taken_out,
+    expected=_logits_without_hidden_positions,
 )
 
 
@@ -108,13 +117,13 @@ def my_cut(mask: Tensor, edges: Edges) -> Tensor:
 cut = Exercise(
     my_cut,
     lesson_words,
-    worked=[((_open(2), [(0, 1)]), tensor([[[[True, False], [True, True]]]]))],
+    worked=[((_all_true_mask(2), [(0, 1)]), tensor([[[[True, False], [True, True]]]]))],
     cases=[
-        (_open(1), []),
-        (_open(2), []),
-        (_open(2), [(1, 0)]),
-        (_open(3), [(0, 2), (1, 2)]),
-        (_open(3), [(2, 0), (2, 1), (0, 1)]),
+        (_all_true_mask(1), []),
+        (_all_true_mask(2), []),
+        (_all_true_mask(2), [(1, 0)]),
+        (_all_true_mask(3), [(0, 2), (1, 2)]),
+        (_all_true_mask(3), [(2, 0), (2, 1), (0, 1)]),
         (_PADDED, [(0, 1)]),
         (_PADDED, [(3, 0), (1, 2)]),
     ],
@@ -150,14 +159,59 @@ patched = Exercise(
     lesson_words,
     worked=[
         # The runs are 9, 11 and 11, 17; patched 9, 17, whose mean is 13, and 1 more.
-        ((Even(), _ids(4, 6), _ids(4, 10), _open(2), _ids(1), [1]), tensor([[[14.0, -14.0]]]))
+        (
+            (
+                Even(),
+                _one_row_of_ids(4, 6),
+                _one_row_of_ids(4, 10),
+                _all_true_mask(2),
+                _one_row_of_ids(1),
+                [1],
+            ),
+            tensor([[[14.0, -14.0]]]),
+        )
     ],
     cases=[
-        (Even(), _ids(4, 6), _ids(4, 10), _open(2), _ids(1), []),
-        (Even(), _ids(4, 6), _ids(4, 10), _open(2), _ids(1), [0]),
-        (Even(), _ids(4, 6, 9), _ids(8, 6, 9), _open(3), _ids(1, 5), [0, 2]),
-        (Even(), _ids(4, 6, 9), _ids(4, 7, 9), _open(3), _ids(1, 5), [1]),
-        (Even(), _ids(4, 6, 9, 0), _ids(5, 6, 7, 0), _PADDED, _ids(1), [2]),
+        (
+            Even(),
+            _one_row_of_ids(4, 6),
+            _one_row_of_ids(4, 10),
+            _all_true_mask(2),
+            _one_row_of_ids(1),
+            [],
+        ),
+        (
+            Even(),
+            _one_row_of_ids(4, 6),
+            _one_row_of_ids(4, 10),
+            _all_true_mask(2),
+            _one_row_of_ids(1),
+            [0],
+        ),
+        (
+            Even(),
+            _one_row_of_ids(4, 6, 9),
+            _one_row_of_ids(8, 6, 9),
+            _all_true_mask(3),
+            _one_row_of_ids(1, 5),
+            [0, 2],
+        ),
+        (
+            Even(),
+            _one_row_of_ids(4, 6, 9),
+            _one_row_of_ids(4, 7, 9),
+            _all_true_mask(3),
+            _one_row_of_ids(1, 5),
+            [1],
+        ),
+        (
+            Even(),
+            _one_row_of_ids(4, 6, 9, 0),
+            _one_row_of_ids(5, 6, 7, 0),
+            _PADDED,
+            _one_row_of_ids(1),
+            [2],
+        ),
     ],
     expected=_by_where,
 )

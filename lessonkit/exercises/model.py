@@ -34,7 +34,7 @@ def my_layer_norm(hidden: Tensor, gain: Tensor, bias: Tensor) -> Tensor:
     return (hidden - mean) / torch.sqrt(variance + 1e-5) * gain + bias
 
 
-def _to_normalise() -> list[tuple[Tensor, Tensor, Tensor]]:
+def _layer_norm_cases() -> list[tuple[Tensor, Tensor, Tensor]]:
     generator, cases = seeded_generator(3), []
     for length, width in ((1, 2), (2, 3), (3, 5), (5, 7)):
         hidden = 4 * torch.rand(length, width, generator=generator) + 1
@@ -57,7 +57,7 @@ layer_norm = Exercise(
             tensor([[-1.0, 1.0]]) / 2**0.5,
         ),
     ],
-    cases=_to_normalise(),
+    cases=_layer_norm_cases(),
     expected=lambda hidden, *affine: F.layer_norm(hidden, hidden.shape[-1:], *affine),
 )
 
@@ -73,7 +73,7 @@ def my_vocabulary(parameters: int, d_model: int, d_ff: int, num_layers: int) -> 
     return (parameters - stacks) // d_model
 
 
-def _count(types: int, d_model: int, d_ff: int, num_layers: int) -> int:
+def _num_transformer_parameters(types: int, d_model: int, d_ff: int, num_layers: int) -> int:
     config = ModelConfig(d_model=d_model, d_ff=d_ff, num_layers=num_layers, num_heads=1)
     return expected_num_parameters(config, types, types)
 
@@ -81,7 +81,9 @@ def _count(types: int, d_model: int, d_ff: int, num_layers: int) -> int:
 def _by_bisection(parameters: int, *sizes: int) -> int:
     """Search for the number of types that gives this number of parameters."""
     candidates = range(1, parameters)
-    place = bisect.bisect_left(candidates, parameters, key=lambda types: _count(types, *sizes))
+    place = bisect.bisect_left(
+        candidates, parameters, key=lambda types: _num_transformer_parameters(types, *sizes)
+    )
     return candidates[place]
 
 
@@ -90,7 +92,7 @@ vocabulary = Exercise(
     lesson_words,
     worked=[((63_045_632, 512, 2048, 6), 37_000)],
     cases=[
-        (_count(types, *sizes), *sizes)
+        (_num_transformer_parameters(types, *sizes), *sizes)
         for *sizes, types in (
             (2, 3, 2, 7),
             (2, 5, 3, 11),
@@ -121,7 +123,9 @@ def my_decoder_layer(
     return hidden
 
 
-def _with_weights_of(layer: Layer, pre_norm: bool) -> nn.TransformerDecoderLayer:
+def _torch_decoder_layer_with_weights_of(
+    layer: Layer, pre_norm: bool
+) -> nn.TransformerDecoderLayer:
     width, heads, d_ff = layer.d_model, layer.num_heads, layer.inner.shape[1]
     theirs = nn.TransformerDecoderLayer(
         width, heads, d_ff, dropout=0.0, batch_first=True, norm_first=pre_norm
@@ -158,7 +162,7 @@ def _by_torch(
     no_target = ~tgt_mask.expand(batch, layer.num_heads, tgt_len, tgt_len).flatten(0, 1)
     no_source = ~src_mask.expand(batch, layer.num_heads, tgt_len, src_len).flatten(0, 1)
     with torch.random.fork_rng(devices=[]), torch.no_grad():
-        theirs = _with_weights_of(layer, pre_norm)
+        theirs = _torch_decoder_layer_with_weights_of(layer, pre_norm)
         return theirs(hidden, memory, tgt_mask=no_target, memory_mask=no_source)
 
 

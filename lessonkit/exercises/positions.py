@@ -32,14 +32,14 @@ def my_waves(max_len: int, d_model: int) -> Tensor:
     return table
 
 
-def _speeds(d_model: int) -> Tensor:
+def _radians_per_position(d_model: int) -> Tensor:
     """By how much each pair turns from position to position (radians)."""
     return 10_000 ** (-torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)
 
 
-def _on_the_circle(max_len: int, d_model: int) -> Tensor:
+def _positions_by_powers_of_a_rotation(max_len: int, d_model: int) -> Tensor:
     """Turn a point of the circle, once for each position: the power of a complex number."""
-    turn = _speeds(d_model)
+    turn = _radians_per_position(d_model)
     point = torch.polar(torch.ones_like(turn), turn)
     powers = torch.stack([point**pos for pos in range(max_len)])
     return torch.view_as_real(powers).flip(-1).flatten(1).float()  # (sine, cosine)
@@ -58,7 +58,7 @@ waves = Exercise(
         ),
     ],
     cases=[(max_len, d_model) for max_len in (1, 2, 3, 7) for d_model in (2, 4, 6, 10)],
-    expected=_on_the_circle,
+    expected=_positions_by_powers_of_a_rotation,
     saved=True,
 )
 
@@ -89,7 +89,10 @@ shift = Exercise(
     cases=[(k, d_model) for d_model in (2, 4, 6) for k in (1, 2, 7, 40, -3)],
     # e to the power of a matrix: the turn by one token, at every frequency, for k tokens
     expected=lambda k, d_model: torch.matrix_exp(
-        k * torch.kron(torch.diag(_speeds(d_model)), torch.tensor([[0.0, 1.0], [-1.0, 0.0]]))
+        k
+        * torch.kron(
+            torch.diag(_radians_per_position(d_model)), torch.tensor([[0.0, 1.0], [-1.0, 0.0]])
+        )
     ).float(),
     properties={
         "a rotation keeps lengths: its transpose must undo it": lambda value, k, d_model: (
@@ -118,7 +121,7 @@ wavelength = Exercise(
     expected=lambda dimension, d_model: (
         2
         * math.pi
-        / float(_as_complex(sinusoidal_positions(2, d_model)[1])[dimension // 2].angle())
+        / float(_pairs_to_complex(sinusoidal_positions(2, d_model)[1])[dimension // 2].angle())
     ),
 )
 
@@ -138,22 +141,24 @@ def my_offset(one: Tensor, other: Tensor) -> int:
     return round(k)
 
 
-def _as_complex(row: Tensor) -> Tensor:
+def _pairs_to_complex(row: Tensor) -> Tensor:
     return torch.view_as_complex(row.double().unflatten(-1, (-1, 2)).flip(-1).contiguous())
 
 
 def _by_trying_all(one: Tensor, other: Tensor) -> int:
     """Compare the turns with those of every offset there may be; take the best."""
     d_model = len(one)
-    farthest = min(FARTHEST, int(math.pi / _speeds(d_model)[-1]))
-    ahead = _as_complex(sinusoidal_positions(farthest + 1, d_model))  # the turns of each offset
+    farthest = min(FARTHEST, int(math.pi / _radians_per_position(d_model)[-1]))
+    ahead = _pairs_to_complex(
+        sinusoidal_positions(farthest + 1, d_model)
+    )  # the turns of each offset
     every = torch.cat((ahead.conj().flip(0)[:-1], ahead))
-    here, there = _as_complex(one), _as_complex(other)
+    here, there = _pairs_to_complex(one), _pairs_to_complex(other)
     fit = (there * here.conj() * every.conj()).real.sum(dim=1)
     return int(fit.argmax()) - farthest
 
 
-def _encodings() -> list[tuple[Tensor, Tensor]]:
+def _encoding_pair_cases() -> list[tuple[Tensor, Tensor]]:
     generator = seeded_generator(0)
     table = sinusoidal_positions(2 * FARTHEST, 8)
     pairs = [(5, 6), (6, 5), (0, 3), (20, 31), (31, 20), (3, 250), (700, 12), (100, 1600)]
@@ -182,6 +187,6 @@ offset = Exercise(
             -7,
         ),
     ],
-    cases=_encodings(),
+    cases=_encoding_pair_cases(),
     expected=_by_trying_all,
 )

@@ -48,7 +48,7 @@ def _by_sacrebleu(hypothesis: Words, reference: Words, n: int) -> tuple[int, int
     return score.counts[n - 1], score.totals[n - 1]
 
 
-def _sentences() -> list[tuple[Words, Words, int]]:
+def _clipped_ngram_cases() -> list[tuple[Words, Words, int]]:
     sides = [list(words) for k in (1, 2, 3) for words in itertools.product("ab", repeat=k)]
     pairs = itertools.product(sides, repeat=2)
     cases = [(said, wanted, n) for said, wanted in pairs for n in (1, 2)]
@@ -71,7 +71,7 @@ clipped_counts = Exercise(
         ((["a", "red", "cat"], ["a", "red", "dog"], 2), (1, 2)),
         ((["cat"], ["a", "cat"], 2), (0, 0)),
     ],
-    cases=_sentences(),
+    cases=_clipped_ngram_cases(),
     expected=_by_sacrebleu,
 )
 
@@ -97,7 +97,7 @@ def my_paired_differences(
     return differences
 
 
-def _systems(sentences: int, number: int) -> tuple[Tensor, Tensor, Tensor, Share]:
+def _paired_resampling_case(sentences: int, number: int) -> tuple[Tensor, Tensor, Tensor, Share]:
     """Two systems on some sentences, and as many draws as there are sentences."""
     generator = seeded_generator(10 * sentences + number)
     whole = torch.randint(1, 9, (2, sentences), generator=generator)
@@ -118,7 +118,9 @@ paired_differences = Exercise(
         ((_ALONE, _BOTH, _DRAWS, Share()), [50.0, 100.0, 0.0]),
         ((_ALONE, _ALONE, _DRAWS, Share()), [0.0, 0.0, 0.0]),
     ],
-    cases=[_systems(sentences, number) for sentences in (2, 3, 5) for number in range(4)],
+    cases=[
+        _paired_resampling_case(sentences, number) for sentences in (2, 3, 5) for number in range(4)
+    ],
     # how often each sentence is drawn, times its counts
     expected=lambda first, second, draws, score: [
         score(often @ second) - score(often @ first)
@@ -134,7 +136,7 @@ def my_seed_interval(runs: list[float], factor: float) -> tuple[float, float]:
     return middle - factor * error, middle + factor * error
 
 
-def _from_sums(runs: list[float], factor: float) -> tuple[float, float]:
+def _interval_by_sums_of_squares(runs: list[float], factor: float) -> tuple[float, float]:
     """Return the same, from the sum of the runs and that of their squares."""
     n, total = len(runs), math.fsum(runs)
     squares = math.fsum(run * run for run in runs) - total * total / n
@@ -161,7 +163,7 @@ seed_interval = Exercise(
             )
         ),
     ],
-    expected=_from_sums,
+    expected=_interval_by_sums_of_squares,
 )
 
 
@@ -175,8 +177,8 @@ def my_difference_error(first: list[float], second: list[float]) -> float:
 
 def _by_half_widths(first: list[float], second: list[float]) -> float:
     """Join the half widths of both means' intervals, at one standard error."""
-    low, high = _from_sums(first, 1.0)
-    other_low, other_high = _from_sums(second, 1.0)
+    low, high = _interval_by_sums_of_squares(first, 1.0)
+    other_low, other_high = _interval_by_sums_of_squares(second, 1.0)
     return math.hypot((high - low) / 2, (other_high - other_low) / 2)
 
 
@@ -209,7 +211,7 @@ def my_sign_flips(differences: list[int]) -> float:
     return as_far / 2 ** len(differences)
 
 
-def _sums(differences: list[int]) -> list[int]:
+def _sums_under_all_sign_flips(differences: list[int]) -> list[int]:
     """Return the sum under every choice of signs, one difference after the other."""
     sums = [0]
     for difference in differences:
@@ -229,6 +231,8 @@ sign_flips = Exercise(
     cases=[(list(each),) for n in (1, 2, 3) for each in itertools.product((-2, 0, 1, 3), repeat=n)]
     + [([4, 1, -2, 3, 3],), ([1, 2, 3, 4, 5, -6],), ([2, 2, 2, 1, -1, 2],)],
     expected=lambda differences: float(
-        statistics.mean(abs(each) >= abs(sum(differences)) for each in _sums(differences))
+        statistics.mean(
+            abs(each) >= abs(sum(differences)) for each in _sums_under_all_sign_flips(differences)
+        )
     ),
 )

@@ -101,7 +101,7 @@ def my_most_probable(next_probs: Any, limit: int) -> list[int]:
     return best
 
 
-def _deep() -> list[tuple[ProbabilityTable, int]]:
+def _deep_search_cases() -> list[tuple[ProbabilityTable, int]]:
     """Three words, and a best sentence whose beginning lies behind up to six others."""
     tenths = (
         ((0, 6, 4, 0), (0, 5, 4, 1), (1, 5, 3, 1), (9, 1, 0, 0)),
@@ -134,6 +134,6 @@ most_probable = Exercise(
             [],
         ),  # at once, with no word
     ],
-    cases=[case[:2] for case in unambiguous_search_cases((EVERY,))] + _deep(),
+    cases=[case[:2] for case in unambiguous_search_cases((EVERY,))] + _deep_search_cases(),
     expected=lambda next_probs, limit: beam_search_in_levels(next_probs, limit, EVERY),
 )

@@ -72,7 +72,7 @@ def my_pad_and_shift(sentences: Rows) -> Pair:
     return torch.tensor(tgt_in), torch.tensor(tgt_out)
 
 
-def _sentences() -> list[tuple[Rows]]:
+def _sentence_pairs_cases() -> list[tuple[Rows]]:
     ids = iter(itertools.cycle(range(5, 60)))
     cases = []
     for number in (1, 2, 3):
@@ -89,7 +89,7 @@ pad_and_shift = Exercise(
         (([[5]],), (tensor([[2, 5]]), tensor([[5, 3]]))),
         (([[5, 6], [7]],), (tensor([[2, 5, 6], [2, 7, 0]]), tensor([[5, 6, 3], [7, 3, 0]]))),
     ],
-    cases=_sentences(),
+    cases=_sentence_pairs_cases(),
     expected=lambda sentences: tuple(
         pad_sequence([tensor([*start, *ids, *end]) for ids in sentences], batch_first=True)
         for start, end in (([BOS_ID], []), ([], [EOS_ID]))
@@ -141,7 +141,7 @@ def my_token_batches(lengths: list[int], budget: int) -> Rows:
     return batches
 
 
-def _by_largest_first_piece(lengths: list[int], budget: int) -> Rows:
+def _token_batches_by_longest_prefix(lengths: list[int], budget: int) -> Rows:
     """Cut off the longest beginning that fits, again and again."""
     rest = sorted((length, i) for i, length in enumerate(lengths))
     batches = []
@@ -171,7 +171,7 @@ token_batches = Exercise(
         (([4, 1, 2, 1], 4), [[1, 3], [2], [0]]),
     ],
     cases=_lengths_and_budgets(),
-    expected=_by_largest_first_piece,
+    expected=_token_batches_by_longest_prefix,
     properties={
         "every sentence stands in one batch, once": lambda value, lengths, budget: (
             sorted(i for batch in value for i in batch) == list(range(len(lengths)))

@@ -19,7 +19,7 @@ STEPS_BEFORE_SWAP = 3
 def future(model: Any) -> str:
     """Change one target token, and look at the logits before it."""
     changes = {
-        place: _logits_change(model, SRC, _replaced(TGT_IN, place, 4)) for place in (1, 2, 6)
+        place: _logits_change(model, SRC, _with_token_at(TGT_IN, place, 4)) for place in (1, 2, 6)
     }
     listed = ", ".join(f"by {change:.2f} with the token at {at}" for at, change in changes.items())
     return f"the logits at position 0 move {listed}"
@@ -28,7 +28,7 @@ def future(model: Any) -> str:
 def padding(model: Any) -> str:
     """Append padding to the source, and look at the memory and at the logits."""
     padded = torch.nn.functional.pad(SRC, (0, 2))
-    memory = _distance(model.encode(SRC), model.encode(padded)[:, : SRC.shape[1]])
+    memory = _max_abs_difference(model.encode(SRC), model.encode(padded)[:, : SRC.shape[1]])
     logits = _logits_change(model, padded, TGT_IN)
     return f"the memory moves by {memory:.2f}, the logits by {logits:.2f}"
 
@@ -36,15 +36,15 @@ def padding(model: Any) -> str:
 def neighbour(model: Any) -> str:
     """Exchange one source token, and look at the memory of the others."""
     others = [0, 2, 3]
-    changed = model.encode(_replaced(SRC, 1, 12))[0, others]
-    distance = _distance(model.encode(SRC)[0, others], changed)
+    changed = model.encode(_with_token_at(SRC, 1, 12))[0, others]
+    distance = _max_abs_difference(model.encode(SRC)[0, others], changed)
     return f"the memory of the others moves by {distance:.2f}"
 
 
 def rows(model: Any) -> str:
     """Put the same sentence into a batch twice, and compare its logits."""
     twice = model.forward(SRC.expand(2, -1), TGT_IN.expand(2, -1))
-    return f"the logits of the two rows are {_distance(*twice):.2f} apart"
+    return f"the logits of the two rows are {_max_abs_difference(*twice):.2f} apart"
 
 
 def step(model: Any) -> str:
@@ -69,7 +69,7 @@ def loss(model: Any) -> str:
     tgt_out = torch.tensor([[5, 6, 3], [7, 3, 0]])
     changed = logits.clone()
     changed[1, 2] *= -1
-    change = _distance(model.loss(logits, tgt_out), model.loss(changed, tgt_out))
+    change = _max_abs_difference(model.loss(logits, tgt_out), model.loss(changed, tgt_out))
     return f"the loss moves by {change:.2f}"
 
 
@@ -106,16 +106,16 @@ def gradient_norm(model: Any) -> float:
     return float(torch.nn.utils.get_total_norm(gradients))
 
 
-def _distance(one: Tensor, other: Tensor) -> float:
+def _max_abs_difference(one: Tensor, other: Tensor) -> float:
     return float((one - other).detach().abs().max())
 
 
 def _logits_change(model: Any, src: Tensor, tgt_in: Tensor) -> float:
     before, after = model.forward(SRC, TGT_IN), model.forward(src, tgt_in)
-    return _distance(before[0, 0], after[0, 0])
+    return _max_abs_difference(before[0, 0], after[0, 0])
 
 
-def _replaced(ids: Tensor, place: int, token: int) -> Tensor:
+def _with_token_at(ids: Tensor, place: int, token: int) -> Tensor:
     changed = ids.clone()
     changed[0, place] = token
     return changed
@@ -128,7 +128,7 @@ def _cache_error(model: Any, src: Tensor) -> float:
     for place in range(TGT_IN.shape[1]):
         logits, state = model.cached.step(TGT_IN[:, place : place + 1], state)
         steps.append(logits)
-    return _distance(torch.stack(steps, dim=1), model.forward(src, TGT_IN))
+    return _max_abs_difference(torch.stack(steps, dim=1), model.forward(src, TGT_IN))
 
 
 def _cache_error_after_swap(model: Any) -> float:
@@ -143,4 +143,4 @@ def _cache_error_after_swap(model: Any) -> float:
     state = model.cached.reorder(state, swap)
     tgt_in = tgt_in[swap]
     logits, _ = model.cached.step(tgt_in[:, place : place + 1], state)
-    return _distance(logits, model.forward(src, tgt_in)[:, place])
+    return _max_abs_difference(logits, model.forward(src, tgt_in)[:, place])

@@ -42,7 +42,7 @@ def my_smoothed_loss(logits: Tensor, targets: Tensor, smoothing: float, pad_id: 
     return costs[targets != pad_id].mean()
 
 
-def _logits() -> list[tuple[Tensor, Tensor, float, int]]:
+def _smoothed_loss_cases() -> list[tuple[Tensor, Tensor, float, int]]:
     draw = make_normal_sampler(0)
     targets = [[1]], [[2, 1]], [[1, 0]], [[0, 2]], [[3, 1, 0], [2, 0, 0]], [[0, 4], [1, 2], [3, 3]]
     cases = []
@@ -66,7 +66,7 @@ smoothed_loss = Exercise(
         # 0.8 is asked of the half, 0.2 of the quarters: 0.8 ln 2 + 0.2 ln 4
         ((_HALF, tensor([[0]]), 0.3, 2), tensor(1.2 * math.log(2))),
     ],
-    cases=_logits(),
+    cases=_smoothed_loss_cases(),
     expected=lambda logits, targets, smoothing, pad_id: F.cross_entropy(
         logits.mT, targets, ignore_index=pad_id, label_smoothing=smoothing
     ),
@@ -119,7 +119,7 @@ class Descent(torch.optim.SGD):
         return "ex.Descent(model)"
 
 
-def _seen(losses: list[Any], model: nn.Module) -> dict[str, Any]:
+def _losses_and_weights(losses: list[Any], model: nn.Module) -> dict[str, Any]:
     weights = [weight.detach() for weight in model.parameters()]
     return {"losses of two calls": losses, "weights after them": weights}
 
@@ -132,7 +132,7 @@ class Step(Exercise):
 
         @functools.wraps(answer)
         def twice(model: Any, optimizer: Any, *rest: Any) -> Any:
-            return _seen([answer(model, optimizer, *rest) for _ in range(2)], model)
+            return _losses_and_weights([answer(model, optimizer, *rest) for _ in range(2)], model)
 
         return twice
 
@@ -149,7 +149,7 @@ def my_training_step(model: Any, optimizer: Any, batch: Any, rate: float, loss_o
     return loss.item()
 
 
-def _two_steps(
+def _two_training_steps_by_autograd(
     model: TinyNetwork, optimizer: Descent, batch: Pairs, rate: float, loss_of: Loss
 ) -> dict[str, Any]:
     """Make two steps with no optimizer: the weights less the rate times `autograd.grad`."""
@@ -162,14 +162,14 @@ def _two_steps(
             for weight, grad in zip(weights, grads, strict=True):
                 weight.sub_(rate * grad)
         losses.append(loss.item())
-    return _seen(losses, model)
+    return _losses_and_weights(losses, model)
 
 
 _plain_loss = functools.partial(my_smoothed_loss, smoothing=0.0, pad_id=0)
 _soft_loss = functools.partial(my_smoothed_loss, smoothing=0.3, pad_id=0)
 
 
-def _steps() -> list[tuple[TinyNetwork, Descent, Pairs, float, Loss]]:
+def _training_step_cases() -> list[tuple[TinyNetwork, Descent, Pairs, float, Loss]]:
     batches = [([[4, 3]], [[5]]), ([[5, 3]], [[4, 5]]), ([[4, 5, 3]] * 2, [[4, 0], [5, 6]])]
     cases: list[tuple[TinyNetwork, Descent, Pairs, float, Loss]] = []
     for seed, (rate, loss_of) in enumerate(
@@ -191,9 +191,14 @@ _WORD = Pairs(tensor([[4, 3]]), tensor([[2, 5]]), tensor([[5, 3]]))
 training_step = Step(
     my_training_step,
     lesson_words,
-    worked=[((_ZEROS, Descent(_ZEROS), _WORD, 0.5, _plain_loss), _seen([math.log(7)] * 2, _ZEROS))],
-    cases=_steps(),
-    expected=_two_steps,
+    worked=[
+        (
+            (_ZEROS, Descent(_ZEROS), _WORD, 0.5, _plain_loss),
+            _losses_and_weights([math.log(7)] * 2, _ZEROS),
+        )
+    ],
+    cases=_training_step_cases(),
+    expected=_two_training_steps_by_autograd,
     saved=True,
 )
 
@@ -225,7 +230,7 @@ def _by_torch(weight: Tensor, grad: Tensor, m: Tensor, v: Tensor, step: int, rat
     return parameter.detach(), state["exp_avg"], state["exp_avg_sq"]
 
 
-def _updates() -> list[tuple[Tensor, Tensor, Tensor, Tensor, int, float]]:
+def _adam_step_cases() -> list[tuple[Tensor, Tensor, Tensor, Tensor, int, float]]:
     cases = []
     for *numbers, step, rate in (
         (1.0, 2.0, 0.0, 0.0, 1, 0.5),
@@ -250,6 +255,6 @@ adam_step = Exercise(
             (tensor([0.75]), tensor([0.4]), tensor([0.32])),
         )
     ],
-    cases=_updates(),
+    cases=_adam_step_cases(),
     expected=_by_torch,
 )

@@ -86,7 +86,7 @@ def my_phrase_f1(said: list[Phrase], right: list[Phrase]) -> float:
     return 2 * common / (len(said) + len(right))
 
 
-def _read(tree: str) -> list[Phrase]:
+def _tree_to_phrases(tree: str) -> list[Phrase]:
     return list(count_phrases(tree).elements())
 
 
@@ -100,7 +100,7 @@ phrase_f1 = Exercise(
     ],
     cases=[
         *(
-            (_read(said), _read(_GOLD))
+            (_tree_to_phrases(said), _tree_to_phrases(_GOLD))
             for said in (
                 _GOLD,
                 "(S DT NN VB DT JJ NN . )S",

@@ -23,7 +23,7 @@ from lessonkit.exercises.outcome import (
     format_short,
     in_fixed_torch_state,
 )
-from lessonkit.exercises.own.gradients import eval_case_code, raise_unless_gradients_match
+from lessonkit.exercises.own.gradients import evaluate_case_code, raise_unless_gradients_match
 from lessonkit.exercises.own.weights import CheckWeights
 from lessonkit.exercises.rules import BrokenRuleError
 from lessonkit.exercises.words import read_words
@@ -106,12 +106,12 @@ class ClassExercise(Exercise):
         def run(code: str, sizes: ConstructorSizes, inputs: dict[str, Any]) -> Any:
             module = self.build_with_check_weights(build, *sizes).eval()
             before = copy.deepcopy(module.state_dict())
-            value = eval_case_code(code, module, inputs)
+            value = evaluate_case_code(code, module, inputs)
             for name, weight in module.state_dict().items():
                 if not torch.equal(weight, before[name]):
                     raise BrokenRuleError(f"it changes its weight {name} when it is called")
             reference = self.build_with_check_weights(self.reference, *sizes).eval()
-            if not describe_difference_safely(value, eval_case_code(code, reference, inputs)):
+            if not describe_difference_safely(value, evaluate_case_code(code, reference, inputs)):
                 raise_unless_gradients_match(code, module.train(), reference.train(), inputs)
             return value
 
@@ -154,7 +154,7 @@ class ClassExercise(Exercise):
             rows += [*case.outcome.shown_rows(), f"    expected  {format_short(case.right)}"]
         return rows
 
-    def _describe_measured_failures(self, answer: Any, cases: Sequence[JudgedCase]) -> str:
+    def _describe_pattern_of_error(self, answer: Any, cases: Sequence[JudgedCase]) -> str:
         """Name the first part of the class that is given, or returns, something else."""
         failure = next(case for case in cases if case.complaint)
         if failure.outcome.stop_cause:
@@ -204,5 +204,5 @@ def _submodule_calls(
     for name, part in module.named_modules():
         if name:
             part.register_forward_hook(partial(add_call, f"`{name}`"), with_kwargs=True)
-    eval_case_code(code, module, inputs)
+    evaluate_case_code(code, module, inputs)
     return calls

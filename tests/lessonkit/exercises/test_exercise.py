@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from lessonkit.exercises.compare import are_identical, describe_difference
-from lessonkit.exercises.diagnosis import JudgedCase, describe_measured_failures
+from lessonkit.exercises.diagnosis import JudgedCase, describe_pattern_of_error
 from lessonkit.exercises.edit_source import redefine_with_edits
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.outcome import Outcome
@@ -199,7 +199,7 @@ ROWS = [[3, 5, 8], [2, 9, 4], [7, 6, 1, 5]]
 def said_of(make: Any, rights: list[Any]) -> str:
     """What is measured of an answer that makes this of each right value."""
     made = [make(right) for right in rights]
-    return describe_measured_failures(
+    return describe_pattern_of_error(
         [
             JudgedCase((), x, Outcome(y), describe_difference(y, x))
             for x, y in zip(rights, made, strict=True)
@@ -238,7 +238,7 @@ def test_what_is_measured_is_said_and_nothing_else() -> None:
         assert says in found
         assert bool(says) == bool(found)
     raised = Outcome(None, "ValueError: no")
-    assert not describe_measured_failures([JudgedCase((), 2.0, raised, "it raises")], [], None)
+    assert not describe_pattern_of_error([JudgedCase((), 2.0, raised, "it raises")], [], None)
 
 
 MEASURED = {  # of an edit of a reference, which no named mistake is
