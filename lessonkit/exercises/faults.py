@@ -167,7 +167,8 @@ first_apart = Exercise(
 
 def my_unigram(sentences: TokenIdLists) -> float:
     """Return the loss of the unigram, nats per token."""
-    counts = collections.Counter(token for sentence in sentences for token in sentence)
+    tokens = [token for ids in sentences for token in ids]
+    counts = collections.Counter(tokens)
     total = sum(counts.values())
     return -sum(n / total * math.log(n / total) for n in counts.values())
 
