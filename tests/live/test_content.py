@@ -105,9 +105,9 @@ def test_what_a_file_exports_has_the_same_name_in_the_python(tmp_path: Path) -> 
         assert all(is_there(f"transformer.{stem}.{name}") for name in exported), stem
 
 
-def test_cases_done_by_hand() -> None:
-    """In JavaScript: see units.test.mjs."""
-    said = run_node("--test", "--test-reporter=tap", HERE / "units.test.mjs")
+@pytest.mark.parametrize("name", [path.name for path in HERE.glob("*.test.mjs")])
+def test_the_files_own_tests_in_javascript(name: str) -> None:
+    said = run_node("--test", "--test-reporter=tap", HERE / name)
     assert "# fail 0" in said
     assert "# pass 0" not in said
 

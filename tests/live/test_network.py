@@ -156,4 +156,5 @@ def test_a_damaged_file_is_told_in_a_line(tmp_path: Path) -> None:
     for kept in (5, 300, len(whole) - 1):
         path.write_bytes(whole[:kept])
         (answer,) = ask(tmp_path, question)
-        assert answer == {"error": "model.safetensors is damaged or cut short: copy it again"}
+        assert answer["error"].startswith("model.safetensors is damaged or cut short")
+        assert "copy" in answer["error"]

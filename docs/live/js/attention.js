@@ -65,15 +65,18 @@ export class KeyValueCache {
 /** Several attentions side by side, each in its own projection (§3.2.2). */
 export class MultiHeadAttention {
   /**
-   * @param {ModelConfig} config num_heads is read.
+   * @param {ModelConfig} config Widths, number of heads, and whether the projections have biases.
    * @param {Weights} weights Of the four projections; the paper's have no biases.
    */
   constructor(config, weights) {
-    this.num_heads = config.num_heads;
-    this.query_projection = new Linear(weights.of("query_projection"));
-    this.key_projection = new Linear(weights.of("key_projection"));
-    this.value_projection = new Linear(weights.of("value_projection"));
-    this.output_projection = new Linear(weights.of("output_projection"));
+    const { d_model, num_heads, attention_bias: bias } = config;
+    const d_keys = num_heads * config.key_size;
+    const d_values = num_heads * config.value_size;
+    this.num_heads = num_heads;
+    this.query_projection = new Linear(weights.of("query_projection"), d_model, d_keys, bias);
+    this.key_projection = new Linear(weights.of("key_projection"), d_model, d_keys, bias);
+    this.value_projection = new Linear(weights.of("value_projection"), d_model, d_values, bias);
+    this.output_projection = new Linear(weights.of("output_projection"), d_values, d_model, bias);
   }
 
   /**
@@ -113,7 +116,7 @@ export class MultiHeadAttention {
     return cache === null ? [keys, values] : cache.append(keys, values);
   }
 
-  /** (length, num_heads * d) -> for each head (length, d). */
+  /** Cut (length, num_heads * d) into (length, d) for each head. */
   _split_heads(joined) {
     const d = joined.cols / this.num_heads;
     return Array.from({ length: this.num_heads }, (_, head) =>

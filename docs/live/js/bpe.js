@@ -2,7 +2,7 @@
 // to a library; here it stands in `merge`.
 
 import { NUM_SPECIAL_TOKENS, SPECIAL_TOKENS } from "./config.js";
-import { UserError } from "./errors.js";
+import { ModelFileError, UserError } from "./errors.js";
 import { find_normalizer } from "./normalizers.js";
 
 // Where a text is cut before anything is merged, as GPT-2 does it: an English ending, or letters,
@@ -29,22 +29,35 @@ export class BPETokenizer {
   /**
    * @param {object} values A tokenizer's JSON: "merges", the learned pairs in order ("Ġ t");
    *   "lowercase"; "normalizer", which earlier files call "treatment".
+   * @param {string} file Its name, for errors.
+   * @throws {ModelFileError} A value is missing, or no tokenizer's.
    */
-  constructor(values) {
+  constructor(values, file = "the tokenizer") {
+    if (typeof values?.kind !== "string") throw tokenizer_error(file, 'no "kind"');
     if (values.kind !== "bpe") {
       throw new UserError(`this page reads byte-pair encoding, not ${values.kind}: choose a model`);
     }
-    this._normalize = find_normalizer(values.normalizer ?? values.treatment ?? "plain");
+    if (typeof values.lowercase !== "boolean") throw tokenizer_error(file, 'no "lowercase"');
+    if (!Array.isArray(values.merges)) throw tokenizer_error(file, 'no "merges"');
+    this._normalize = find_normalizer(values.normalizer ?? values.treatment ?? "plain", file);
     this.lowercase = values.lowercase;
     this._ranks = new Map(values.merges.map((pair, rank) => [pair, rank]));
     this._vocabulary = new Map(BYTES); // byte b has the id 4 + b; then one type per merge
-    for (const pair of values.merges) {
-      const piece = pair.replace(" ", "");
-      if (!this._vocabulary.has(piece)) this._vocabulary.set(piece, this._vocabulary.size);
-    }
+    for (const pair of values.merges) this._add_merge(pair, file);
     this._bytes = [...this._vocabulary.keys()].map((piece) =>
       Uint8Array.from(piece, (letter) => BYTES.get(letter)),
     );
+  }
+
+  /** Add the piece that two known ones, "Ġ t", are merged to. */
+  _add_merge(pair, file) {
+    const blank = typeof pair === "string" ? pair.indexOf(" ") : -1;
+    const is_known = (piece) => this._vocabulary.has(piece);
+    if (blank < 0 || !is_known(pair.slice(0, blank)) || !is_known(pair.slice(blank + 1))) {
+      throw tokenizer_error(file, `${JSON.stringify(pair)} is no merge of two known pieces`);
+    }
+    const piece = pair.replace(" ", "");
+    if (!this._vocabulary.has(piece)) this._vocabulary.set(piece, this._vocabulary.size);
   }
 
   /** Number of ids, the four special ones included. */
@@ -90,6 +103,11 @@ export class BPETokenizer {
   ids_to_pieces(ids) {
     return ids.map((id) => (id < NUM_SPECIAL_TOKENS ? SPECIAL_TOKENS[id] : show(this._bytes[id - NUM_SPECIAL_TOKENS])));
   }
+}
+
+/** Return the error for a file that is no tokenizer's. */
+function tokenizer_error(file, detail) {
+  return new ModelFileError(file, `is no tokenizer (${detail})`);
 }
 
 /** Write a piece's bytes as letters, and those that are no whole letter in hexadecimal. */

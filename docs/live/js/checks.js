@@ -1,35 +1,42 @@
 // Whether a model's files are what was shipped: a flipped bit translates, wrongly, without a word.
 
-import { UserError } from "./errors.js";
+import { ModelFileError, UserError } from "./errors.js";
 import { CODES, MODELS } from "./models.js";
+import { sha256 } from "./sha256.js";
 import { FILES } from "./translator.js";
 
+const MANIFEST = "manifest.json";
+
 /**
- * Hold a model's files to their sums. Where the browser has no sums (a page that is neither at
- * https nor on this computer) nothing is checked.
- * @param {string} name Of the model.
+ * Raise unless a model's files have the check sums of its manifest.
  * @param {ArrayBuffer} manifest Its manifest.json: the SHA-256 of each file.
  * @param {ArrayBuffer[]} files In the order of `FILES`.
  */
-export async function check_files(name, manifest, files) {
-  if (!globalThis.crypto?.subtle) return;
-  const damaged = (file) =>
-    new UserError(`models/${name}/${file} is damaged: copy the folder data/models/${name} there again`);
+export function check_files(manifest, files) {
+  const sums = sums_of(manifest);
+  for (const [i, file] of FILES.entries()) {
+    if (sha256(new Uint8Array(files[i])) !== sums[file]) {
+      throw new ModelFileError(file, `is damaged (its check sum is not the one in ${MANIFEST})`);
+    }
+  }
+}
+
+/** Return the check sums of a manifest, by file. */
+function sums_of(manifest) {
   let sums;
   try {
     sums = JSON.parse(new TextDecoder().decode(manifest)).sha256;
   } catch {
-    throw damaged("manifest.json");
+    throw new ModelFileError(MANIFEST, "is damaged");
   }
-  for (const [i, file] of FILES.entries()) {
-    const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", files[i]));
-    const found = Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
-    if (found !== sums?.[file]) throw damaged(file);
-  }
+  const has_sum = (file) => /^[0-9a-f]{64}$/.test(sums?.[file]);
+  if (!FILES.every(has_sum)) throw new ModelFileError(MANIFEST, "is damaged");
+  return sums;
 }
 
-/** Refuse a model of other languages than those of its name. */
-export function check_direction(name, { src_lang, tgt_lang }) {
+/** Raise unless a model translates between the languages of its name. */
+export function check_direction(name, recipe) {
+  const { src_lang, tgt_lang } = recipe.data ?? {};
   const wanted = MODELS[name].languages.map((language) => CODES[language]).join("-");
   if (`${src_lang}-${tgt_lang}` !== wanted) {
     throw new UserError(

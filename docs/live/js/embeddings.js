@@ -8,18 +8,22 @@ import { sinusoidal_positions } from "./positions.js";
 /** Token vectors, scaled by sqrt(width), with their positions (§3.4, §3.5). */
 export class Embedding {
   /**
-   * @param {ModelConfig} config `positions`, `max_len` and `d_model` are read.
-   * @param {Weights} weights "token.weight" (vocab_size, width), perhaps "learned_position.weight".
+   * @param {ModelConfig} config Its widths, `positions` and `max_len` are read.
+   * @param {Weights} weights "token.weight" (vocab_size, word_dim), and, where positions are
+   *   learned, "learned_position.weight" (max_len, width).
+   * @param {number} vocab_size
    */
-  constructor(config, weights) {
-    this.max_len = config.max_len;
+  constructor(config, weights, vocab_size) {
+    const { d_model, max_len, position_dim } = config;
+    this.max_len = max_len;
     this.concatenated = config.positions === "concatenated";
-    this.token = weights.matrix("token.weight");
+    this.token = weights.matrix("token.weight", vocab_size, config.word_dim);
     this.scale = Math.sqrt(this.token.cols);
+    const position_width = this.concatenated ? position_dim : d_model;
     this.positions =
       config.positions === "sinusoidal"
-        ? sinusoidal_positions(config.max_len, config.d_model)
-        : weights.matrix("learned_position.weight");
+        ? sinusoidal_positions(max_len, d_model)
+        : weights.matrix("learned_position.weight", max_len, position_width);
   }
 
   /**

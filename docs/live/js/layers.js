@@ -14,7 +14,7 @@ import { add } from "./matrix.js";
  */
 export class Residual {
   constructor(config, weights) {
-    this.norm = new LayerNorm(weights.of("norm"));
+    this.norm = new LayerNorm(weights.of("norm"), config.d_model);
     this.pre_norm = config.pre_norm;
   }
 
@@ -39,7 +39,7 @@ export class Residual {
 export class EncoderLayer {
   constructor(config, weights) {
     this.self_attention = new MultiHeadAttention(config, weights.of("self_attention"));
-    this.feed_forward = new FeedForward(weights.of("feed_forward"));
+    this.feed_forward = new FeedForward(config, weights.of("feed_forward"));
     this.self_attention_residual = new Residual(config, weights.of("self_attention_residual"));
     this.feed_forward_residual = new Residual(config, weights.of("feed_forward_residual"));
   }
@@ -65,7 +65,7 @@ export class DecoderLayer {
   constructor(config, weights) {
     this.self_attention = new MultiHeadAttention(config, weights.of("self_attention"));
     this.cross_attention = new MultiHeadAttention(config, weights.of("cross_attention"));
-    this.feed_forward = new FeedForward(weights.of("feed_forward"));
+    this.feed_forward = new FeedForward(config, weights.of("feed_forward"));
     this.self_attention_residual = new Residual(config, weights.of("self_attention_residual"));
     this.cross_attention_residual = new Residual(config, weights.of("cross_attention_residual"));
     this.feed_forward_residual = new Residual(config, weights.of("feed_forward_residual"));

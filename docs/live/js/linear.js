@@ -5,12 +5,15 @@ import { Matrix, multiply_transposed } from "./matrix.js";
 /** A linear map: input times the transposed weight, and a bias where there is one. */
 export class Linear {
   /**
-   * @param {Weights} weights "weight" (outputs, inputs), and perhaps "bias" (1, outputs).
-   * @param {Matrix} weight Another matrix's place in memory, where the two are tied.
+   * @param {Weights} weights "weight" (outputs, inputs), and "bias" (1, outputs) where there is one.
+   * @param {number} inputs Width of what it maps.
+   * @param {number} outputs Width of what it returns.
+   * @param {boolean} bias Whether there is one.
+   * @param {Matrix} weight Another's matrix, where the two are tied.
    */
-  constructor(weights, weight = weights.matrix("weight")) {
+  constructor(weights, inputs, outputs, bias, weight = weights.matrix("weight", outputs, inputs)) {
     this.weight = weight;
-    this.bias = weights.has("bias") ? weights.matrix("bias") : null;
+    this.bias = bias ? weights.matrix("bias", 1, outputs) : null;
   }
 
   /** Map (length, inputs) to (length, outputs). */
@@ -30,10 +33,13 @@ const EPSILON = 1e-5; // PyTorch's: keeps the division safe where all values are
 
 /** Layer normalisation: each position gets mean 0 and variance 1, then a learned scale and shift. */
 export class LayerNorm {
-  /** @param {Weights} weights "weight" and "bias", (1, d_model) each. */
-  constructor(weights) {
-    this.weight = weights.matrix("weight").data;
-    this.bias = weights.matrix("bias").data;
+  /**
+   * @param {Weights} weights "weight" and "bias", (1, d_model) each.
+   * @param {number} d_model
+   */
+  constructor(weights, d_model) {
+    this.weight = weights.matrix("weight", 1, d_model).data;
+    this.bias = weights.matrix("bias", 1, d_model).data;
   }
 
   /** Normalise (length, d_model), each position for itself. */

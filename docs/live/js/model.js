@@ -3,6 +3,7 @@
 
 import { KeyValueCache } from "./attention.js";
 import { Embedding } from "./embeddings.js";
+import { ModelFileError } from "./errors.js";
 import { DecoderLayer, EncoderLayer } from "./layers.js";
 import { LayerNorm, Linear } from "./linear.js";
 import { causal_mask, padding_mask } from "./masks.js";
@@ -19,7 +20,7 @@ function make_layers(Layer, config, weights) {
 export class Encoder {
   constructor(config, weights) {
     this.layers = make_layers(EncoderLayer, config, weights);
-    this.norm = config.pre_norm ? new LayerNorm(weights.of("norm")) : null;
+    this.norm = config.pre_norm ? new LayerNorm(weights.of("norm"), config.d_model) : null;
   }
 
   /** Run (src_len, d_model) through every layer, and collect each layer's weights. */
@@ -57,7 +58,7 @@ export class DecoderCache {
 export class Decoder {
   constructor(config, weights) {
     this.layers = make_layers(DecoderLayer, config, weights);
-    this.norm = config.pre_norm ? new LayerNorm(weights.of("norm")) : null;
+    this.norm = config.pre_norm ? new LayerNorm(weights.of("norm"), config.d_model) : null;
   }
 
   /** Run (tgt_len, d_model) through every layer, and collect each layer's weights. */
@@ -85,17 +86,26 @@ export class Transformer {
   /**
    * @param {ModelConfig} config The shape of the network.
    * @param {Weights} weights All of them, as saved: what is tied is there once.
+   * @param {number} src_vocab_size
+   * @param {number} tgt_vocab_size
+   * @throws {ModelFileError} A weight is missing, foreign, or of another shape.
    */
-  constructor(config, weights) {
+  constructor(config, weights, src_vocab_size, tgt_vocab_size) {
+    if (config.tie_source_target && src_vocab_size !== tgt_vocab_size) {
+      const sizes = `${src_vocab_size} and ${tgt_vocab_size} types`;
+      throw new ModelFileError("recipe.json", `ties the vocabularies, and they have ${sizes}`);
+    }
+    const { d_model, output_bias } = config;
     this.config = config;
-    this.src_embedding = new Embedding(config, weights.of("src_embedding"));
+    this.src_embedding = new Embedding(config, weights.of("src_embedding"), src_vocab_size);
     this.tgt_embedding = config.tie_source_target
       ? this.src_embedding
-      : new Embedding(config, weights.of("tgt_embedding"));
+      : new Embedding(config, weights.of("tgt_embedding"), tgt_vocab_size);
     this.encoder = new Encoder(config, weights.of("encoder"));
     this.decoder = new Decoder(config, weights.of("decoder"));
     const tied = config.tie_softmax ? this.tgt_embedding.token : undefined;
-    this.output = new Linear(weights.of("output"), tied);
+    this.output = new Linear(weights.of("output"), d_model, tgt_vocab_size, output_bias, tied);
+    weights.require_all_used();
   }
 
   /**

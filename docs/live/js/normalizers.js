@@ -1,7 +1,7 @@
 // One way to write a text, in training and for whoever types. Compare
 // transformer/data/normalizers.py, which has the reasons.
 
-import { UserError } from "./errors.js";
+import { ModelFileError } from "./errors.js";
 
 // What Python's str.split() takes for a blank; JavaScript's \s has a slightly different list.
 const BLANKS = /[\t-\r\x1c-\x1f \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/u;
@@ -36,11 +36,11 @@ const NORMALIZERS = {
   french: normalize_french,
 };
 
-/** Return the normalizer that a tokenizer names. */
-export function find_normalizer(name) {
-  if (!(name in NORMALIZERS)) {
+/** Return the normalizer that a tokenizer, read from `file`, names. */
+export function find_normalizer(name, file = "the tokenizer") {
+  if (!Object.hasOwn(NORMALIZERS, name)) {
     const known = Object.keys(NORMALIZERS).join(", ");
-    throw new UserError(`no normalizer "${name}": there are ${known}`);
+    throw new ModelFileError(file, `names a normalizer ${JSON.stringify(name)} (there are ${known})`);
   }
   return NORMALIZERS[name];
 }

@@ -2,68 +2,146 @@
 // has a library for it. The format: eight bytes that say how long the header is, the header (JSON:
 // for each tensor its type, its shape, and where it lies), and the numbers.
 
-import { UserError } from "./errors.js";
+import { ModelFileError } from "./errors.js";
 import { Matrix } from "./matrix.js";
+
+const FILE = "model.safetensors";
+const BYTES = { F32: 4, F16: 2, BF16: 2 }; // of a number, by its type
+const METADATA = "__metadata__";
+const LENGTH_BYTES = 8; // the header's length, at the beginning of the file
 
 /** The weights of a model, or of a part of one, by name. */
 export class Weights {
   /**
    * @param {Map<string, Matrix>} matrices By full name, as in the file.
    * @param {string} prefix What the names of this part begin with.
+   * @param {Set<string>} used Full names of those that the network has taken.
    */
-  constructor(matrices, prefix = "") {
+  constructor(matrices, prefix = "", used = new Set()) {
     this.matrices = matrices;
     this.prefix = prefix;
+    this.used = used;
   }
 
   /** Return the weights of a part: `weights.of("encoder").of("layers.0")`. */
   of(part) {
-    return new Weights(this.matrices, `${this.prefix}${part}.`);
+    return new Weights(this.matrices, `${this.prefix}${part}.`, this.used);
   }
 
-  /** Tell whether a matrix of this name is there. */
-  has(name) {
-    return this.matrices.has(this.prefix + name);
-  }
-
-  /** Return a matrix; a vector is one row. */
-  matrix(name) {
-    if (!this.has(name)) {
-      throw new UserError(`the weights have no ${this.prefix + name}: copy the model again, whole`);
+  /**
+   * Return a matrix of this shape; a vector is one row.
+   * @throws {ModelFileError} It is not there, or has another shape.
+   */
+  matrix(name, rows, cols) {
+    const full_name = this.prefix + name;
+    const found = this.matrices.get(full_name);
+    if (found === undefined) throw misfit(`${full_name} is missing`);
+    if (found.rows !== rows || found.cols !== cols) {
+      const shapes = `${found.rows} x ${found.cols}, not ${rows} x ${cols}`;
+      throw misfit(`${full_name} has the shape ${shapes}`);
     }
-    return this.matrices.get(this.prefix + name);
+    this.used.add(full_name);
+    return found;
   }
+
+  /** Raise unless the network has taken every matrix of the file. */
+  require_all_used() {
+    for (const name of this.matrices.keys()) {
+      if (!this.used.has(name)) throw misfit(`${name} is no part of the network`);
+    }
+  }
+}
+
+/** Return the error for weights of another network than the recipe's. */
+function misfit(detail) {
+  return new ModelFileError(FILE, `does not fit recipe.json and the tokenizers (${detail})`);
+}
+
+/** Return the error for a file that is not as a safetensors file is. */
+function damaged(detail) {
+  return new ModelFileError(FILE, `is damaged or cut short (${detail})`);
 }
 
 /**
  * Read a safetensors file.
  * @param {ArrayBuffer} file
  * @returns {Weights} Every number as float32.
+ * @throws {ModelFileError} It is not whole, holds a number that is not finite, or was trained with
+ *   other parts than the paper's.
  */
 export function read_safetensors(file) {
-  const damaged = new UserError("model.safetensors is damaged or cut short: copy it again");
-  if (file.byteLength < 8) throw damaged;
-  const header_length = Number(new DataView(file).getBigUint64(0, true)); // little-endian
-  if (8 + header_length > file.byteLength) throw damaged;
-  const header = JSON.parse(new TextDecoder().decode(new Uint8Array(file, 8, header_length)));
+  const { header, data_start } = read_header(file);
+  require_paper_parts(header[METADATA]);
+  const entries = Object.entries(header).filter(([name]) => name !== METADATA);
+  for (const [name, entry] of entries) check_entry(name, entry);
+  entries.sort(([, a], [, b]) => a.data_offsets[0] - b.data_offsets[0]);
   const matrices = new Map();
-  for (const [name, entry] of Object.entries(header)) {
-    if (name === "__metadata__") continue;
-    const { dtype, shape, data_offsets } = entry;
-    const [start, end] = data_offsets.map((offset) => 8 + header_length + offset);
-    if (end > file.byteLength) throw damaged;
+  let end = 0; // tensors lie one behind the other, without a gap
+  for (const [name, { dtype, shape, data_offsets }] of entries) {
+    if (data_offsets[0] !== end) throw damaged(`${name} does not begin where the one before it ends`);
+    end = data_offsets[1];
+    if (data_start + end > file.byteLength) throw damaged(`${name} ends behind the file's end`);
+    const numbers = to_float32(file.slice(data_start + data_offsets[0], data_start + end), dtype);
+    if (!all_finite(numbers)) throw damaged(`${name} holds a number that is not finite`);
     const [rows, cols] = shape.length === 2 ? shape : [1, shape[0]];
-    matrices.set(name, new Matrix(rows, cols, to_float32(file.slice(start, end), dtype)));
+    matrices.set(name, new Matrix(rows, cols, numbers));
   }
+  if (data_start + end !== file.byteLength) throw damaged("something follows the last tensor");
   return new Weights(matrices);
+}
+
+/** Return a safetensors file's header, and where the numbers begin (bytes). */
+function read_header(file) {
+  if (file.byteLength < LENGTH_BYTES) throw damaged("no header");
+  const length = Number(new DataView(file).getBigUint64(0, true)); // little-endian
+  if (LENGTH_BYTES + length > file.byteLength) throw damaged("no whole header");
+  let header;
+  try {
+    header = JSON.parse(new TextDecoder().decode(new Uint8Array(file, LENGTH_BYTES, length)));
+  } catch {
+    throw damaged("the header is not JSON");
+  }
+  if (!is_object(header)) throw damaged("the header is no object");
+  return { header, data_start: LENGTH_BYTES + length };
+}
+
+const is_object = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
+
+/** Raise where the weights were trained with other parts, which this page does not have. */
+function require_paper_parts(metadata) {
+  let parts;
+  try {
+    parts = JSON.parse(metadata?.about ?? "{}").parts ?? {};
+  } catch {
+    throw damaged("the metadata are not JSON");
+  }
+  const names = Object.values(parts);
+  if (names.length > 0) throw misfit(`trained with ${names.join(", ")}, which this page lacks`);
+}
+
+/** Raise unless a tensor's type, shape and place go together. */
+function check_entry(name, entry) {
+  const { dtype, shape, data_offsets: offsets } = entry ?? {};
+  if (!Object.hasOwn(BYTES, dtype)) throw damaged(`${name} is of type ${dtype}, not F32, F16 or BF16`);
+  const is_count = (value) => Number.isInteger(value) && value >= 0;
+  const are_counts = (list) => Array.isArray(list) && list.every(is_count);
+  if (!are_counts(shape) || ![1, 2].includes(shape.length)) throw damaged(`${name} has no shape`);
+  if (!are_counts(offsets) || offsets.length !== 2) throw damaged(`${name} has no place`);
+  const num_bytes = BYTES[dtype] * shape.reduce((product, size) => product * size);
+  if (offsets[1] - offsets[0] !== num_bytes) {
+    throw damaged(`${name} has not the ${num_bytes} bytes of its shape`);
+  }
+}
+
+/** Return whether no number is NaN or infinite. */
+function all_finite(numbers) {
+  for (let i = 0; i < numbers.length; i++) if (!Number.isFinite(numbers[i])) return false;
+  return true;
 }
 
 /** Turn a tensor's bytes into numbers. */
 function to_float32(bytes, dtype) {
   if (dtype === "F32") return new Float32Array(bytes);
-  if (dtype !== "F16" && dtype !== "BF16") {
-    throw new UserError(`the weights are of type ${dtype}: save them as F32, F16 or BF16`);
-  }
   const halves = new Uint16Array(bytes);
   const numbers = new Float32Array(halves.length);
   const bits = new Uint32Array(numbers.buffer); // the same memory, bit by bit

@@ -3,7 +3,7 @@
 import { BPETokenizer } from "./bpe.js";
 import { BOS_ID, config_of, EOS_ID } from "./config.js";
 import { beam_search } from "./decoding.js";
-import { UserError } from "./errors.js";
+import { ModelFileError, UserError } from "./errors.js";
 import { SourceMaskedModel, probabilities, ablate_heads } from "./interventions.js";
 import { softmax } from "./matrix.js";
 import { Transformer } from "./model.js";
@@ -28,16 +28,29 @@ function too_long(text, size, most) {
   return new UserError(`"${shown}" has ${size}, and this model takes ${most}: split the sentence`);
 }
 
+/** Return what a JSON file of a model holds. */
+function parse_json(file, bytes) {
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes));
+  } catch {
+    throw new ModelFileError(file, "is damaged or cut short");
+  }
+}
+
 /** A model with its tokenizers, ready to translate. */
 export class Translator {
-  /** @param {ArrayBuffer[]} files What lies in a model's folder, in the order of `FILES`. */
+  /**
+   * @param {ArrayBuffer[]} files What lies in a model's folder, in the order of `FILES`.
+   * @throws {ModelFileError} One of them is damaged, or does not fit the others.
+   */
   constructor(files) {
-    const texts = files.slice(0, 3).map((file) => new TextDecoder().decode(file));
-    const [recipe, src_values, tgt_values] = texts.map((text) => JSON.parse(text));
-    this.recipe = recipe;
-    this.src_tokenizer = new BPETokenizer(src_values);
-    this.tgt_tokenizer = new BPETokenizer(tgt_values);
-    this.model = new Transformer(config_of(recipe), read_safetensors(files[3]));
+    const values = FILES.slice(0, 3).map((file, i) => parse_json(file, files[i]));
+    this.recipe = values[0];
+    const config = config_of(this.recipe);
+    this.src_tokenizer = new BPETokenizer(values[1], FILES[1]);
+    this.tgt_tokenizer = new BPETokenizer(values[2], FILES[2]);
+    const sizes = [this.src_tokenizer.vocab_size, this.tgt_tokenizer.vocab_size];
+    this.model = new Transformer(config, read_safetensors(files[3]), ...sizes);
     this.max_len = this.model.config.max_len - 1; // one place is for bos or eos
   }
 

@@ -1,7 +1,7 @@
 // Runs the models beside the page, so that the page never waits.
 
 import { check_direction, check_files } from "./checks.js";
-import { UserError } from "./errors.js";
+import { ModelFileError, UserError } from "./errors.js";
 import { FILES, Translator } from "./translator.js";
 
 const MODELS = new URL("../models/", import.meta.url);
@@ -9,33 +9,42 @@ const loaded = new Map(); // promises of translators, by name
 
 /** Fetch one file of a model. */
 async function fetch_file(name, file) {
-  let response;
   try {
-    response = await fetch(new URL(`${name}/${file}`, MODELS));
-  } catch {
+    const response = await fetch(new URL(`${name}/${file}`, MODELS));
+    if (response.ok) return await response.arrayBuffer();
+    throw new ModelFileError(file, `is missing (${response.status})`);
+  } catch (error) {
+    if (error instanceof UserError) throw error;
     throw new UserError(
-      `models/${name}/${file} cannot be fetched: is the network there, and the server?`,
+      `models/${name}/${file} cannot be fetched, or not to its end: ` +
+        "is the network there, and the server?",
     );
   }
-  if (!response.ok) {
-    throw new UserError(
-      `models/${name}/${file} is missing (${response.status}): copy the folder ` +
-        `data/models/${name} there, or choose another model`,
-    );
-  }
-  return response.arrayBuffer();
 }
 
-/** Load a model; gives it, and what the page says of it. */
+/** Load a model; an error names the file, and where its copy is. */
 async function load(name) {
+  try {
+    return await read(name);
+  } catch (error) {
+    if (!(error instanceof ModelFileError)) throw error;
+    throw new UserError(
+      `models/${name}/${error.file} ${error.problem}: copy the folder data/models/${name} ` +
+        "there again, or choose another model",
+    );
+  }
+}
+
+/** Fetch, check and read a model; return it, and what the page says of it. */
+async function read(name) {
   const start = performance.now();
   const [manifest, ...files] = await Promise.all(
     ["manifest.json", ...FILES].map((file) => fetch_file(name, file)),
   );
   const fetched = performance.now();
-  await check_files(name, manifest, files);
+  check_files(manifest, files);
   const translator = new Translator(files);
-  check_direction(name, translator.recipe.data);
+  check_direction(name, translator.recipe);
   const { num_layers, num_heads } = translator.model.config;
   return {
     translator,
