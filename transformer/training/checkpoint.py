@@ -4,7 +4,8 @@ Not in the paper. What must agree is in one file, so that a process killed at an
 checkpoint to resume from.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,25 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from transformer.models.weights import CPU_RNG_STATE_NAME, load_weights, model_weights, save_tensors
-from transformer.support.errors import UserError
+from transformer.models.weights import (
+    CPU_RNG_STATE_NAME,
+    check_weights,
+    load_weights,
+    model_weights,
+    save_tensors,
+)
+from transformer.support.errors import UserError, short_repr
+from transformer.training.checkpoint_checks import (
+    OptimizerState,
+    optimizer_state_problem,
+    optimizer_state_specs,
+    progress_problem,
+    rng_state_problem,
+    scaler_state_problem,
+)
 
 DEVICE_RNG_STATE_NAME = "random/device"  # the name of a GPU's random state among the tensors
+MODEL_PREFIX, OPTIMIZER_PREFIX = "model/", "optimizer/"  # of the names of tensors
 
 
 @dataclass(kw_only=True)
@@ -49,7 +65,8 @@ class TrainingState:
 
     def save(self, path: Path, settings: Mapping[str, Any]) -> None:
         """Write all that a run needs to resume; the file is replaced once the new one is whole."""
-        tensors = {f"model/{name}": value for name, value in model_weights(self.model).items()}
+        weights = model_weights(self.model)
+        tensors = {f"{MODEL_PREFIX}{name}": value for name, value in weights.items()}
         optimizer_tensors, plain_numbers = self._optimizer_state()
         tensors |= optimizer_tensors
         tensors[CPU_RNG_STATE_NAME] = torch.get_rng_state()
@@ -62,7 +79,14 @@ class TrainingState:
             scaler=self.scaler.state_dict(),
             settings=settings,
             plain_numbers=plain_numbers,
+            without_state=self._parameters_without_state(),
         )
+
+    def _parameters_without_state(self) -> list[int]:
+        """Return the numbers of the parameters that had no gradient in any step yet."""
+        groups = self.optimizer.state_dict()["param_groups"]
+        indices = [index for group in groups for index in group["params"]]
+        return sorted({*indices} - {*self.optimizer.state_dict()["state"]})
 
     def _optimizer_state(self) -> tuple[dict[str, Tensor], list[str]]:
         """Return the optimizer's state as tensors, and the names of those that are plain numbers.
@@ -74,7 +98,7 @@ class TrainingState:
         plain_numbers = []
         for index, values in self.optimizer.state_dict()["state"].items():
             for key, value in values.items():
-                name = f"optimizer/{index}/{key}"
+                name = f"{OPTIMIZER_PREFIX}{index}/{key}"
                 if isinstance(value, Tensor):
                     tensors[name] = value
                 elif isinstance(value, float):
@@ -91,18 +115,16 @@ class TrainingState:
         return tensors, plain_numbers
 
     def restore(self, tensors: Mapping[str, Tensor], about: Mapping[str, Any], path: Path) -> None:
-        """Take over what `save` wrote to a path; a `UserError` if it is of another model."""
-        weights: dict[str, Tensor] = {}
-        optimizer_state: dict[int, dict[str, Tensor | float]] = {}
-        plain_numbers = set(about.get("plain_numbers", ()))
-        for name, tensor in tensors.items():
-            section, _, rest = name.partition("/")
-            if section == "model":
-                weights[rest] = tensor
-            elif section == "optimizer":
-                index, key = rest.split("/")
-                value = tensor.item() if name in plain_numbers else tensor
-                optimizer_state.setdefault(int(index), {})[key] = value
+        """Take over what `save` wrote to a path.
+
+        A `UserError`, before anything is restored, if it is of another model or optimizer, or of
+        no run that there can be.
+        """
+        weights, optimizer_state, random_states = _split_tensors(tensors, about, path)
+        check_weights(self.model, weights, path)
+        problems = self._problems(weights, optimizer_state, random_states, about)
+        if problem := next(filter(None, problems), ""):
+            raise damaged_checkpoint_error(path, problem)
         load_weights(self.model, weights, path)
         self.optimizer.load_state_dict(self.optimizer.state_dict() | {"state": optimizer_state})
         self.scaler.load_state_dict(about["scaler"])
@@ -110,3 +132,62 @@ class TrainingState:
         torch.set_rng_state(tensors[CPU_RNG_STATE_NAME])
         if self.device.type == "cuda" and DEVICE_RNG_STATE_NAME in tensors:
             torch.cuda.set_rng_state(tensors[DEVICE_RNG_STATE_NAME], self.device)
+
+    def _problems(
+        self,
+        weights: Mapping[str, Tensor],
+        optimizer_state: OptimizerState,
+        random_states: Mapping[str, Tensor],
+        about: Mapping[str, Any],
+    ) -> Iterator[str]:
+        """Check one thing after the other, and yield what is wrong with each, "" if nothing is."""
+        for name, tensor in model_weights(self.model).items():
+            if weights[name].dtype != tensor.dtype:
+                yield f"{name} is {weights[name].dtype}, not {tensor.dtype}"
+        yield progress_problem(about.get("progress"), Progress)
+        yield scaler_state_problem(about.get("scaler"), self.scaler.state_dict())
+        cpu = torch.device("cpu")
+        yield rng_state_problem(CPU_RNG_STATE_NAME, random_states.get(CPU_RNG_STATE_NAME), cpu)
+        # A run that was begun on a GPU may go on without one, and the other way round.
+        if self.device.type == "cuda" and DEVICE_RNG_STATE_NAME in random_states:
+            device_rng_state = random_states[DEVICE_RNG_STATE_NAME]
+            yield rng_state_problem(DEVICE_RNG_STATE_NAME, device_rng_state, self.device)
+        yield optimizer_state_problem(
+            optimizer_state,
+            about.get("without_state", []),
+            optimizer_state_specs(self.optimizer),
+            about["progress"]["step"],
+        )
+
+
+def _split_tensors(
+    tensors: Mapping[str, Tensor], about: Mapping[str, Any], path: Path
+) -> tuple[dict[str, Tensor], OptimizerState, dict[str, Tensor]]:
+    """Return the weights, the optimizer's state and the states of random generators of a file."""
+    weights: dict[str, Tensor] = {}
+    optimizer_state: OptimizerState = {}
+    random_states: dict[str, Tensor] = {}
+    plain_numbers = about.get("plain_numbers", [])
+    if not isinstance(plain_numbers, list):
+        raise damaged_checkpoint_error(path, f"plain_numbers is {short_repr(plain_numbers)}")
+    for name, tensor in tensors.items():
+        state_name = re.fullmatch(f"{OPTIMIZER_PREFIX}([0-9]+)/([^/]+)", name)
+        if name.startswith(MODEL_PREFIX):
+            weights[name.removeprefix(MODEL_PREFIX)] = tensor
+        elif state_name:
+            is_plain = name in plain_numbers and tensor.numel() == 1
+            value = tensor.item() if is_plain else tensor
+            optimizer_state.setdefault(int(state_name[1]), {})[state_name[2]] = value
+        elif name in (CPU_RNG_STATE_NAME, DEVICE_RNG_STATE_NAME):
+            random_states[name] = tensor
+        else:
+            raise damaged_checkpoint_error(path, f"{short_repr(name)} is unknown here")
+    return weights, optimizer_state, random_states
+
+
+def damaged_checkpoint_error(path: Path, problem: str) -> UserError:
+    """Return the error for a checkpoint that nothing is restored from."""
+    return UserError(
+        f"{path} cannot be resumed from: {problem}; put the file back as it was written, or begin "
+        "in another folder"
+    )

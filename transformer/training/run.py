@@ -16,7 +16,8 @@ from transformer.parts import non_paper_part_class_names
 from transformer.support.errors import UserError, require
 from transformer.support.files import remove_temporary_files
 from transformer.training import processes
-from transformer.training.checkpoint import TrainingState
+from transformer.training.checkpoint import TrainingState, damaged_checkpoint_error
+from transformer.training.checkpoint_checks import settings_problem
 from transformer.training.devices import Precision
 from transformer.training.report import Report, append_to_log, truncate_log
 from transformer.training.settings import require_same_run_settings
@@ -87,7 +88,10 @@ class Run:
         check_may_train_in(self.out, resume)
         if not (self.out / folder.LAST).exists():
             return None
-        tensors, about = load_tensors(self.out / folder.LAST)
+        path = self.out / folder.LAST
+        tensors, about = load_tensors(path)
+        if problem := settings_problem(about.get("settings")):
+            raise damaged_checkpoint_error(path, problem)
         require_same_run_settings(about["settings"], self.settings, self.schedule)
         return tensors, about
 
