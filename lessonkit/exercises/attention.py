@@ -17,10 +17,10 @@ from lessonkit.exercises.progress_table import show_progress
 from lessonkit.exercises.rules import ForbidFunctions, LimitTensorSizes, forbidding_calls_of_module
 from lessonkit.exercises.toy_models import KeyValueBlocks
 from lessonkit.exercises.toys import make_normal_sampler, seeded_generator
-from lessonkit.exercises.words import read_words
+from lessonkit.exercises.words import read_lesson_words
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID
 
-lesson_words = read_words("02")
+lesson_words = read_lesson_words("02")
 progress = show_progress
 recall = lesson_words.recall()
 silent_query = lesson_words.prediction("silent_query")

@@ -16,12 +16,12 @@ from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress
 from lessonkit.exercises.toy_models import MAX_SENTENCE_LENGTH
 from lessonkit.exercises.toys import Toy, make_normal_sampler, seeded_generator
-from lessonkit.exercises.words import read_words
+from lessonkit.exercises.words import read_lesson_words
 from transformer.config import PAD_ID
 
 DECODER_FAULT_NAMES = ("none", "sees the future", "sees padding", "deaf to the source")
 
-lesson_words = read_words("12")
+lesson_words = read_lesson_words("12")
 progress = show_progress
 recall = lesson_words.recall()
 one_state = lesson_words.prediction("one_state")
@@ -139,18 +139,18 @@ def _additive_cases() -> list[tuple[Tensor, ...]]:
     ]
 
 
-_ONE_1X1 = tensor([[1.0]])
+_ONE_BY_ONE = tensor([[1.0]])
 additive = Exercise(
     my_additive,
     lesson_words,
     worked=[
         # Two places alike; then tanh(1) and tanh(0), whose powers are 2.142 and 1.
         (
-            (_ONE_1X1, tensor([[[3.0], [3.0]]]), _ONE_1X1, _ONE_1X1, _ONE_1X1[0]),
+            (_ONE_BY_ONE, tensor([[[3.0], [3.0]]]), _ONE_BY_ONE, _ONE_BY_ONE, _ONE_BY_ONE[0]),
             tensor([[0.5, 0.5]]),
         ),
         (
-            (_ONE_1X1, tensor([[[0.0], [-1.0]]]), _ONE_1X1, _ONE_1X1, _ONE_1X1[0]),
+            (_ONE_BY_ONE, tensor([[[0.0], [-1.0]]]), _ONE_BY_ONE, _ONE_BY_ONE, _ONE_BY_ONE[0]),
             tensor([[0.681700, 0.318300]]),
         ),
     ],
@@ -199,7 +199,7 @@ def my_sight(decode: Any, src: Tensor, tgt_in: Tensor) -> str:
     return "none"
 
 
-def _random_src_and_tgt_in_ids() -> list[tuple[Tensor, ...]]:
+def _sight_case_ids() -> list[tuple[Tensor, ...]]:
     """Sources and targets of one token and more, none of them padding."""
     generator = seeded_generator(0)
     lengths = ((1, 2), (2, 2), (3, 1), (2, 3), (5, 7))
@@ -220,7 +220,7 @@ sight = Exercise(
         (ToyDecoder(spot, seed), src, tgt_in)
         for spot in DECODER_FAULT_NAMES
         for seed in range(2)
-        for src, tgt_in in _random_src_and_tgt_in_ids()
+        for src, tgt_in in _sight_case_ids()
         if spot != "sees the future" or len(tgt_in) > 1
     ],
     expected=lambda decode, src, tgt_in: decode.spot,

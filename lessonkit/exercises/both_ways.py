@@ -14,14 +14,14 @@ from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress
 from lessonkit.exercises.toy_models import TinyNetwork
 from lessonkit.exercises.toys import Toy
-from lessonkit.exercises.words import read_words
+from lessonkit.exercises.words import read_lesson_words
 
 TRAINER_FAULT_NAMES = ("none", "nothing moves", "some weights stay", "uphill", "gradients add up")
 LEARNING_RATE_OF_TRAINER = 1e-6  # so small that a step must be looked for closely
 
-Pair = tuple[str, str]
+SentencePair = tuple[str, str]
 
-lesson_words = read_words("09")
+lesson_words = read_lesson_words("09")
 progress = show_progress
 recall = lesson_words.recall()
 french_for_german = lesson_words.prediction("french_for_german")
@@ -29,7 +29,7 @@ swapped_judged = lesson_words.prediction("swapped_judged")
 memory_random = lesson_words.prediction("memory_random")
 
 
-def my_leaked(train: list[Pair], test: list[Pair]) -> float:
+def my_leaked(train: list[SentencePair], test: list[SentencePair]) -> float:
     """Return the share of the test pairs that have a side in training."""
     firsts = {first for first, _ in train}
     seconds = {second for _, second in train}
@@ -50,7 +50,7 @@ _TWO_PAIRS_WITHOUT_A_SHARED_SIDE = [  # none of these shares a side as it stands
 ]
 
 
-def _leaked_cases() -> list[tuple[list[Pair], list[Pair]]]:
+def _leaked_cases() -> list[tuple[list[SentencePair], list[SentencePair]]]:
     pairs = [("a", "x"), ("a", "y"), ("b", "x"), ("b", "y"), ("c", "z")]
     trains = [list(each) for n in (1, 2, 3) for each in itertools.combinations(pairs, n)]
     tests = [list(each) for n in (1, 2) for each in itertools.combinations(pairs, n)]
@@ -74,9 +74,9 @@ leaked = Exercise(
 )
 
 
-def my_groups(pairs: list[Pair]) -> list[list[Pair]]:
+def my_groups(pairs: list[SentencePair]) -> list[list[SentencePair]]:
     """Gather pairs that share a side, directly or by way of others."""
-    found: list[list[Pair]] = []
+    found: list[list[SentencePair]] = []
     for pair in pairs:
         joined = [pair]
         apart = []
@@ -90,7 +90,7 @@ def my_groups(pairs: list[Pair]) -> list[list[Pair]]:
     return sorted(sorted(group) for group in found)
 
 
-def _groups_by_label_propagation(pairs: list[Pair]) -> list[list[Pair]]:
+def _groups_by_label_propagation(pairs: list[SentencePair]) -> list[list[SentencePair]]:
     """Number the pairs, and let the smallest number spread until nothing changes."""
     number = list(range(len(pairs)))
     for _ in pairs:
@@ -102,7 +102,7 @@ def _groups_by_label_propagation(pairs: list[Pair]) -> list[list[Pair]]:
     )
 
 
-def _groups_cases() -> list[tuple[list[Pair]]]:
+def _groups_cases() -> list[tuple[list[SentencePair]]]:
     every = [("a", "x"), ("a", "y"), ("b", "x"), ("b", "y"), ("c", "z"), ("c", "y")]
     cases = [each for n in (1, 2, 3) for each in itertools.permutations(every, n)]
     chain = [("a", "x"), ("b", "x"), ("b", "y"), ("c", "y"), ("c", "z")]  # each hangs on the next

@@ -2,9 +2,9 @@
 
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress
-from lessonkit.exercises.words import read_words
+from lessonkit.exercises.words import read_lesson_words
 
-lesson_words = read_words("16")
+lesson_words = read_lesson_words("16")
 progress = show_progress
 recall = lesson_words.recall()
 p100_share = lesson_words.prediction("p100_share")

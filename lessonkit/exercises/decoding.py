@@ -21,11 +21,11 @@ from lessonkit.exercises.toy_models import (
     unambiguous_search_cases,
 )
 from lessonkit.exercises.toys import make_normal_sampler
-from lessonkit.exercises.words import read_words
+from lessonkit.exercises.words import read_lesson_words
 from transformer.config import BOS_ID, EOS_ID
 from transformer.masks import padding_mask
 
-lesson_words = read_words("06")
+lesson_words = read_lesson_words("06")
 progress = show_progress
 recall = lesson_words.recall()
 greedy_to_blame = lesson_words.prediction("greedy_to_blame")

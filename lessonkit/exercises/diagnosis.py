@@ -37,11 +37,11 @@ class JudgedCase(NamedTuple):
     complaint: str  # what is wrong with that, a clause; "" if nothing is
 
 
-JudgeArguments = Callable[..., JudgedCase]  # judges other arguments; raises if they are no case
+ArgumentsJudge = Callable[..., JudgedCase]  # judges other arguments; raises if they are no case
 
 
 def describe_pattern_of_error(
-    cases: Sequence[JudgedCase], names: Sequence[str], judge_other: JudgeArguments
+    cases: Sequence[JudgedCase], names: Sequence[str], judge_other: ArgumentsJudge
 ) -> str:
     """Describe in a sentence what can be measured of an answer; "" if nothing is clear.
 
@@ -53,7 +53,9 @@ def describe_pattern_of_error(
     facts = [dict(_labelled_facts_of_case(case, names)) for case in cases]
     finished = [number for number, case in enumerate(cases) if not case.outcome.stop_cause]
     finished_cases = [cases[number] for number in finished]
-    part, pairs = _only_wrong_part([(case.outcome.value, case.right) for case in finished_cases])
+    part, pairs = _part_that_alone_is_wrong(
+        [(case.outcome.value, case.right) for case in finished_cases]
+    )
     clauses = [part]
     if relation := next(relation_clauses(pairs, [facts[number] for number in finished]), ""):
         stops = len(finished) < len(cases)
@@ -128,19 +130,19 @@ def _candidate_conditions(values: Sequence[Any]) -> Iterator[tuple[str, Callable
     for value in {format_value(value): value for value in values}.values():
         is_value = partial(are_identical, value)
         yield format_value(value), is_value
-        yield f"not {format_value(value)}", partial(_does_not_hold, is_value)
+        yield f"not {format_value(value)}", partial(_negated_condition, is_value)
     if all(type(value) in (int, float) for value in values):
         for low, high in pairwise(sorted(set(values))):
             yield f"{format_value(low)} or less", partial(operator.ge, low)
             yield f"{format_value(high)} or more", partial(operator.le, high)
 
 
-def _does_not_hold(holds: Callable[[Any], bool], value: Any) -> bool:
+def _negated_condition(holds: Callable[[Any], bool], value: Any) -> bool:
     return not holds(value)
 
 
 def _describe_effect_of_alterations(
-    cases: Sequence[JudgedCase], names: Sequence[str], judge_other: JudgeArguments
+    cases: Sequence[JudgedCase], names: Sequence[str], judge_other: ArgumentsJudge
 ) -> str:
     """Alter one argument after the other: say which of them an answer does not follow."""
     some = cases[:: len(cases) // MAX_CASES_ALTERED + 1]
@@ -169,7 +171,7 @@ def _describe_effect_of_alterations(
 
 
 def _judge_with_other_values(
-    case: JudgedCase, place: int, cases: Sequence[JudgedCase], judge_other: JudgeArguments
+    case: JudgedCase, place: int, cases: Sequence[JudgedCase], judge_other: ArgumentsJudge
 ) -> Iterator[JudgedCase]:
     """Judge a case again with other values of one argument, if these make a case."""
     for other in _alternative_values(case.args[place], [each.args[place] for each in cases]):
@@ -213,7 +215,7 @@ def _changes_as_right_value_does(old: JudgedCase, new: JudgedCase) -> bool:
     return same_difference or all_close(new_yours * right, new_right * yours)
 
 
-def _only_wrong_part(pairs: ReturnedAndRight) -> tuple[str, ReturnedAndRight]:
+def _part_that_alone_is_wrong(pairs: ReturnedAndRight) -> tuple[str, ReturnedAndRight]:
     """Return which part of the values is the only wrong one, and its pairs; else "" and all."""
     parts = [(_parts_by_name(yours), _parts_by_name(right)) for yours, right in pairs]
     names = list(parts[0][0]) if parts else []

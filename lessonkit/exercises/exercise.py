@@ -112,21 +112,21 @@ class Exercise:
     @property
     def blank_cell(self) -> str:
         """The cell that a lesson offers to fill in."""
-        return f"{self._def_line}\n    # your answer\n    ...\n\n\n{self.check_call}"
+        return f"{self._answer_def_line}\n    # your answer\n    ...\n\n\n{self.check_call_code}"
 
     @property
     def gap_cell(self) -> str:
         """The same cell in the midst of a lesson, which goes on with the answer."""
         accept = f"{self.name} = ex.{self.name}.accept({ANSWER_PREFIX}{self.name})"
-        return f"{self._def_line}\n    # your answer\n    ...\n\n\n{accept}"
+        return f"{self._answer_def_line}\n    # your answer\n    ...\n\n\n{accept}"
 
     @property
-    def check_call(self) -> str:
+    def check_call_code(self) -> str:
         """The line of a lesson that has the answer judged."""
         return f"ex.{self.name}.check({ANSWER_PREFIX}{self.name})"
 
     @property
-    def _def_line(self) -> str:
+    def _answer_def_line(self) -> str:
         names = ", ".join(inspect.signature(self.reference).parameters)
         return f"def {ANSWER_PREFIX}{self.name}({names}):"
 
@@ -136,7 +136,7 @@ class Exercise:
         What the answer prints in that case is shown with the verdict.
         """
         with in_fixed_torch_state():
-            verdict = self._verdict_on(answer)
+            verdict = self._judge_answer(answer)
         if verdict.status == "passed" and getattr(answer, "__module__", None) == "__main__":
             record_progress("right", self.name)
         return verdict
@@ -175,7 +175,7 @@ class Exercise:
         source = textwrap.dedent(inspect.getsource(self.reference)).rstrip()
         first_line = ast.parse(source).body[0].body[0].lineno  # type: ignore[attr-defined]
         body = "\n".join(source.splitlines()[first_line - 1 :])
-        lines = [self._def_line, body]
+        lines = [self._answer_def_line, body]
         if imports := self._import_lines(body):
             lines = [*imports, "", "", *lines]
         return Message("\n".join(lines))
@@ -211,13 +211,15 @@ class Exercise:
     def outcomes_to_judged_cases(self, outcomes: Iterable[Outcome]) -> Iterator[JudgedCase]:
         """Judge what an answer did with every case."""
         for (args, right), outcome in zip(self.cases_with_right_values, outcomes, strict=False):
-            yield JudgedCase(args, right, outcome, self._complaint_about(outcome, args, right))
+            yield JudgedCase(
+                args, right, outcome, self._describe_outcome_fault(outcome, args, right)
+            )
 
     def first_failed_case(self, answer: AnswerFunction) -> JudgedCase | None:
         """Return the smallest case that an answer gets wrong; None if there is none."""
         return next((case for case in self._judge_all_cases(answer) if case.complaint), None)
 
-    def refusal_message(self, answer: AnswerFunction, failure: JudgedCase) -> Message:
+    def wrong_answer_message(self, answer: AnswerFunction, failure: JudgedCase) -> Message:
         """Return what is wrong with an answer, on a case that shows it, with advice."""
         stop = "" if failure.complaint.endswith((".", "?", "!")) else "."
         lines = [wrap_text(f"{self.name}: wrong; {failure.complaint}{stop}")]
@@ -226,33 +228,33 @@ class Exercise:
             lines += map(wrap_text, self._advice_lines(answer))
         return Message("\n".join(lines), "wrong")
 
-    def _verdict_on(self, answer: Any) -> Message:
+    def _judge_answer(self, answer: Any) -> Message:
         if self.is_blank(answer):
             text = f"{self.name}: not attempted. Put your answer in place of the dots."
             return Message(text, "not attempted")
-        if complaint := self._why_no_answer_at_all(answer):
+        if complaint := self._explain_invalid_answer(answer):
             return Message(f"{self.name}: wrong. {complaint}", "wrong")
         if failure := self.first_failed_case(answer):
-            return self.refusal_message(answer, failure)
+            return self.wrong_answer_message(answer, failure)
         again = list(itertools.islice(self._judge_all_cases(answer), NUM_REPEATED_CASES))
         if failure := next((case for case in again if case.complaint), None):
             complaint = f"{REMEMBERED_STATE_COMPLAINT}: {failure.complaint}"
-            return self.refusal_message(answer, failure._replace(complaint=complaint))
+            return self.wrong_answer_message(answer, failure._replace(complaint=complaint))
         passed = f"{self.name}: passed, {len(self.cases_with_right_values)} cases."
         return Message("\n".join([passed, *again[0].outcome.printed_rows()]), "passed")
 
-    def _why_no_answer_at_all(self, answer: Any) -> str:
+    def _explain_invalid_answer(self, answer: Any) -> str:
         """Explain why something is no answer at all; "" if it is one."""
-        return "" if callable(answer) else self._wrong_type_explanation(answer, "a function")
+        return "" if callable(answer) else self._explain_wrong_type(answer, "a function")
 
-    def _wrong_type_explanation(self, answer: Any, wanted: str) -> str:
+    def _explain_wrong_type(self, answer: Any, wanted: str) -> str:
         how = f"Write .check({self.reference.__name__}), with no brackets after the name."
         return f"It was given {describe_type(answer)}, not {wanted}.\n{how}"
 
     def _judge_all_cases(self, answer: AnswerFunction) -> Iterator[JudgedCase]:
         return self.outcomes_to_judged_cases(self.run_cases(answer))
 
-    def _complaint_about(self, outcome: Outcome, args: CaseArguments, right: Any) -> str:
+    def _describe_outcome_fault(self, outcome: Outcome, args: CaseArguments, right: Any) -> str:
         """Describe in a clause what is wrong with an outcome; "" if nothing is."""
         if outcome.stop_cause:
             return outcome.broken_rule or f"it raises {outcome.error}"
@@ -300,7 +302,9 @@ class Exercise:
             if reference.stop_cause or describe_difference_safely(reference.value, right):
                 raise ValueError("no case: there is more than one right value")
             outcome = run_case(self.to_case_function(answer), args, self.rules)
-            return JudgedCase(args, right, outcome, self._complaint_about(outcome, args, right))
+            return JudgedCase(
+                args, right, outcome, self._describe_outcome_fault(outcome, args, right)
+            )
 
         names = list(inspect.signature(self.reference).parameters)
         return describe_pattern_of_error(cases, names, judge_other)

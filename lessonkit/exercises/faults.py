@@ -19,7 +19,7 @@ from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress
 from lessonkit.exercises.tickets import Tickets
 from lessonkit.exercises.toys import Toy, seeded_generator
-from lessonkit.exercises.words import read_words
+from lessonkit.exercises.words import read_lesson_words
 from transformer.config import PAD_ID
 
 TokenIdLists = list[list[int]]
@@ -27,7 +27,7 @@ TokenIdLists = list[list[int]]
 LOSS_FAULT_NAMES = ("none", "padding counts", "sentences count alike", "softmax twice")
 MAX_SENTENCE_TOKENS = 16
 
-lesson_words = read_words("14")
+lesson_words = read_lesson_words("14")
 progress = show_progress
 recall = lesson_words.recall()
 sound_curve = lesson_words.prediction("sound_curve")

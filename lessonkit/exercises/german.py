@@ -13,12 +13,12 @@ from torch import Tensor, tensor
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress
 from lessonkit.exercises.toys import Toy, make_normal_sampler
-from lessonkit.exercises.words import read_words
+from lessonkit.exercises.words import read_lesson_words
 
 StateDict = dict[str, Tensor]
 SentenceRows = list[dict[str, Any]]
 
-lesson_words = read_words("08")
+lesson_words = read_lesson_words("08")
 progress = show_progress
 recall = lesson_words.recall()
 beyond_chance = lesson_words.prediction("beyond_chance")

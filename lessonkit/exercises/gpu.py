@@ -13,9 +13,9 @@ from torch import Tensor, nn
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress
 from lessonkit.exercises.toys import Toy
-from lessonkit.exercises.words import read_words
+from lessonkit.exercises.words import read_lesson_words
 
-lesson_words = read_words("15")
+lesson_words = read_lesson_words("15")
 progress = show_progress
 recall = lesson_words.recall()
 micro_memory = lesson_words.prediction("micro_memory")

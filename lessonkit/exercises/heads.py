@@ -9,11 +9,11 @@ from torch import Tensor, tensor
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress
 from lessonkit.exercises.toys import make_normal_sampler
-from lessonkit.exercises.words import read_words
+from lessonkit.exercises.words import read_lesson_words
 
 AlignmentLinks = list[tuple[int, int]]  # a sentence's links, (source, target)
 
-lesson_words = read_words("11")
+lesson_words = read_lesson_words("11")
 progress = show_progress
 recall = lesson_words.recall()
 dull_head = lesson_words.prediction("dull_head")
@@ -26,7 +26,7 @@ def my_spread(weights: list[float]) -> float:
     return -sum(w * math.log(w) for w in weights if w > 0)
 
 
-def _attention_weight_rows() -> list[list[float]]:
+def _spread_cases() -> list[list[float]]:
     draw = make_normal_sampler(9)
     drawn = [draw(n).softmax(0).tolist()[1:] for n in (2, 3, 4, 5)]
     rounded = [[round(w, 3) for w in row] for row in drawn]
@@ -42,7 +42,7 @@ spread = Exercise(
         (([1.0, 0.0],), 0.0),  # all on one key
         (([0.25, 0.25, 0.25, 0.25],), math.log(4)),  # as even as can be
     ],
-    cases=[(row,) for row in _attention_weight_rows()],
+    cases=[(row,) for row in _spread_cases()],
     expected=lambda weights: float(torch.special.entr(tensor(weights).double()).sum()),
 )
 

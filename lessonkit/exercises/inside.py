@@ -1,6 +1,6 @@
 """The gaps and exercises of lesson 10, in its order: places hidden, edges cut, a vector exchanged.
 
-`Even` and `Witnesses` are its toys.
+`UniformModel` and `WitnessModel` are its toys.
 """
 
 import itertools
@@ -14,32 +14,32 @@ from torch import Tensor, tensor
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress
 from lessonkit.exercises.toys import Toy
-from lessonkit.exercises.words import read_words
+from lessonkit.exercises.words import read_lesson_words
 
-lesson_words = read_words("10")
+lesson_words = read_lesson_words("10")
 progress = show_progress
 recall = lesson_words.recall()
 both_routes = lesson_words.prediction("both_routes")
 exchanged_article = lesson_words.prediction("exchanged_article")
 
-Edges = list[tuple[int, int]]  # (query, key), from 0
+AttentionEdges = list[tuple[int, int]]  # (query, key), from 0
 
 
 @dataclass(repr=False)
-class Even(Toy):
+class UniformModel(Toy):
     """A toy encoder-decoder that attends evenly to all it sees. Token 4 is the vector [4, -4]."""
 
     def encode(self, src: Tensor, mask: Tensor) -> Tensor:
         """Add to each token the mean of those it sees: (1, src_len) -> (1, src_len, 2)."""
         vectors = _ids_to_signed_vectors(src)
-        return vectors + self._mean(mask, vectors, vectors)
+        return vectors + self._mean_of_visible(mask, vectors, vectors)
 
     def decode(self, tgt_in: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
         """Add to each token the mean of the memory it sees: logits, (1, tgt_len, 2)."""
         vectors = _ids_to_signed_vectors(tgt_in)
-        return vectors + self._mean(mask, vectors, memory)
+        return vectors + self._mean_of_visible(mask, vectors, memory)
 
-    def _mean(self, mask: Tensor, query: Tensor, memory: Tensor) -> Tensor:
+    def _mean_of_visible(self, mask: Tensor, query: Tensor, memory: Tensor) -> Tensor:
         seen = mask[:, 0].expand(1, query.shape[1], memory.shape[1]).float()
         return seen @ memory / seen.sum(dim=-1, keepdim=True)
 
@@ -52,7 +52,7 @@ def _all_true_mask(length: int) -> Tensor:
     return torch.ones(1, 1, 1, length, dtype=torch.bool)
 
 
-def _one_row_of_ids(*tokens: int) -> Tensor:
+def _row_of_ids(*tokens: int) -> Tensor:
     return tensor([tokens])
 
 
@@ -77,35 +77,42 @@ def _logits_without_hidden_positions(
     return model.decode(tgt_in, memory[:, left], _all_true_mask(len(left)))
 
 
-_PADDED = tensor([[[[True, True, True, False]]]])
+_LAST_KEY_PADDED_MASK = tensor([[[[True, True, True, False]]]])
 hidden = Exercise(
     my_hidden,
     lesson_words,
     worked=[
         (
-            (Even(), _one_row_of_ids(4, 6), _all_true_mask(2), _one_row_of_ids(1), [], []),
+            (UniformModel(), _row_of_ids(4, 6), _all_true_mask(2), _row_of_ids(1), [], []),
             tensor([[[11.0, -11.0]]]),
         ),
         (
-            (Even(), _one_row_of_ids(4, 6), _all_true_mask(2), _one_row_of_ids(1), [1], []),
+            (UniformModel(), _row_of_ids(4, 6), _all_true_mask(2), _row_of_ids(1), [1], []),
             tensor([[[9.0, -9.0]]]),
         ),  # 1 + 4 + 4
         (
-            (Even(), _one_row_of_ids(4, 6), _all_true_mask(2), _one_row_of_ids(1), [], [1]),
+            (UniformModel(), _row_of_ids(4, 6), _all_true_mask(2), _row_of_ids(1), [], [1]),
             tensor([[[10.0, -10.0]]]),
         ),  # 1 + 4 + 5
     ],
     cases=[
-        (Even(), _one_row_of_ids(4, 6, 9), _all_true_mask(3), _one_row_of_ids(1, 5), [0], [2]),
-        (Even(), _one_row_of_ids(4, 6, 9), _all_true_mask(3), _one_row_of_ids(1, 7, 5), [1, 2], []),
-        (Even(), _one_row_of_ids(4, 6, 9), _all_true_mask(3), _one_row_of_ids(1), [], [0, 1]),
-        (Even(), _one_row_of_ids(4, 6, 9, 0), _PADDED, _one_row_of_ids(1, 8), [1], [0]),
+        (UniformModel(), _row_of_ids(4, 6, 9), _all_true_mask(3), _row_of_ids(1, 5), [0], [2]),
+        (UniformModel(), _row_of_ids(4, 6, 9), _all_true_mask(3), _row_of_ids(1, 7, 5), [1, 2], []),
+        (UniformModel(), _row_of_ids(4, 6, 9), _all_true_mask(3), _row_of_ids(1), [], [0, 1]),
+        (
+            UniformModel(),
+            _row_of_ids(4, 6, 9, 0),
+            _LAST_KEY_PADDED_MASK,
+            _row_of_ids(1, 8),
+            [1],
+            [0],
+        ),
     ],
     expected=_logits_without_hidden_positions,
 )
 
 
-def my_cut(mask: Tensor, edges: Edges) -> Tensor:
+def my_cut(mask: Tensor, edges: AttentionEdges) -> Tensor:
     """Return the mask (1, 1, length, length) with some edges closed."""
     length = mask.shape[-1]
     left = mask.expand(1, 1, length, length).clone()
@@ -124,8 +131,8 @@ cut = Exercise(
         (_all_true_mask(2), [(1, 0)]),
         (_all_true_mask(3), [(0, 2), (1, 2)]),
         (_all_true_mask(3), [(2, 0), (2, 1), (0, 1)]),
-        (_PADDED, [(0, 1)]),
-        (_PADDED, [(3, 0), (1, 2)]),
+        (_LAST_KEY_PADDED_MASK, [(0, 1)]),
+        (_LAST_KEY_PADDED_MASK, [(3, 0), (1, 2)]),
     ],
     expected=lambda mask, edges: (
         mask
@@ -145,7 +152,7 @@ def my_patched(
     return model.decode(tgt_in, memory, mask)
 
 
-def _by_where(
+def _patched_by_torch_where(
     model: Any, src: Tensor, other: Tensor, mask: Tensor, tgt_in: Tensor, places: list[int]
 ) -> Tensor:
     """Choose between the two memories, place by place."""
@@ -161,11 +168,11 @@ patched = Exercise(
         # The runs are 9, 11 and 11, 17; patched 9, 17, whose mean is 13, and 1 more.
         (
             (
-                Even(),
-                _one_row_of_ids(4, 6),
-                _one_row_of_ids(4, 10),
+                UniformModel(),
+                _row_of_ids(4, 6),
+                _row_of_ids(4, 10),
                 _all_true_mask(2),
-                _one_row_of_ids(1),
+                _row_of_ids(1),
                 [1],
             ),
             tensor([[[14.0, -14.0]]]),
@@ -173,52 +180,52 @@ patched = Exercise(
     ],
     cases=[
         (
-            Even(),
-            _one_row_of_ids(4, 6),
-            _one_row_of_ids(4, 10),
+            UniformModel(),
+            _row_of_ids(4, 6),
+            _row_of_ids(4, 10),
             _all_true_mask(2),
-            _one_row_of_ids(1),
+            _row_of_ids(1),
             [],
         ),
         (
-            Even(),
-            _one_row_of_ids(4, 6),
-            _one_row_of_ids(4, 10),
+            UniformModel(),
+            _row_of_ids(4, 6),
+            _row_of_ids(4, 10),
             _all_true_mask(2),
-            _one_row_of_ids(1),
+            _row_of_ids(1),
             [0],
         ),
         (
-            Even(),
-            _one_row_of_ids(4, 6, 9),
-            _one_row_of_ids(8, 6, 9),
+            UniformModel(),
+            _row_of_ids(4, 6, 9),
+            _row_of_ids(8, 6, 9),
             _all_true_mask(3),
-            _one_row_of_ids(1, 5),
+            _row_of_ids(1, 5),
             [0, 2],
         ),
         (
-            Even(),
-            _one_row_of_ids(4, 6, 9),
-            _one_row_of_ids(4, 7, 9),
+            UniformModel(),
+            _row_of_ids(4, 6, 9),
+            _row_of_ids(4, 7, 9),
             _all_true_mask(3),
-            _one_row_of_ids(1, 5),
+            _row_of_ids(1, 5),
             [1],
         ),
         (
-            Even(),
-            _one_row_of_ids(4, 6, 9, 0),
-            _one_row_of_ids(5, 6, 7, 0),
-            _PADDED,
-            _one_row_of_ids(1),
+            UniformModel(),
+            _row_of_ids(4, 6, 9, 0),
+            _row_of_ids(5, 6, 7, 0),
+            _LAST_KEY_PADDED_MASK,
+            _row_of_ids(1),
             [2],
         ),
     ],
-    expected=_by_where,
+    expected=_patched_by_torch_where,
 )
 
 
 @dataclass(repr=False)
-class Witnesses(Toy):
+class WitnessModel(Toy):
     """A toy model that says "La" while one of its witnesses is whole, and "Le" if none is.
 
     A witness is a list of places; hide one of them, and it tells nothing any more.
@@ -241,14 +248,16 @@ def my_smallest_cut(answer: Callable[[list[int]], str], places: list[int]) -> li
     return []
 
 
-def _by_bits(answer: Callable[[list[int]], str], places: list[int]) -> list[int]:
+def _smallest_cut_by_trying_all_subsets(
+    answer: Callable[[list[int]], str], places: list[int]
+) -> list[int]:
     """Try every set there is, written in bits, and sort those that change something."""
     sets = [[p for i, p in enumerate(places) if n >> i & 1] for n in range(2 ** len(places))]
     changing = [each for each in sets if answer(each) != answer([])]
     return min(changing, key=lambda each: (len(each), each), default=[])
 
 
-_WITNESSES: tuple[list[list[int]], ...] = (
+_WITNESS_SETS_OF_CASES: tuple[list[list[int]], ...] = (
     [[2]],
     [[1, 2], [2, 3]],
     [[0], [2]],
@@ -261,11 +270,11 @@ smallest_cut = Exercise(
     my_smallest_cut,
     lesson_words,
     worked=[
-        ((Witnesses([[1]]), [0, 1]), [1]),
-        ((Witnesses([[0], [1]]), [0, 1]), [0, 1]),  # either alone is not needed
-        ((Witnesses([]), [0, 1]), []),
+        ((WitnessModel([[1]]), [0, 1]), [1]),
+        ((WitnessModel([[0], [1]]), [0, 1]), [0, 1]),  # either alone is not needed
+        ((WitnessModel([]), [0, 1]), []),
     ],
-    cases=[(Witnesses(each), list(range(n))) for each in _WITNESSES for n in (4, 5)]
-    + [(Witnesses([[2, 4]]), [4, 5])],
-    expected=_by_bits,
+    cases=[(WitnessModel(each), list(range(n))) for each in _WITNESS_SETS_OF_CASES for n in (4, 5)]
+    + [(WitnessModel([[2, 4]]), [4, 5])],
+    expected=_smallest_cut_by_trying_all_subsets,
 )

@@ -16,11 +16,11 @@ from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress
 from lessonkit.exercises.toy_models import Layer
 from lessonkit.exercises.toys import make_normal_sampler, seeded_generator
-from lessonkit.exercises.words import read_words
+from lessonkit.exercises.words import read_lesson_words
 from transformer.config import ModelConfig
 from transformer.masks import causal_mask
 
-lesson_words = read_words("04")
+lesson_words = read_lesson_words("04")
 progress = show_progress
 recall = lesson_words.recall()
 lost_gradient = lesson_words.prediction("lost_gradient")
@@ -78,7 +78,7 @@ def _num_transformer_parameters(types: int, d_model: int, d_ff: int, num_layers:
     return expected_num_parameters(config, types, types)
 
 
-def _by_bisection(parameters: int, *sizes: int) -> int:
+def _vocabulary_by_bisection(parameters: int, *sizes: int) -> int:
     """Search for the number of types that gives this number of parameters."""
     candidates = range(1, parameters)
     place = bisect.bisect_left(
@@ -101,7 +101,7 @@ vocabulary = Exercise(
             (512, 2048, 6, 37_000),
         )
     ],
-    expected=_by_bisection,
+    expected=_vocabulary_by_bisection,
     properties={"a vocabulary is a whole number": lambda value, *sizes: value == int(value)},
 )
 
@@ -148,7 +148,7 @@ def _torch_decoder_layer_with_weights_of(
     return theirs
 
 
-def _by_torch(
+def _decoder_layer_by_pytorch(
     hidden: Tensor,
     memory: Tensor,
     tgt_mask: Tensor,
@@ -166,7 +166,7 @@ def _by_torch(
         return theirs(hidden, memory, tgt_mask=no_target, memory_mask=no_source)
 
 
-def _layer_cases() -> list[tuple[Tensor, Tensor, Tensor, Tensor, Layer, bool]]:
+def _decoder_layer_cases() -> list[tuple[Tensor, Tensor, Tensor, Tensor, Layer, bool]]:
     """One token and more, as many as the source has and not; dropout off and on, both orders."""
     draw, cases = make_normal_sampler(0), []
     for seed, (batch, tgt_len, src_len, num_heads, d_model) in enumerate(
@@ -183,7 +183,7 @@ def _layer_cases() -> list[tuple[Tensor, Tensor, Tensor, Tensor, Layer, bool]]:
 
 
 _IN, _MEMORY = tensor([[[1.0, 3.0]]]), tensor([[[1.0, 1.0]]])
-_OPEN = torch.ones(1, 1, 1, 1, dtype=torch.bool)
+_ONE_KEY_MASK = torch.ones(1, 1, 1, 1, dtype=torch.bool)
 
 
 decoder_layer = Exercise(
@@ -192,16 +192,16 @@ decoder_layer = Exercise(
     worked=[
         # every matrix is the identity, and one token attends to itself and to one other:
         # 1 3 + 1 3 is normed to -1 1; + 1 1 is 0 2, normed to -1 1; + 0 1 is -1 2, normed
-        ((_IN, _MEMORY, _OPEN, _OPEN, Layer(2, 1), False), tensor([[[-1.0, 1.0]]])),
+        ((_IN, _MEMORY, _ONE_KEY_MASK, _ONE_KEY_MASK, Layer(2, 1), False), tensor([[[-1.0, 1.0]]])),
         # 1 3 + -1 1 is 0 4; + 1 1 is 1 5; its norm is -1 1, of which the ReLU leaves 0 1
-        ((_IN, _MEMORY, _OPEN, _OPEN, Layer(2, 1), True), tensor([[[1.0, 6.0]]])),
+        ((_IN, _MEMORY, _ONE_KEY_MASK, _ONE_KEY_MASK, Layer(2, 1), True), tensor([[[1.0, 6.0]]])),
         # dropout leaves 0 of the first number and makes 3/2 of the second:
         # 1 3 + 0 1.5 is 1 4.5; + 0 1.5 is 1 6; + 0 1.5
         (
-            (_IN, _MEMORY, _OPEN, _OPEN, Layer(2, 1, None, drops=True), True),
+            (_IN, _MEMORY, _ONE_KEY_MASK, _ONE_KEY_MASK, Layer(2, 1, None, drops=True), True),
             tensor([[[1.0, 7.5]]]),
         ),
     ],
-    cases=_layer_cases(),
-    expected=_by_torch,
+    cases=_decoder_layer_cases(),
+    expected=_decoder_layer_by_pytorch,
 )

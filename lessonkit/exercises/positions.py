@@ -8,17 +8,17 @@ from torch import Tensor
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress
 from lessonkit.exercises.toys import seeded_generator
-from lessonkit.exercises.words import read_words
+from lessonkit.exercises.words import read_lesson_words
 from transformer.positions import sinusoidal_positions
 
-lesson_words = read_words("03")
+lesson_words = read_lesson_words("03")
 progress = show_progress
 recall = lesson_words.recall()
 like_twenty = lesson_words.prediction("like_twenty")
 moved_on = lesson_words.prediction("moved_on")
 
-FARTHEST = 1500  # tokens between the two positions of the last exercise
-NOISE = 0.02  # standard deviation of what is added to each of their numbers
+MAX_OFFSET_IN_CASES = 1500  # tokens between the two positions of the last exercise
+ENCODING_NOISE_STD = 0.02  # standard deviation of what is added to each of their numbers
 
 
 def my_waves(max_len: int, d_model: int) -> Tensor:
@@ -145,10 +145,10 @@ def _pairs_to_complex(row: Tensor) -> Tensor:
     return torch.view_as_complex(row.double().unflatten(-1, (-1, 2)).flip(-1).contiguous())
 
 
-def _by_trying_all(one: Tensor, other: Tensor) -> int:
+def _offset_by_trying_all(one: Tensor, other: Tensor) -> int:
     """Compare the turns with those of every offset there may be; take the best."""
     d_model = len(one)
-    farthest = min(FARTHEST, int(math.pi / _radians_per_position(d_model)[-1]))
+    farthest = min(MAX_OFFSET_IN_CASES, int(math.pi / _radians_per_position(d_model)[-1]))
     ahead = _pairs_to_complex(
         sinusoidal_positions(farthest + 1, d_model)
     )  # the turns of each offset
@@ -160,11 +160,11 @@ def _by_trying_all(one: Tensor, other: Tensor) -> int:
 
 def _encoding_pair_cases() -> list[tuple[Tensor, Tensor]]:
     generator = seeded_generator(0)
-    table = sinusoidal_positions(2 * FARTHEST, 8)
+    table = sinusoidal_positions(2 * MAX_OFFSET_IN_CASES, 8)
     pairs = [(5, 6), (6, 5), (0, 3), (20, 31), (31, 20), (3, 250), (700, 12), (100, 1600)]
     pairs += [(1500, 0), (2000, 2900), (2999, 2998), (777, 777)]
     pairs += [(5, 27), (300, 322), (64, 42), (901, 898)]  # the fastest hand has made half a turn
-    noise = NOISE * torch.randn(len(pairs), 2, 8, generator=generator)
+    noise = ENCODING_NOISE_STD * torch.randn(len(pairs), 2, 8, generator=generator)
     return [
         ((table[a] + extra[0]).round(decimals=3), (table[b] + extra[1]).round(decimals=3))
         for (a, b), extra in zip(pairs, noise, strict=True)
@@ -188,5 +188,5 @@ offset = Exercise(
         ),
     ],
     cases=_encoding_pair_cases(),
-    expected=_by_trying_all,
+    expected=_offset_by_trying_all,
 )

@@ -42,7 +42,7 @@ class Prediction:
     def guess_description(self) -> str:
         """What a guess may be, in a few words."""
         if self.options:
-            *first, last = map(self._format, self.options)
+            *first, last = map(self._format_guess, self.options)
             return f"{', '.join(first)} or {last}"
         unit = f" ({self.unit.strip()})" if self.unit else ""
         return f"a number from {self.low:g} to {self.high:g}{unit}"
@@ -58,43 +58,43 @@ class Prediction:
         if is_blank(guess):
             text = f"{self.name}: no guess yet. Put one in place of None: {self.guess_description}."
             return Message(wrap_text(text), "not attempted")
-        value = self._read(guess)
+        value = self._parse_guess(guess)
         if value is None or not (self.options or self.low <= value <= self.high):
             refusal = f"{format_short(guess)} is not {self.guess_description}"
             return Message(wrap_text(f"{self.name}: {refusal}. Nothing was taken down."), "wrong")
         self._guess = value
         if hasattr(sys.modules["__main__"], "get_ipython"):
             record_progress("predicted", self.name)
-        return Message(wrap_text(f"{self.name}: you expect {self._format(value)}. Now see."))
+        return Message(wrap_text(f"{self.name}: you expect {self._format_guess(value)}. Now see."))
 
     def compare(self, measured: Any) -> Message:
         """Compare the guess with what was just measured; do nothing if there is no guess."""
         if self._guess is None:
             return Message(f"{self.name}: there is no guess to compare.", "not attempted")
-        return Message(wrap_text(f"{self.name}: {self._verdict(measured)}"))
+        return Message(wrap_text(f"{self.name}: {self._describe_comparison(measured)}"))
 
-    def _verdict(self, measured: Any) -> str:
-        value = self._read(measured)
+    def _describe_comparison(self, measured: Any) -> str:
+        value = self._parse_guess(measured)
         guess = self._guess
-        expected = f"you expected {self._format(guess)}"
+        expected = f"you expected {self._format_guess(guess)}"
         if value is None:  # a cell that was changed measures something else
             return f"{expected}; it measured {format_short(measured)}."
         if self.options:
-            it_is = f"it is {self._format(value)}"
+            it_is = f"it is {self._format_guess(value)}"
             return f"{it_is}, as you expected." if guess == value else f"{expected}; {it_is}."
-        both = f"{expected}, measured {self._format(value)}"
+        both = f"{expected}, measured {self._format_guess(value)}"
         error = abs(guess - value)
         if error <= self.tolerance:
             return f"{both}: near."
         side = "high" if guess > value else "low"
         return f"{both}: too {side} by {error:.{self.digits}f}."
 
-    def _read(self, typed: Any) -> Any:
+    def _parse_guess(self, typed: Any) -> Any:
         """Read a guess or a measured value; None if it is neither."""
         if not self.options:
             return parse_number(typed)
         word = to_lower_case_word(typed)
         return next((option for option in self.options if to_lower_case_word(option) == word), None)
 
-    def _format(self, value: Any) -> str:
+    def _format_guess(self, value: Any) -> str:
         return f'"{value}"' if self.options else f"{value:.{self.digits}f}{self.unit}"

@@ -15,12 +15,12 @@ def show_progress() -> Message:
     names = read_progress()
     right = {*names["right"], *learner_file.saved_exercise_names()}
     predicted = set(names["predicted"])
-    class_words = words.read_words("own").exercises
+    class_words = words.read_lesson_words("own").exercises
     lines = [ROW_FORMAT.format("lesson", "gaps kept", "exercises right", "predicted", "next")]
     next_steps = []
-    for path in sorted(words.FOLDER.glob("[0-9][0-9].toml")):
+    for path in sorted(words.WORDS_FOLDER.glob("[0-9][0-9].toml")):
         lesson = path.stem
-        lesson_words = words.read_words(lesson)
+        lesson_words = words.read_lesson_words(lesson)
         exercises = lesson_words.exercises
         predictions = list(lesson_words.predictions)
         classes = [name for name, entry in class_words.items() if entry["lesson"] == lesson]

@@ -72,8 +72,8 @@ def relation_clauses(pairs: ReturnedAndRight, facts: Sequence[CaseFacts]) -> Ite
                 yield clause
     if all(yours.shape == right.shape for yours, right in tensors):
         flat = [(yours.flatten(), right.flatten()) for yours, right in tensors]
-        yield from _factor_clauses(flat, facts)
-        yield from _place_clauses(tensors)
+        yield from _factor_or_offset_clauses(flat, facts)
+        yield from _wrong_position_clauses(tensors)
         if all(all_close(yours.sort().values, right.sort().values) for yours, right in flat):
             yield "the numbers are right, and stand in the wrong places"
 
@@ -152,7 +152,7 @@ def _count_distinct_right_numbers(pairs: TensorPairs) -> int:
     return len({round(float(number), 6) for number in numbers})
 
 
-def _factor_clauses(flat: TensorPairs, facts: Sequence[CaseFacts]) -> Iterator[str]:
+def _factor_or_offset_clauses(flat: TensorPairs, facts: Sequence[CaseFacts]) -> Iterator[str]:
     """Yield by which factor or by how much all numbers are wrong, or that some are lost."""
     lost = sum(bool((yours.isnan() & ~right.isnan()).any()) for yours, right in flat)
     if lost:
@@ -183,7 +183,7 @@ def _power_clauses(label: str, sizes: Sequence[Any], flat: TensorPairs) -> Itera
             yield f"every number is {text.format(label)} times the right one"
 
 
-def _place_clauses(pairs: TensorPairs) -> Iterator[str]:
+def _wrong_position_clauses(pairs: TensorPairs) -> Iterator[str]:
     """Yield along which axis only some places are wrong, or all are shifted by one."""
     fewest_axes = min(right.ndim for _, right in pairs)
     for axis in range(-1, -1 - fewest_axes, -1):

@@ -19,12 +19,12 @@ from lessonkit.analysis.significance import t_critical_value
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress
 from lessonkit.exercises.toys import Toy, seeded_generator
-from lessonkit.exercises.words import read_words
+from lessonkit.exercises.words import read_lesson_words
 
-Words = list[str]
-Score = Callable[[Tensor], float]
+WordList = list[str]
+ScoreFunction = Callable[[Tensor], float]
 
-lesson_words = read_words("07")
+lesson_words = read_lesson_words("07")
 progress = show_progress
 recall = lesson_words.recall()
 five_ways_apart = lesson_words.prediction("five_ways_apart")
@@ -32,7 +32,7 @@ seven_points = lesson_words.prediction("seven_points")
 point_seen = lesson_words.prediction("point_seen")
 
 
-def my_clipped_counts(hypothesis: Words, reference: Words, n: int) -> tuple[int, int]:
+def my_clipped_counts(hypothesis: WordList, reference: WordList, n: int) -> tuple[int, int]:
     """Count the n-grams that match, clipped, and all of the hypothesis."""
     counts = []
     for words in (hypothesis, reference):
@@ -42,13 +42,15 @@ def my_clipped_counts(hypothesis: Words, reference: Words, n: int) -> tuple[int,
     return (said & wanted).total(), said.total()
 
 
-def _by_sacrebleu(hypothesis: Words, reference: Words, n: int) -> tuple[int, int]:
+def _clipped_counts_by_sacrebleu(
+    hypothesis: WordList, reference: WordList, n: int
+) -> tuple[int, int]:
     said, wanted = (" ".join(side) for side in (hypothesis, reference))
     score = BLEU(tokenize="none", force=True).corpus_score([said], [[wanted]])
     return score.counts[n - 1], score.totals[n - 1]
 
 
-def _clipped_ngram_cases() -> list[tuple[Words, Words, int]]:
+def _clipped_ngram_cases() -> list[tuple[WordList, WordList, int]]:
     sides = [list(words) for k in (1, 2, 3) for words in itertools.product("ab", repeat=k)]
     pairs = itertools.product(sides, repeat=2)
     cases = [(said, wanted, n) for said, wanted in pairs for n in (1, 2)]
@@ -72,12 +74,12 @@ clipped_counts = Exercise(
         ((["cat"], ["a", "cat"], 2), (0, 0)),
     ],
     cases=_clipped_ngram_cases(),
-    expected=_by_sacrebleu,
+    expected=_clipped_counts_by_sacrebleu,
 )
 
 
 @dataclass(repr=False)
-class Share(Toy):
+class ShareScore(Toy):
     """A toy score of a text: the sum of what is right, over the sum of all, in points."""
 
     def __call__(self, sums: Tensor) -> float:
@@ -87,7 +89,7 @@ class Share(Toy):
 
 
 def my_paired_differences(
-    first: Tensor, second: Tensor, draws: Tensor, score: Score
+    first: Tensor, second: Tensor, draws: Tensor, score: ScoreFunction
 ) -> list[float]:
     """Return how far the second is ahead in each draw of sentences."""
     differences = []
@@ -97,26 +99,28 @@ def my_paired_differences(
     return differences
 
 
-def _paired_resampling_case(sentences: int, number: int) -> tuple[Tensor, Tensor, Tensor, Share]:
+def _paired_resampling_case(
+    sentences: int, number: int
+) -> tuple[Tensor, Tensor, Tensor, ShareScore]:
     """Two systems on some sentences, and as many draws as there are sentences."""
     generator = seeded_generator(10 * sentences + number)
     whole = torch.randint(1, 9, (2, sentences), generator=generator)
     right = (whole * torch.rand(2, sentences, generator=generator)).long()
     draws = torch.randint(sentences, (sentences, sentences), generator=generator)
     counts = torch.stack((right, whole), dim=-1)  # (systems, sentences, 2)
-    return counts[0], counts[1], draws, Share()
+    return counts[0], counts[1], draws, ShareScore()
 
 
 _ALONE, _BOTH = torch.tensor([[1, 2], [0, 2]]), torch.tensor([[1, 2], [2, 2]])
-_DRAWS = torch.tensor([[0, 1], [1, 1], [0, 0]])
+_RESAMPLED_SENTENCE_INDICES = torch.tensor([[0, 1], [1, 1], [0, 0]])
 
 paired_differences = Exercise(
     my_paired_differences,
     lesson_words,
     worked=[
         # of 4 words 3 right and 1; 4 and 0; of the first sentence alone both have half
-        ((_ALONE, _BOTH, _DRAWS, Share()), [50.0, 100.0, 0.0]),
-        ((_ALONE, _ALONE, _DRAWS, Share()), [0.0, 0.0, 0.0]),
+        ((_ALONE, _BOTH, _RESAMPLED_SENTENCE_INDICES, ShareScore()), [50.0, 100.0, 0.0]),
+        ((_ALONE, _ALONE, _RESAMPLED_SENTENCE_INDICES, ShareScore()), [0.0, 0.0, 0.0]),
     ],
     cases=[
         _paired_resampling_case(sentences, number) for sentences in (2, 3, 5) for number in range(4)
@@ -175,7 +179,7 @@ def my_difference_error(first: list[float], second: list[float]) -> float:
     return math.sqrt(squared)
 
 
-def _by_half_widths(first: list[float], second: list[float]) -> float:
+def _difference_error_by_half_widths(first: list[float], second: list[float]) -> float:
     """Join the half widths of both means' intervals, at one standard error."""
     low, high = _interval_by_sums_of_squares(first, 1.0)
     other_low, other_high = _interval_by_sums_of_squares(second, 1.0)
@@ -196,7 +200,7 @@ difference_error = Exercise(
         ([1.0, 2.0], [3.0, 4.0, 8.0]),
         ([90.1, 90.4, 89.7], [90.1, 90.4, 89.7]),
     ],
-    expected=_by_half_widths,
+    expected=_difference_error_by_half_widths,
 )
 
 

@@ -17,15 +17,15 @@ from lessonkit.exercises.toy_models import (
     unambiguous_search_cases,
 )
 from lessonkit.exercises.toys import make_normal_sampler
-from lessonkit.exercises.words import read_words
+from lessonkit.exercises.words import read_lesson_words
 from transformer.config import BOS_ID, EOS_ID
 
-lesson_words = read_words("00")
+lesson_words = read_lesson_words("00")
 progress = show_progress
 first_score = lesson_words.prediction("first_score")
 gender_moved = lesson_words.prediction("gender_moved")
 
-EVERY = 3**4  # prefixes, and no more of them in any case
+MAX_PREFIXES_SEARCHED = 3**4  # prefixes, and no more of them in any case
 
 
 def my_perplexity(losses: list[float]) -> float:
@@ -56,7 +56,7 @@ def my_weighted_average(weights: Tensor, values: Tensor) -> Tensor:
     return weights @ values
 
 
-_draw = make_normal_sampler(0)
+_draw_normal = make_normal_sampler(0)
 
 weighted_average = Exercise(
     my_weighted_average,
@@ -73,7 +73,7 @@ weighted_average = Exercise(
         (torch.tensor([[0.75, 0.25]]), torch.tensor([[4.0], [8.0]])),
         (torch.tensor([[0.75, 0.25], [0.0, 1.0]]), torch.tensor([[4.0], [8.0]])),
         *(
-            (_draw(tgt_len, src_len).softmax(dim=-1), _draw(src_len, d_v))
+            (_draw_normal(tgt_len, src_len).softmax(dim=-1), _draw_normal(src_len, d_v))
             for tgt_len, src_len, d_v in ((2, 3, 5), (5, 2, 3), (3, 7, 2))
         ),
     ],
@@ -101,7 +101,7 @@ def my_most_probable(next_probs: Any, limit: int) -> list[int]:
     return best
 
 
-def _deep_search_cases() -> list[tuple[ProbabilityTable, int]]:
+def _most_probable_cases() -> list[tuple[ProbabilityTable, int]]:
     """Three words, and a best sentence whose beginning lies behind up to six others."""
     tenths = (
         ((0, 6, 4, 0), (0, 5, 4, 1), (1, 5, 3, 1), (9, 1, 0, 0)),
@@ -115,7 +115,7 @@ def _deep_search_cases() -> list[tuple[ProbabilityTable, int]]:
     return [(table, 4) for table in tables]
 
 
-_ROWS = {
+_NEXT_TOKEN_PROBS = {
     2: {3: 0.1, 4: 0.5, 5: 0.4},
     4: {3: 0.2, 4: 0.4, 5: 0.4},
     5: {3: 0.9, 4: 0.05, 5: 0.05},
@@ -126,7 +126,7 @@ most_probable = Exercise(
     lesson_words,
     worked=[
         (
-            (ProbabilityTable(_ROWS), 2),
+            (ProbabilityTable(_NEXT_TOKEN_PROBS), 2),
             [5],
         ),  # 0.4 * 0.9 = 0.36, against 0.5 * 0.2 = 0.1 and 0.1 at once
         (
@@ -134,6 +134,9 @@ most_probable = Exercise(
             [],
         ),  # at once, with no word
     ],
-    cases=[case[:2] for case in unambiguous_search_cases((EVERY,))] + _deep_search_cases(),
-    expected=lambda next_probs, limit: beam_search_in_levels(next_probs, limit, EVERY),
+    cases=[case[:2] for case in unambiguous_search_cases((MAX_PREFIXES_SEARCHED,))]
+    + _most_probable_cases(),
+    expected=lambda next_probs, limit: beam_search_in_levels(
+        next_probs, limit, MAX_PREFIXES_SEARCHED
+    ),
 )

@@ -9,23 +9,23 @@ from torch.nn.utils.rnn import pad_sequence
 
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress
-from lessonkit.exercises.words import read_words
+from lessonkit.exercises.words import read_lesson_words
 from transformer.config import BOS_ID, EOS_ID, UNK_ID
 
-lesson_words = read_words("01")
+lesson_words = read_lesson_words("01")
 progress = show_progress
 recall = lesson_words.recall()
 first_merge = lesson_words.prediction("first_merge")
 unknown_german = lesson_words.prediction("unknown_german")
 padding_random = lesson_words.prediction("padding_random")
 
-Tokens = list[str]
-Spelled = dict[tuple[str, ...], int]
-Rows = list[list[int]]
-Pair = tuple[Tensor, Tensor]
+TokenList = list[str]
+CountsBySpelledWord = dict[tuple[str, ...], int]
+IntegerRows = list[list[int]]
+TensorPair = tuple[Tensor, Tensor]
 
 
-def my_best_pair(words: Spelled) -> tuple[str, str]:
+def my_best_pair(words: CountsBySpelledWord) -> tuple[str, str]:
     """Find the most frequent pair; of equals, the first by alphabet."""
     counts: dict[tuple[str, str], int] = {}
     for pieces, number in words.items():
@@ -34,7 +34,7 @@ def my_best_pair(words: Spelled) -> tuple[str, str]:
     return min(counts, key=lambda pair: (-counts[pair], pair))
 
 
-def _spelled_words() -> list[tuple[Spelled]]:
+def _best_pair_cases() -> list[tuple[CountsBySpelledWord]]:
     spelled = [tuple(letters) for n in (2, 3) for letters in itertools.product("ab", repeat=n)]
     spelled += [("b", "c", "a"), ("a", "b", "a", "b", "c"), ("c", "a", "c", "a")]
     spelled += [("th", "e"), ("t", "he"), ("a", "th", "e")]  # pieces that have been merged
@@ -51,7 +51,7 @@ best_pair = Exercise(
         (({("a", "b", "a", "b"): 2, ("c", "a"): 3},), ("a", "b")),
         (({("ab", "a"): 1, ("a", "c"): 1},), ("a", "c")),  # by the pieces, not as one text
     ],
-    cases=_spelled_words(),
+    cases=_best_pair_cases(),
     # one pair after the other, from the first of the alphabet on: of equals, max takes the first
     expected=lambda words: max(
         sorted({pair for pieces in words for pair in itertools.pairwise(pieces)}),
@@ -60,7 +60,7 @@ best_pair = Exercise(
 )
 
 
-def my_pad_and_shift(sentences: Rows) -> Pair:
+def my_pad_and_shift(sentences: IntegerRows) -> TensorPair:
     """Return what the decoder reads and what it is to write, padded."""
     pad_id, bos_id, eos_id = 0, 2, 3
     longest = max(len(ids) for ids in sentences) + 1
@@ -72,7 +72,7 @@ def my_pad_and_shift(sentences: Rows) -> Pair:
     return torch.tensor(tgt_in), torch.tensor(tgt_out)
 
 
-def _sentence_pairs_cases() -> list[tuple[Rows]]:
+def _pad_and_shift_cases() -> list[tuple[IntegerRows]]:
     ids = iter(itertools.cycle(range(5, 60)))
     cases = []
     for number in (1, 2, 3):
@@ -89,7 +89,7 @@ pad_and_shift = Exercise(
         (([[5]],), (tensor([[2, 5]]), tensor([[5, 3]]))),
         (([[5, 6], [7]],), (tensor([[2, 5, 6], [2, 7, 0]]), tensor([[5, 6, 3], [7, 3, 0]]))),
     ],
-    cases=_sentence_pairs_cases(),
+    cases=_pad_and_shift_cases(),
     expected=lambda sentences: tuple(
         pad_sequence([tensor([*start, *ids, *end]) for ids in sentences], batch_first=True)
         for start, end in (([BOS_ID], []), ([], [EOS_ID]))
@@ -97,7 +97,7 @@ pad_and_shift = Exercise(
 )
 
 
-def my_kept_types(tokens: Tokens, min_frequency: int) -> Tokens:
+def my_kept_types(tokens: TokenList, min_frequency: int) -> TokenList:
     """List the types that are frequent enough; equals by alphabet."""
     counts = collections.Counter(tokens)
     kept = [word for word in counts if counts[word] >= min_frequency]
@@ -130,7 +130,7 @@ kept_types = Exercise(
 )
 
 
-def my_token_batches(lengths: list[int], budget: int) -> Rows:
+def my_token_batches(lengths: list[int], budget: int) -> IntegerRows:
     """Cut sentences, shortest first, into batches that keep the budget."""
     order = sorted(range(len(lengths)), key=lambda i: lengths[i])
     batches: list[list[int]] = [[]]
@@ -141,7 +141,7 @@ def my_token_batches(lengths: list[int], budget: int) -> Rows:
     return batches
 
 
-def _token_batches_by_longest_prefix(lengths: list[int], budget: int) -> Rows:
+def _token_batches_by_longest_prefix(lengths: list[int], budget: int) -> IntegerRows:
     """Cut off the longest beginning that fits, again and again."""
     rest = sorted((length, i) for i, length in enumerate(lengths))
     batches = []
@@ -152,7 +152,7 @@ def _token_batches_by_longest_prefix(lengths: list[int], budget: int) -> Rows:
     return batches
 
 
-def _lengths_and_budgets() -> list[tuple[list[int], int]]:
+def _token_batches_cases() -> list[tuple[list[int], int]]:
     cases = [
         (list(lengths), budget)
         for number in (1, 2, 3, 4)
@@ -170,7 +170,7 @@ token_batches = Exercise(
         (([3, 1], 3), [[1], [0]]),
         (([4, 1, 2, 1], 4), [[1, 3], [2], [0]]),
     ],
-    cases=_lengths_and_budgets(),
+    cases=_token_batches_cases(),
     expected=_token_batches_by_longest_prefix,
     properties={
         "every sentence stands in one batch, once": lambda value, lengths, budget: (

@@ -16,7 +16,7 @@ OTHER_TGT_IN = torch.tensor([[2, 8, 17, 5, 26, 13, 4]])
 STEPS_BEFORE_SWAP = 3
 
 
-def future(model: Any) -> str:
+def future_experiment(model: Any) -> str:
     """Change one target token, and look at the logits before it."""
     changes = {
         place: _logits_change(model, SRC, _with_token_at(TGT_IN, place, 4)) for place in (1, 2, 6)
@@ -25,7 +25,7 @@ def future(model: Any) -> str:
     return f"the logits at position 0 move {listed}"
 
 
-def padding(model: Any) -> str:
+def padding_experiment(model: Any) -> str:
     """Append padding to the source, and look at the memory and at the logits."""
     padded = torch.nn.functional.pad(SRC, (0, 2))
     memory = _max_abs_difference(model.encode(SRC), model.encode(padded)[:, : SRC.shape[1]])
@@ -33,7 +33,7 @@ def padding(model: Any) -> str:
     return f"the memory moves by {memory:.2f}, the logits by {logits:.2f}"
 
 
-def neighbour(model: Any) -> str:
+def neighbour_experiment(model: Any) -> str:
     """Exchange one source token, and look at the memory of the others."""
     others = [0, 2, 3]
     changed = model.encode(_with_token_at(SRC, 1, 12))[0, others]
@@ -41,13 +41,13 @@ def neighbour(model: Any) -> str:
     return f"the memory of the others moves by {distance:.2f}"
 
 
-def rows(model: Any) -> str:
+def rows_experiment(model: Any) -> str:
     """Put the same sentence into a batch twice, and compare its logits."""
     twice = model.forward(SRC.expand(2, -1), TGT_IN.expand(2, -1))
     return f"the logits of the two rows are {_max_abs_difference(*twice):.2f} apart"
 
 
-def step(model: Any) -> str:
+def step_experiment(model: Any) -> str:
     """Make the same step twice from the same weights, and look at weights and gradients."""
     before = {name: weight.clone() for name, weight in model.module.state_dict().items()}
     norms = []
@@ -62,7 +62,7 @@ def step(model: Any) -> str:
     )
 
 
-def loss(model: Any) -> str:
+def loss_experiment(model: Any) -> str:
     """Change the logits at padding alone, and look at the loss."""
     generator = torch.Generator().manual_seed(0)
     logits = torch.randn(2, 3, model.tgt_vocab_size, generator=generator)
@@ -73,7 +73,7 @@ def loss(model: Any) -> str:
     return f"the loss moves by {change:.2f}"
 
 
-def cache(model: Any) -> str:
+def cache_experiment(model: Any) -> str:
     """Go step by step with the cache, and compare with one pass: twice, and with rows exchanged."""
     first, second = (_cache_error(model, src) for src in (SRC, OTHER_SRC))
     return (
@@ -83,13 +83,13 @@ def cache(model: Any) -> str:
 
 
 EXPERIMENTS: dict[str, Callable[[Any], str]] = {
-    "future": future,
-    "padding": padding,
-    "neighbour": neighbour,
-    "rows": rows,
-    "step": step,
-    "loss": loss,
-    "cache": cache,
+    "future": future_experiment,
+    "padding": padding_experiment,
+    "neighbour": neighbour_experiment,
+    "rows": rows_experiment,
+    "step": step_experiment,
+    "loss": loss_experiment,
+    "cache": cache_experiment,
 }
 
 

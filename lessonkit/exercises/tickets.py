@@ -60,7 +60,7 @@ class Tickets:
 
     def log(self, number: int) -> Message:
         """Show a ticket, 1 to 10: what was reported, and the log of 60 steps of copying."""
-        ticket = self._ticket(number)
+        ticket = self._find_ticket(number)
         generator = torch.Generator().manual_seed(MODEL_SEED)
         model = ticket.build()
         lines = [wrap_text(ticket.report, f"{number}. ")]
@@ -77,7 +77,7 @@ class Tickets:
 
     def experiment(self, number: int, name: str) -> Message:
         """Make an experiment on a ticket's model, freshly built; each counts once."""
-        ticket = self._ticket(number)
+        ticket = self._find_ticket(number)
         if name not in EXPERIMENTS:
             raise UserError(f"there is no experiment {name!r}: choose {', '.join(EXPERIMENTS)}")
         if (number, name) not in self.made and len(self.made) == MAX_EXPERIMENTS:
@@ -104,7 +104,7 @@ class Tickets:
         lines += ["", f"Experiments used: {len(self.made)} of {MAX_EXPERIMENTS}."]
         return score_message(lines, statuses, "a letter")
 
-    def _ticket(self, number: int) -> Ticket:
+    def _find_ticket(self, number: int) -> Ticket:
         if number not in range(1, len(self.tickets) + 1):
             raise UserError(f"there is no ticket {number!r}: they are 1 to {len(self.tickets)}")
         return self.tickets[number - 1]

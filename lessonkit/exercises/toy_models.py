@@ -112,7 +112,7 @@ class KeyValueBlocks(Toy, Sequence[Any]):
 
     def __post_init__(self) -> None:
         generator = seeded_generator(0)
-        self._pairs = [self._draw(generator) for _ in range(self.number)]
+        self._pairs = [self._draw_key_value_block(generator) for _ in range(self.number)]
         self._read: set[int] = set()
         self._newest: set[int] = set()
 
@@ -130,7 +130,7 @@ class KeyValueBlocks(Toy, Sequence[Any]):
         self._newest = wanted
         return self._pairs[place]
 
-    def _draw(self, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    def _draw_key_value_block(self, generator: torch.Generator) -> tuple[Tensor, Tensor]:
         key = 3 * torch.randn(self.length, 2, generator=generator)
         return key, torch.randn(self.length, 1, generator=generator)
 

@@ -1,6 +1,6 @@
 """The gaps and the exercise of lesson 05, in its order: loss, rate, step, and Adam's own formula.
 
-`Pairs` and `Descent` are its toys, beside `TinyNetwork` (§5.3, §5.4).
+`ShownBatch` and `GradientDescent` are its toys, beside `TinyNetwork` (§5.3, §5.4).
 """
 
 import functools
@@ -20,17 +20,17 @@ from lessonkit.exercises.outcome import AnswerFunction
 from lessonkit.exercises.progress_table import show_progress
 from lessonkit.exercises.toy_models import TinyNetwork
 from lessonkit.exercises.toys import make_normal_sampler
-from lessonkit.exercises.words import read_words
+from lessonkit.exercises.words import read_lesson_words
 from transformer.data.batches import Batch
 
-lesson_words = read_words("05")
+lesson_words = read_lesson_words("05")
 progress = show_progress
 recall = lesson_words.recall()
 how_sure = lesson_words.prediction("how_sure")
 twelve_digits = lesson_words.prediction("twelve_digits")
 
-State = tuple[Tensor, Tensor, Tensor]
-Loss = Callable[[Tensor, Tensor], Tensor]
+WeightAndMoments = tuple[Tensor, Tensor, Tensor]
+LossFunction = Callable[[Tensor, Tensor], Tensor]
 
 
 def my_smoothed_loss(logits: Tensor, targets: Tensor, smoothing: float, pad_id: int) -> Tensor:
@@ -54,17 +54,17 @@ def _smoothed_loss_cases() -> list[tuple[Tensor, Tensor, float, int]]:
     return cases
 
 
-_EVEN = torch.zeros(1, 2, 4, requires_grad=True)
-_HALF = tensor([[[math.log(2), 0.0, 0.0]]], requires_grad=True)  # a half, two quarters
+_EQUAL_LOGITS = torch.zeros(1, 2, 4, requires_grad=True)
+_LOGITS_OF_HALF = tensor([[[math.log(2), 0.0, 0.0]]], requires_grad=True)  # a half, two quarters
 
 smoothed_loss = Exercise(
     my_smoothed_loss,
     lesson_words,
     worked=[
         # a blind guess among four costs ln 4, whatever the smoothing; padding costs nothing
-        ((_EVEN, tensor([[2, 0]]), 0.1, 0), tensor(math.log(4))),
+        ((_EQUAL_LOGITS, tensor([[2, 0]]), 0.1, 0), tensor(math.log(4))),
         # 0.8 is asked of the half, 0.2 of the quarters: 0.8 ln 2 + 0.2 ln 4
-        ((_HALF, tensor([[0]]), 0.3, 2), tensor(1.2 * math.log(2))),
+        ((_LOGITS_OF_HALF, tensor([[0]]), 0.3, 2), tensor(1.2 * math.log(2))),
     ],
     cases=_smoothed_loss_cases(),
     expected=lambda logits, targets, smoothing, pad_id: F.cross_entropy(
@@ -101,7 +101,7 @@ warmup_rate = Exercise(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Pairs(Batch):
+class ShownBatch(Batch):
     """A batch whose tensors are shown."""
 
     def __repr__(self) -> str:
@@ -109,7 +109,7 @@ class Pairs(Batch):
         return f"ex.Pairs({', '.join(map(format_value, tensors))})"
 
 
-class Descent(torch.optim.SGD):
+class GradientDescent(torch.optim.SGD):
     """Plain gradient descent: a step is the rate times the gradient. It comes with another rate."""
 
     def __init__(self, model: nn.Module) -> None:
@@ -124,7 +124,7 @@ def _losses_and_weights(losses: list[Any], model: nn.Module) -> dict[str, Any]:
     return {"losses of two calls": losses, "weights after them": weights}
 
 
-class Step(Exercise):
+class TrainingStepExercise(Exercise):
     """One step of training, judged by two in a row: both losses, and the weights they leave."""
 
     def to_case_function(self, answer: AnswerFunction) -> AnswerFunction:
@@ -137,7 +137,9 @@ class Step(Exercise):
         return twice
 
 
-def my_training_step(model: Any, optimizer: Any, batch: Any, rate: float, loss_of: Loss) -> float:
+def my_training_step(
+    model: Any, optimizer: Any, batch: Any, rate: float, loss_of: LossFunction
+) -> float:
     """Make one step; return the loss before it."""
     model.train()
     logits = model(batch.src, batch.tgt_in)
@@ -150,7 +152,11 @@ def my_training_step(model: Any, optimizer: Any, batch: Any, rate: float, loss_o
 
 
 def _two_training_steps_by_autograd(
-    model: TinyNetwork, optimizer: Descent, batch: Pairs, rate: float, loss_of: Loss
+    model: TinyNetwork,
+    optimizer: GradientDescent,
+    batch: ShownBatch,
+    rate: float,
+    loss_of: LossFunction,
 ) -> dict[str, Any]:
     """Make two steps with no optimizer: the weights less the rate times `autograd.grad`."""
     model.train()
@@ -165,36 +171,38 @@ def _two_training_steps_by_autograd(
     return _losses_and_weights(losses, model)
 
 
-_plain_loss = functools.partial(my_smoothed_loss, smoothing=0.0, pad_id=0)
-_soft_loss = functools.partial(my_smoothed_loss, smoothing=0.3, pad_id=0)
+_unsmoothed_loss = functools.partial(my_smoothed_loss, smoothing=0.0, pad_id=0)
+_smoothed_loss = functools.partial(my_smoothed_loss, smoothing=0.3, pad_id=0)
 
 
-def _training_step_cases() -> list[tuple[TinyNetwork, Descent, Pairs, float, Loss]]:
+def _training_step_cases() -> list[
+    tuple[TinyNetwork, GradientDescent, ShownBatch, float, LossFunction]
+]:
     batches = [([[4, 3]], [[5]]), ([[5, 3]], [[4, 5]]), ([[4, 5, 3]] * 2, [[4, 0], [5, 6]])]
-    cases: list[tuple[TinyNetwork, Descent, Pairs, float, Loss]] = []
+    cases: list[tuple[TinyNetwork, GradientDescent, ShownBatch, float, LossFunction]] = []
     for seed, (rate, loss_of) in enumerate(
-        itertools.product((0.01, 0.5), (_plain_loss, _soft_loss))
+        itertools.product((0.01, 0.5), (_unsmoothed_loss, _smoothed_loss))
     ):
         for src, tgt in batches:
             ids = tensor([[2, *row, 3] for row in tgt])
-            batch = Pairs(tensor(src), ids[:, :-1].contiguous(), ids[:, 1:].contiguous())
+            batch = ShownBatch(tensor(src), ids[:, :-1].contiguous(), ids[:, 1:].contiguous())
             model = TinyNetwork(7, 2 + seed % 2, seed)
-            cases.append((model, Descent(model), batch, rate, loss_of))
+            cases.append((model, GradientDescent(model), batch, rate, loss_of))
     return cases
 
 
-_ZEROS = TinyNetwork(
+_ZERO_NETWORK = TinyNetwork(
     7, 2
 )  # nothing but zeros: all types are equally likely, and every gradient is 0
-_WORD = Pairs(tensor([[4, 3]]), tensor([[2, 5]]), tensor([[5, 3]]))
+_ONE_WORD_BATCH = ShownBatch(tensor([[4, 3]]), tensor([[2, 5]]), tensor([[5, 3]]))
 
-training_step = Step(
+training_step = TrainingStepExercise(
     my_training_step,
     lesson_words,
     worked=[
         (
-            (_ZEROS, Descent(_ZEROS), _WORD, 0.5, _plain_loss),
-            _losses_and_weights([math.log(7)] * 2, _ZEROS),
+            (_ZERO_NETWORK, GradientDescent(_ZERO_NETWORK), _ONE_WORD_BATCH, 0.5, _unsmoothed_loss),
+            _losses_and_weights([math.log(7)] * 2, _ZERO_NETWORK),
         )
     ],
     cases=_training_step_cases(),
@@ -205,7 +213,7 @@ training_step = Step(
 
 def my_adam_step(
     weight: Tensor, grad: Tensor, m: Tensor, v: Tensor, step: int, rate: float
-) -> State:
+) -> WeightAndMoments:
     """Make one update; return the new weight and both new moments."""
     m = 0.9 * m + 0.1 * grad
     v = 0.98 * v + 0.02 * grad**2
@@ -215,7 +223,9 @@ def my_adam_step(
     return weight, m, v
 
 
-def _by_torch(weight: Tensor, grad: Tensor, m: Tensor, v: Tensor, step: int, rate: float) -> State:
+def _adam_step_by_pytorch(
+    weight: Tensor, grad: Tensor, m: Tensor, v: Tensor, step: int, rate: float
+) -> WeightAndMoments:
     """Let PyTorch's Adam make the step, put where the arguments say it stands."""
     parameter = nn.Parameter(weight.clone())
     parameter.grad = grad.clone()
@@ -256,5 +266,5 @@ adam_step = Exercise(
         )
     ],
     cases=_adam_step_cases(),
-    expected=_by_torch,
+    expected=_adam_step_by_pytorch,
 )

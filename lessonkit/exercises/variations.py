@@ -6,12 +6,12 @@ import re
 
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress
-from lessonkit.exercises.words import read_words
+from lessonkit.exercises.words import read_lesson_words
 from transformer.evaluation.scores import count_phrases
 
-Phrase = tuple[str, int, int]
+LabelledSpan = tuple[str, int, int]
 
-lesson_words = read_words("13")
+lesson_words = read_lesson_words("13")
 progress = show_progress
 recall = lesson_words.recall()
 rows_shown = lesson_words.prediction("rows_shown")
@@ -47,7 +47,7 @@ def my_holm(p_values: dict[str, float]) -> list[str]:
     return shown
 
 
-def _by_corrected(p_values: dict[str, float]) -> list[str]:
+def _holm_by_adjusted_p_values(p_values: dict[str, float]) -> list[str]:
     """Multiply first: each by how many are left, and none below the one before."""
     names = sorted(p_values, key=lambda name: p_values[name])
     times = [(len(names) - place) * p_values[name] for place, name in enumerate(names)]
@@ -73,20 +73,20 @@ holm = Exercise(
         ({"a": 0.5, "b": 0.9},),
         ({},),
     ],
-    expected=_by_corrected,
+    expected=_holm_by_adjusted_p_values,
 )
 
 
-_GOLD = "(S (NP DT NN )NP (VP VB (NP DT JJ NN )NP )VP . )S"
+_GOLD_TREE = "(S (NP DT NN )NP (VP VB (NP DT JJ NN )NP )VP . )S"
 
 
-def my_phrase_f1(said: list[Phrase], right: list[Phrase]) -> float:
+def my_phrase_f1(said: list[LabelledSpan], right: list[LabelledSpan]) -> float:
     """Return the labelled F1 of a tree's phrases, 0 to 1."""
     common = (collections.Counter(said) & collections.Counter(right)).total()
     return 2 * common / (len(said) + len(right))
 
 
-def _tree_to_phrases(tree: str) -> list[Phrase]:
+def _tree_to_phrases(tree: str) -> list[LabelledSpan]:
     return list(count_phrases(tree).elements())
 
 
@@ -100,9 +100,9 @@ phrase_f1 = Exercise(
     ],
     cases=[
         *(
-            (_tree_to_phrases(said), _tree_to_phrases(_GOLD))
+            (_tree_to_phrases(said), _tree_to_phrases(_GOLD_TREE))
             for said in (
-                _GOLD,
+                _GOLD_TREE,
                 "(S DT NN VB DT JJ NN . )S",
                 "(S (NP DT NN )NP (VP VB )VP (NP DT JJ NN )NP . )S",
                 "(S (NP DT NN )NP (NP VB (NP DT JJ NN )NP )NP . )S",
@@ -133,7 +133,7 @@ def my_closing(tokens: list[str]) -> list[str] | None:
     return waiting[::-1]
 
 
-def _by_shrinking(tokens: list[str]) -> list[str] | None:
+def _closing_by_cancelling_pairs(tokens: list[str]) -> list[str] | None:
     """Cancel pairs of one name that stand side by side until there are none."""
     text = "".join(f"{token} " for token in tokens if token[0] in "()")
     for _ in tokens:
@@ -150,7 +150,7 @@ closing = Exercise(
         ((["(NP", "NN", ")NP"],), []),
         ((["(S", "(NP", "NN", ")S"],), None),
     ],
-    cases=[(_GOLD.split()[:end],) for end in range(1, len(_GOLD.split()) + 1)]
+    cases=[(_GOLD_TREE.split()[:end],) for end in range(1, len(_GOLD_TREE.split()) + 1)]
     + [
         (["(NP", "(VP", "(NP", "NN", ")NP"],),
         (["(S", "(NP", "(SBAR", "(S", "(NP", "NN", ")NP", ")S"],),
@@ -164,5 +164,5 @@ closing = Exercise(
         (["(NP", ")NP", ")NP"],),
         (["(NP", "NN", ")S", "(S"],),
     ],
-    expected=_by_shrinking,
+    expected=_closing_by_cancelling_pairs,
 )

@@ -2,7 +2,7 @@
 
 A lesson's module makes of them what a notebook calls after `ex.`:
 
-    lesson_words = read_words("02")
+    lesson_words = read_lesson_words("02")
     recall = lesson_words.recall()
     cost_of_length = lesson_words.prediction("cost_of_length")
 """
@@ -16,7 +16,7 @@ from typing import Any
 from lessonkit.exercises.prediction import Prediction
 from lessonkit.exercises.recall import Question, Recall
 
-FOLDER = Path(__file__).parent / "words"
+WORDS_FOLDER = Path(__file__).parent / "words"
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class LessonWords:
         return Recall(self.lesson, questions)
 
 
-def read_words(lesson: str) -> LessonWords:
+def read_lesson_words(lesson: str) -> LessonWords:
     """Read the words of a lesson, given by its number, "02"."""
-    text = (FOLDER / f"{lesson}.toml").read_text(encoding="utf-8")
+    text = (WORDS_FOLDER / f"{lesson}.toml").read_text(encoding="utf-8")
     return LessonWords(lesson, tomllib.loads(text))

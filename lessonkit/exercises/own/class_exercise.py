@@ -26,12 +26,12 @@ from lessonkit.exercises.outcome import (
 from lessonkit.exercises.own.gradients import evaluate_case_code, raise_unless_gradients_match
 from lessonkit.exercises.own.weights import CheckWeights
 from lessonkit.exercises.rules import BrokenRuleError
-from lessonkit.exercises.words import read_words
+from lessonkit.exercises.words import read_lesson_words
 
-CLASS_EXERCISE_WORDS = read_words("own")
+CLASS_EXERCISE_WORDS = read_lesson_words("own")
 COURSE_PACKAGES = ("lessonkit", "transformer")  # whose classes are no answers
 
-_UNLIKE_COURSE_CLASS = " in the smallest case, unlike in the course's class"
+_UNLIKE_COURSE_CLASS_CLAUSE = " in the smallest case, unlike in the course's class"
 
 ConstructorSizes = tuple[int, ...]
 # A call as code, the sizes to build with, and what the code names.
@@ -139,9 +139,9 @@ class ClassExercise(Exercise):
         gradient = broken_rule.split()[-1]
         return [*lines, f"print({gradient})"]
 
-    def _why_no_answer_at_all(self, answer: Any) -> str:
+    def _explain_invalid_answer(self, answer: Any) -> str:
         if not inspect.isclass(answer):
-            return self._wrong_type_explanation(answer, "a class")
+            return self._explain_wrong_type(answer, "a class")
         packages = {base.__module__.split(".")[0] for base in answer.__mro__}
         if packages.intersection(COURSE_PACKAGES):
             return "This is the course's own class: write yours."
@@ -166,18 +166,17 @@ class ClassExercise(Exercise):
         )
         for name, right in theirs.items():
             if name not in yours:
-                return f"Measured: {name} is never called{_UNLIKE_COURSE_CLASS}."
+                return f"Measured: {name} is never called{_UNLIKE_COURSE_CLASS_CLAUSE}."
             inputs_of_yours = yours[name].inputs
             for input_name, tensor in right.inputs.items():
                 if describe_difference_safely(inputs_of_yours.get(input_name), tensor):
-                    return (
-                        f"Measured: {name} is given another `{input_name}`{_UNLIKE_COURSE_CLASS}."
-                    )
+                    given = f"{name} is given another `{input_name}`"
+                    return f"Measured: {given}{_UNLIKE_COURSE_CLASS_CLAUSE}."
             if describe_difference_safely(yours[name].output, right.output):
                 return f"Measured: {name} is given the right tensors, and gives a wrong one."
         for name in yours:
             if name not in theirs:
-                return f"Measured: {name} is called, and is not{_UNLIKE_COURSE_CLASS}."
+                return f"Measured: {name} is called, and is not{_UNLIKE_COURSE_CLASS_CLAUSE}."
         return "Measured: all its parts give what is right: what is made of that is wrong."
 
 

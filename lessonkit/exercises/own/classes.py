@@ -30,7 +30,7 @@ def _mask_hiding_last_key(batch: int, length: int) -> Tensor:
     return mask
 
 
-def _attention_cases() -> list[CodeCase]:
+def _attention_code_cases() -> list[CodeCase]:
     cases: list[CodeCase] = []
     for d_model, heads, batch, q_len, k_len in (
         (2, 1, 1, 1, 2),
@@ -53,7 +53,7 @@ def _attention_cases() -> list[CodeCase]:
     return cases
 
 
-attention = ClassExercise(MyAttention, handle="own.attention", cases=_attention_cases())
+attention = ClassExercise(MyAttention, handle="own.attention", cases=_attention_code_cases())
 
 embedding = ClassExercise(
     MyEmbedding,
@@ -90,7 +90,7 @@ residual = ClassExercise(
 )
 
 
-def _layer_cases(call: str, names: tuple[str, ...]) -> list[CodeCase]:
+def _encoder_or_decoder_layer_cases(call: str, names: tuple[str, ...]) -> list[CodeCase]:
     """Source and target of unlike lengths and of like, and what one instance does twice."""
     cases: list[CodeCase] = []
     for sizes, batch, src_len, tgt_len in (
@@ -114,13 +114,13 @@ def _layer_cases(call: str, names: tuple[str, ...]) -> list[CodeCase]:
 encoder_layer = ClassExercise(
     MyEncoderLayer,
     handle="own.encoder_layer",
-    cases=_layer_cases("mine(x, src_mask)", ("x", "src_mask")),
+    cases=_encoder_or_decoder_layer_cases("mine(x, src_mask)", ("x", "src_mask")),
 )
 
 decoder_layer = ClassExercise(
     MyDecoderLayer,
     handle="own.decoder_layer",
-    cases=_layer_cases(
+    cases=_encoder_or_decoder_layer_cases(
         "mine(x, memory, tgt_mask, src_mask)", ("x", "memory", "tgt_mask", "src_mask")
     ),
 )
@@ -148,7 +148,7 @@ stack = ClassExercise(
 )
 
 
-def _transformer_cases() -> list[CodeCase]:
+def _transformer_code_cases() -> list[CodeCase]:
     """Both ways together; then each by itself, as training, a search and a cache call them."""
     cases: list[CodeCase] = [
         ("mine(src, tgt_in)", sizes, {"src": torch.tensor(src), "tgt_in": torch.tensor(tgt_in)})
@@ -182,5 +182,5 @@ def _transformer_cases() -> list[CodeCase]:
 transformer = ClassExercise(
     MyTransformer,
     handle="own.transformer",
-    cases=_transformer_cases(),
+    cases=_transformer_code_cases(),
 )

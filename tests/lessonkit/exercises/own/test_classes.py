@@ -59,7 +59,7 @@ def test_every_mistake_is_refused_with_its_own_hint_and_code_that_shows_it(
     assert len(part.mistake_edits) >= (5 if small else 8)
     for name, made in part.mistaken_answers.items():
         with in_fixed_torch_state():
-            verdict = part.refusal_message(made, part.first_failed_case(made))
+            verdict = part.wrong_answer_message(made, part.first_failed_case(made))
         said = one_paragraph(verdict)
         hints = {
             other for other, hint in part.hint_of_mistake.items() if one_paragraph(hint) in said
