@@ -54,14 +54,14 @@ def load_contrast_pairs() -> list[ContrastPair]:
     for row in read_corpus_table("contrasts.tsv"):
         sides = {}
         for lang in LANGUAGES:
-            first = parse_side(lang, row[lang], 0, alike)
-            second = parse_side(lang, row[lang], 1, alike)
+            first = parse_contrast_side(lang, row[lang], 0, alike)
+            second = parse_contrast_side(lang, row[lang], 1, alike)
             sides[lang] = first, second
         contrasts.append(ContrastPair(row["corpus"], row["phenomenon"], sides))
     return contrasts
 
 
-def parse_side(
+def parse_contrast_side(
     lang: str, text: str, option: int, alike: Mapping[tuple[str, str], CueWords]
 ) -> ContrastSide:
     """Read one of the two sentences of a cell: "A man is {/*not} here. | Nobody ...".

@@ -55,7 +55,7 @@ class _NodePlace(NamedTuple):
     field: str
     item: int | None
 
-    def put(self, node: ast.AST) -> None:
+    def replace_node(self, node: ast.AST) -> None:
         """Hang another node there."""
         if self.item is None:
             setattr(self.parent, self.field, node)
@@ -80,11 +80,11 @@ def _source_with_node_replaced(
     tree: ast.Module, place: _NodePlace, old: ast.AST, new: ast.AST
 ) -> str:
     """Return a tree's source with one node in another's place; the tree stays as it was."""
-    place.put(new)
+    place.replace_node(new)
     try:
         return ast.unparse(tree)
     finally:
-        place.put(old)
+        place.replace_node(old)
 
 
 def _first_line_number(node: ast.AST) -> int:

@@ -29,7 +29,7 @@ class Experiment:
     variants: Mapping[str, Mapping[str, str]]  # what each run changes, by its name in a table
     faults: Mapping[str, Sequence[str]] = field(default_factory=dict)  # of a variant's network
 
-    def changed(self, variant: str, seed: int) -> tuple[Recipe, TrainingOptions]:
+    def recipe_and_options(self, variant: str, seed: int) -> tuple[Recipe, TrainingOptions]:
         """Return the recipe of one run, and what of its training no recipe says."""
         settings = {**self.budget, **self.variants[variant], "seed": str(seed)}
         settings.pop("precision", None)
@@ -40,11 +40,11 @@ class Experiment:
         settings = {**self.budget, **self.variants[variant]}
         return settings.get("precision", "float32")
 
-    def about(self) -> dict[str, Any]:
+    def shared_record_fields(self) -> dict[str, Any]:
         """Return what all runs of a record have in common."""
         return {"experiment": self.name, "recipe": self.recipe, "budget": dict(self.budget)}
 
-    def switched_on(self, variant: str) -> list[str]:
+    def active_faults(self, variant: str) -> list[str]:
         """Return the faults in a variant's network."""
         return list(self.faults.get(variant, ()))
 

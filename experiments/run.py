@@ -79,7 +79,7 @@ def run_experiment(
         if not (folder / RUN).exists():
             _train_or_resume(experiment, variant, seed, folder, on_line)
         if not (folder / FIGURES_FILE_NAME).exists():
-            build = builder_with_faults(*experiment.switched_on(variant))
+            build = builder_with_faults(*experiment.active_faults(variant))
             write_json(folder / FIGURES_FILE_NAME, measure_run(folder, build))
         add_run_to_record(record, experiment, run_record_entry(experiment, variant, folder))
 
@@ -88,11 +88,11 @@ def _train_or_resume(
     experiment: Experiment, variant: str, seed: int, folder: Path, on_line: Callable[[str], None]
 ) -> None:
     """Begin a run or go on with it; Ctrl-C is passed on once it is saved."""
-    faults = experiment.switched_on(variant)
+    faults = experiment.active_faults(variant)
     begun = holds_run(folder)
     if not begun:
         write_json(folder / FAULTS_FILE_NAME, faults)
-    recipe, options = experiment.changed(variant, seed)
+    recipe, options = experiment.recipe_and_options(variant, seed)
     precision = Precision(experiment.precision(variant))
     result = train_recipe(
         recipe,
@@ -113,7 +113,7 @@ def check_record_of_experiment(record: Path, experiment: Experiment) -> None:
     check_writable_file(record)
     if not record.exists():
         return
-    held, wanted = read_json(record), experiment.about()
+    held, wanted = read_json(record), experiment.shared_record_fields()
     if not isinstance(held, dict) or {key: held.get(key) for key in wanted} != wanted:
         raise UserError(
             f"{record} is no record of {experiment.name!r} with its recipe and budget of today: "
@@ -132,11 +132,11 @@ def check_run_folder(folder: Path, experiment: Experiment, variant: str, seed: i
         return
     same = (
         read_recipe(folder).name_and_sections()
-        == experiment.changed(variant, seed)[0].name_and_sections()
+        == experiment.recipe_and_options(variant, seed)[0].name_and_sections()
     )
     file = folder / FAULTS_FILE_NAME
     faults = read_json(file) if file.exists() else []
-    if not same or faults != experiment.switched_on(variant):
+    if not same or faults != experiment.active_faults(variant):
         raise UserError(
             f"{folder} holds another run than {variant!r} with seed {seed}: "
             "choose another --out, or remove the folder"
@@ -171,7 +171,7 @@ def run_record_entry(experiment: Experiment, variant: str, folder: Path) -> dict
         "variant": variant,
         "seed": training["seed"],
         "changes": dict(experiment.variants[variant]),
-        "faults": experiment.switched_on(variant),
+        "faults": experiment.active_faults(variant),
         "training": training,
         "figures": read_json(folder / FIGURES_FILE_NAME),
         "validation": [[line["step"], round(line["loss"], 4)] for line in log],
@@ -184,4 +184,4 @@ def add_run_to_record(record: Path, experiment: Experiment, run: dict[str, Any])
     order = list(experiment.variants)
     runs = [old for old in runs if (old["variant"], old["seed"]) != (run["variant"], run["seed"])]
     runs = sorted([*runs, run], key=lambda one: (order.index(one["variant"]), one["seed"]))
-    write_json(record, experiment.about() | {"runs": runs})
+    write_json(record, experiment.shared_record_fields() | {"runs": runs})

@@ -28,13 +28,15 @@ BASE_MODEL_SETTINGS = {
     "learning_rate_factor": "1",
 }  # §5.1, §5.3
 BASE_VOCAB_SIZE = 37_000  # §5.1; the text has fewer, the softmax has all
-NUM_STEPS = 40
+NUM_STEPS_PER_RUN = 40
 NUM_UNTIMED_STEPS = 8  # of these, not timed: kernels are chosen, or compiled
 COMPILED_RUN_NAME = "bf16, compiled"
 TIMED_MATRIX_SIDE = 8192  # side of the largest product
 
 
-def measure_gpu_steps(save: Callable[[dict[str, Any]], None], steps: int = NUM_STEPS) -> None:
+def measure_gpu_steps(
+    save: Callable[[dict[str, Any]], None], steps: int = NUM_STEPS_PER_RUN
+) -> None:
     """Measure both models, and save all figures after each run; the compiled are last.
 
     Raises:
@@ -51,7 +53,7 @@ def measure_gpu_steps(save: Callable[[dict[str, Any]], None], steps: int = NUM_S
     )
     loads = {RECIPE_NAME: load_workload(RECIPE_NAME, steps), "base": base}
     models: dict[str, Any] = {
-        name: {"batches": workload.about(), "ways": {}} for name, workload in loads.items()
+        name: {"batches": workload.record_fields(), "ways": {}} for name, workload in loads.items()
     }
     figures = {
         "memory_gb": round(memory_bytes(device) / 1e9, 1),
@@ -74,7 +76,7 @@ def time_training_steps(workload: Workload, device: torch.device, way: str) -> d
         memory held (GB), the last step's loss (nats per token), and steps left out for overflow.
     """
     precision, training = Precision(way.partition(",")[0]), workload.recipe.training
-    network = workload.network
+    network = workload.network_config
     torch.manual_seed(training.seed)
     torch._dynamo.reset()
     torch.cuda.empty_cache()

@@ -38,12 +38,12 @@ class Workload(NamedTuple):
     tgt_vocab_size: int
 
     @property
-    def network(self) -> ModelConfig:
+    def network_config(self) -> ModelConfig:
         """The shape of the recipe's Transformer."""
         assert isinstance(self.recipe.model, ModelConfig), "the benchmarks' recipes are no LSTMs"
         return self.recipe.model
 
-    def about(self) -> dict[str, Any]:
+    def record_fields(self) -> dict[str, Any]:
         """Describe the workload for a record."""
         tokens = [batch.num_tgt_tokens for batch in self.batches]
         return {
@@ -139,7 +139,7 @@ def _make_torch_transformer(config: ModelConfig) -> nn.Transformer:
 def make_contenders(workload: Workload, precision: Precision) -> dict[str, Contender]:
     """Build ours and the peer, in training mode, by name."""
     training = workload.recipe.training
-    sizes = workload.network, workload.src_vocab_size, workload.tgt_vocab_size
+    sizes = workload.network_config, workload.src_vocab_size, workload.tgt_vocab_size
     torch.manual_seed(training.seed)
     return {
         OURS: _make_our_contender(workload, training, precision),
@@ -153,13 +153,13 @@ def _make_our_contender(
     """Make updates as `train` does."""
     src_vocab_size, tgt_vocab_size = workload.src_vocab_size, workload.tgt_vocab_size
     model = Transformer(
-        workload.network, src_vocab_size=src_vocab_size, tgt_vocab_size=tgt_vocab_size
+        workload.network_config, src_vocab_size=src_vocab_size, tgt_vocab_size=tgt_vocab_size
     )
     use_fast_dropout(model).train()
     state = new_state(model, training, precision)
 
     def step(number: int, batch: Batch) -> None:
-        rate = configured_learning_rate(number, workload.network.d_model, training)
+        rate = configured_learning_rate(number, workload.network_config.d_model, training)
         update(model, state, batch, training, rate, precision)
 
     return Contender(model, step)

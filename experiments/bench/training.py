@@ -39,7 +39,7 @@ def measure_all_recipes() -> dict[str, Any]:
             measured[name] = compare_contenders(workload, precision, ceiling[name])
             print(f"{recipe}, {name}")
         figures["recipes"][recipe] = {
-            "batches": workload.about(),
+            "batches": workload.record_fields(),
             "pipeline_seconds_a_batch": round(making / len(workload.pipeline.plan(1)), 6),
             "precisions": measured,
         }
@@ -90,7 +90,7 @@ def _contender_figures(
         sentences, src_len = batch.src.shape  # padding included: the same for every contender
         sizes = {"sentences": sentences, "src_len": src_len, "tgt_len": batch.tgt_in.shape[1]}
         multiplications = (
-            training_step_flops(workload.network, workload.tgt_vocab_size, **sizes) // 2
+            training_step_flops(workload.network_config, workload.tgt_vocab_size, **sizes) // 2
         )
         speeds.append(batch.num_tgt_tokens / took)
         rates.append(multiplications / took / 1e9)

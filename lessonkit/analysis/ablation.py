@@ -61,9 +61,9 @@ class AblationStudy:
         self.translator = translator
         self.model = require_transformer(translator)
         self._src = encode_source(translator, sentence)
-        ids = self._search(self.model)
+        ids = self._translate_greedily(self.model)
         self._tgt_in = torch.tensor([[BOS_ID, *ids[:-1]]], device=self._src.device)
-        self.baseline = AblatedTranslation(ids, self._probabilities(self.model))
+        self.baseline = AblatedTranslation(ids, self._next_token_probabilities(self.model))
         self.src_tokens = translator.src_tokenizer.ids_to_pieces(self._src[0].tolist())
         self.tgt_tokens = translator.tgt_tokenizer.ids_to_pieces(ids)
 
@@ -71,23 +71,23 @@ class AblationStudy:
         """Translate with something taken away; raise a UserError if it cannot be."""
         model = SourceMaskedModel(self.model, ablation.before, ablation.after)
         with patch_heads(self.model, ablation.heads), ablate_edges(self.model, ablation.edges):
-            probabilities = self._probabilities(model)
+            probabilities = self._next_token_probabilities(model)
             # If every step still prefers the baseline's token, a search would find the baseline.
             if probabilities.argmax(-1).tolist() == self.baseline.ids:
                 return AblatedTranslation(self.baseline.ids, probabilities)
-            return AblatedTranslation(self._search(model), probabilities)
+            return AblatedTranslation(self._translate_greedily(model), probabilities)
 
-    def text(self, translation: AblatedTranslation) -> str:
+    def translation_text(self, translation: AblatedTranslation) -> str:
         """Return a translation as plain text."""
         ids = [token for token in translation.ids if token != EOS_ID]
         return self.translator.tgt_tokenizer.decode(ids)
 
-    def _search(self, model: Transformer | SourceMaskedModel) -> list[int]:
+    def _translate_greedily(self, model: Transformer | SourceMaskedModel) -> list[int]:
         (best,) = greedy_search(model, self._src)
         return [*best.ids, EOS_ID] if best.finished else list(best.ids)
 
     @torch.inference_mode()
-    def _probabilities(self, model: Transformer | SourceMaskedModel) -> Tensor:
+    def _next_token_probabilities(self, model: Transformer | SourceMaskedModel) -> Tensor:
         src_mask = padding_mask(self._src)
         memory = model.encode(self._src, src_mask)
         return model.decode(self._tgt_in, memory, src_mask)[0].softmax(dim=-1)
@@ -173,5 +173,5 @@ def translate_without_each_head(
     for head, mean in means.items():
         for way, vector in (("by zero", torch.zeros_like(mean)), ("by its mean", mean)):
             ablated = study.translate_without(Ablation(heads={head: vector}))
-            translations[way][head] = study.text(ablated)
+            translations[way][head] = study.translation_text(ablated)
     return translations

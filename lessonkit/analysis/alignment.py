@@ -34,10 +34,12 @@ class SentencePair:
         src_words, tgt_words: As `split_into_words` finds them.
         src: Source ids with eos, (1, src_len).
         tgt_in: Target ids after bos, (1, tgt_len).
-        of_src_words: What mixes src_len columns into those of words, (src_len, src_words + 1);
-            a piece of several words is shared out equally, and the last column is "<eos>".
-        of_tgt_words: What averages the rows of a word's pieces, (tgt_words, tgt_len - 1); row t
-            says token t, so the last row, which says eos, is left out.
+        src_piece_shares: Matrix that adds up src_len columns to those of words,
+            (src_len, src_words + 1); a piece of several words is shared out equally, and the last
+            column is "<eos>".
+        tgt_word_mean_matrix: Matrix that averages the rows of a word's pieces,
+            (tgt_words, tgt_len - 1); row t says token t, so the last row, which says eos, is left
+            out.
     """
 
     def __init__(self, translator: Translator, src: str, tgt: str) -> None:
@@ -48,16 +50,16 @@ class SentencePair:
         self.src = collate_sources([src_ids]).to(translator.device)
         self.tgt_in = torch.tensor([[BOS_ID, *tgt_ids]], device=translator.device)
         shares = self._src_parts / self._src_parts.sum(1, keepdim=True)
-        self.of_src_words = torch.block_diag(shares, torch.ones(1, 1))
-        self.of_tgt_words = (tgt_parts / tgt_parts.sum(0)).T
+        self.src_piece_shares = torch.block_diag(shares, torch.ones(1, 1))
+        self.tgt_word_mean_matrix = (tgt_parts / tgt_parts.sum(0)).T
         self._model = translator.model
 
     @property
-    def by_src_words(self) -> Tensor:
-        """What averages the rows of a source word's pieces, (src_words, src_len - 1)."""
+    def src_word_mean_matrix(self) -> Tensor:
+        """Matrix that averages the rows of a source word's pieces, (src_words, src_len - 1)."""
         return (self._src_parts / self._src_parts.sum(0)).T
 
-    def maps(self) -> AttentionMaps:
+    def attention_maps(self) -> AttentionMaps:
         """Return the attention weights on the CPU, (num_layers, num_heads, q_len, k_len) each."""
         maps = self._model.attention_maps(self.src, self.tgt_in)
         return AttentionMaps(
@@ -109,9 +111,9 @@ def word_attention(
     `of_reader`, the rows that have just read it.
     """
     pair = SentencePair(translator, src, tgt)
-    cross = pair.maps().cross
+    cross = pair.attention_maps().cross
     rows = cross[:, :, 1:] if of_reader else cross[:, :, :-1]
-    weights = pair.of_tgt_words @ rows @ pair.of_src_words
+    weights = pair.tgt_word_mean_matrix @ rows @ pair.src_piece_shares
     return WordAttention(pair.src_words, pair.tgt_words, weights)
 
 
@@ -186,5 +188,5 @@ def word_occlusion(translator: Translator, src: str, tgt: str) -> WordAttention:
     pair = SentencePair(translator, src, tgt)
     tgt_in, tgt_out = pair.tgt_in[:, :-1], pair.tgt_in[:, 1:]
     shares = occlusion_shares(require_transformer(translator), pair.src, tgt_in, tgt_out).cpu()
-    weights = pair.of_tgt_words @ shares @ pair.of_src_words
+    weights = pair.tgt_word_mean_matrix @ shares @ pair.src_piece_shares
     return WordAttention(pair.src_words, pair.tgt_words, weights[None, None])

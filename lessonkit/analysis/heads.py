@@ -20,7 +20,7 @@ class Head(NamedTuple):
     def __str__(self) -> str:
         return f"{self.stack} {self.layer}.{self.head}"
 
-    def part(self, d_v: int) -> slice:
+    def output_columns(self, d_v: int) -> slice:
         """Return its columns of the joined outputs of its layer's heads, num_heads * d_v wide."""
         return slice((self.head - 1) * d_v, self.head * d_v)
 

@@ -63,7 +63,7 @@ def hook_heads(
     def call_hook(head: Head, _: nn.Module, inputs: tuple[Tensor, ...]) -> tuple[Tensor]:
         joined = inputs[0].clone()  # (batch, length, num_heads * d_v)
         offset = 0 if head.stack == "encoder" else target_offset()
-        hooks[head](joined[..., head.part(model.config.value_size)], offset)
+        hooks[head](joined[..., head.output_columns(model.config.value_size)], offset)
         return (joined,)
 
     with ExitStack() as handles:

@@ -11,7 +11,7 @@ class Phrase(NamedTuple):
     end: int
     parent: int
 
-    def holds(self, word: int) -> bool:
+    def contains_word(self, word: int) -> bool:
         """Return whether a word stands in the phrase."""
         return self.start <= word < self.end
 
@@ -37,7 +37,7 @@ class PhraseTree:
             else:
                 self.tags.append(token)
 
-    def children(self, phrase: int, *labels: str) -> list[int]:
+    def child_phrases(self, phrase: int, *labels: str) -> list[int]:
         """Return the phrases right inside another that have one of the labels."""
         return [
             index
@@ -45,28 +45,28 @@ class PhraseTree:
             if child.parent == phrase and child.label in labels
         ]
 
-    def innermost(self, word: int, label: str) -> int:
+    def innermost_phrase(self, word: int, label: str) -> int:
         """Return the innermost phrase of a label that a word stands in; -1 if there is none."""
         innermost = -1
         for index, phrase in enumerate(self.phrases):
-            if phrase.label == label and phrase.holds(word):
+            if phrase.label == label and phrase.contains_word(word):
                 innermost = index
         return innermost
 
-    def nouns(self, phrase: int) -> tuple[int, ...]:
+    def head_nouns(self, phrase: int) -> tuple[int, ...]:
         """Return the nouns a phrase is about, not those of a clause or a place inside it."""
-        inside = [self.phrases[child] for child in self.children(phrase, "SBAR", "PP")]
+        inside = [self.phrases[child] for child in self.child_phrases(phrase, "SBAR", "PP")]
         words = range(self.phrases[phrase].start, self.phrases[phrase].end)
         return tuple(
             word
             for word in words
-            if self.tags[word] == "NN" and not any(child.holds(word) for child in inside)
+            if self.tags[word] == "NN" and not any(child.contains_word(word) for child in inside)
         )
 
-    def subject(self, clause: int) -> tuple[int, ...]:
+    def subject_nouns(self, clause: int) -> tuple[int, ...]:
         """Return the nouns of a clause's own subject; none if it is a pronoun or left out."""
-        noun_phrases = self.children(clause, "NP")
-        return self.nouns(noun_phrases[0]) if noun_phrases else ()
+        noun_phrases = self.child_phrases(clause, "NP")
+        return self.head_nouns(noun_phrases[0]) if noun_phrases else ()
 
     def noun_before(self, word: int, besides: tuple[int, ...]) -> tuple[int, ...]:
         """Return the last noun before a word that is not one of some others, if there is one."""

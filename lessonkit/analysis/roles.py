@@ -87,7 +87,7 @@ def _determiner_queries(words: list[str], tree: PhraseTree) -> Iterator[QueryWit
     for word, text in enumerate(words):
         if tree.tags[word] != "DT":
             continue
-        nouns = [noun for noun in tree.nouns(tree.innermost(word, "NP")) if noun > word]
+        nouns = [noun for noun in tree.head_nouns(tree.innermost_phrase(word, "NP")) if noun > word]
         noun = tuple(nouns[:1])
         yield QueryWithKeys(NOUN_QUESTION, word, noun)
         if tree.tags[word + 1] == "JJ" and noun == (word + 2,):
@@ -95,14 +95,16 @@ def _determiner_queries(words: list[str], tree: PhraseTree) -> Iterator[QueryWit
             yield QueryWithKeys(ADJECTIVE_CONTROL_QUESTION, word, (word + 1,))
         if text in ("his", "her", "their"):
             yield QueryWithKeys(OWNED_NOUN_QUESTION, word, noun)
-            yield QueryWithKeys(OWNER_QUESTION, word, tree.subject(tree.innermost(word, "S")))
+            yield QueryWithKeys(
+                OWNER_QUESTION, word, tree.subject_nouns(tree.innermost_phrase(word, "S"))
+            )
 
 
 def _pronoun_queries(words: list[str], tree: PhraseTree) -> Iterator[QueryWithKeys]:
     """Yield pronouns after *because*, which in this corpus mean the subject of the sentence."""
     for word in range(1, len(words)):
         if words[word - 1] == "because" and words[word] in ("he", "she", "they"):
-            subject = tree.subject(0)
+            subject = tree.subject_nouns(0)
             if subject:
                 yield QueryWithKeys(ANTECEDENT_QUESTION, word, subject)
                 yield QueryWithKeys(
@@ -118,9 +120,9 @@ def _verb_queries(tree: PhraseTree) -> Iterator[QueryWithKeys]:
     for clause, phrase in enumerate(tree.phrases):
         if phrase.label != "S":
             continue
-        subjects, verb_phrases = tree.children(clause, "NP"), tree.children(clause, "VP")
-        if subjects and verb_phrases and tree.children(subjects[0], "SBAR"):
-            verb, nouns = tree.phrases[verb_phrases[0]].start, tree.nouns(subjects[0])
+        subjects, verb_phrases = tree.child_phrases(clause, "NP"), tree.child_phrases(clause, "VP")
+        if subjects and verb_phrases and tree.child_phrases(subjects[0], "SBAR"):
+            verb, nouns = tree.phrases[verb_phrases[0]].start, tree.head_nouns(subjects[0])
             yield QueryWithKeys(SUBJECT_QUESTION, verb, nouns)
             yield QueryWithKeys(SUBJECT_CONTROL_QUESTION, verb, tree.noun_before(verb, nouns))
 
@@ -213,8 +215,8 @@ def _role_cases(translator: Translator, sentence: TrilingualSentence) -> Iterato
         detokenize(sentence.text(src_lang), src_lang),
         detokenize(sentence.text(tgt_lang), tgt_lang),
     )
-    maps = pair.maps()
-    even_row = pair.of_src_words.mean(0).tolist()  # of a row spread evenly over tokens
+    maps = pair.attention_maps()
+    even_row = pair.src_piece_shares.mean(0).tolist()  # of a row spread evenly over tokens
 
     def case(
         stack: str, question: str, weights: Tensor, query: int, keys: Iterable[int]
@@ -224,7 +226,7 @@ def _role_cases(translator: Translator, sentence: TrilingualSentence) -> Iterato
         return _RoleCase(stack, question, even, weights[:, :, query, words].sum(-1))
 
     if src_lang == "en":  # trees are of English
-        encoder = pair.by_src_words @ maps.encoder[..., :-1, :] @ pair.of_src_words
+        encoder = pair.src_word_mean_matrix @ maps.encoder[..., :-1, :] @ pair.src_piece_shares
         for question, query, keys in queries_with_keys(sentence):
             yield case("encoder", question, encoder, query, keys)
     for row in range(2, maps.decoder.shape[-1]):
@@ -234,7 +236,7 @@ def _role_cases(translator: Translator, sentence: TrilingualSentence) -> Iterato
             (BOS_QUESTION, 0),
         ):
             yield _RoleCase("decoder", question, 1 / (row + 1), maps.decoder[:, :, row, column])
-    cross = pair.of_tgt_words @ maps.cross[..., :-1, :] @ pair.of_src_words
+    cross = pair.tgt_word_mean_matrix @ maps.cross[..., :-1, :] @ pair.src_piece_shares
     links = sentence.alignment(src_lang, tgt_lang)
     for question, query, sources in aligned_source_queries(links, cross.shape[-2]):
         yield case("cross", question, cross, query, sources)

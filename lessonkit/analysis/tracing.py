@@ -238,7 +238,7 @@ def _trace_head(
         mask=mask,
         masked=scaled.masked_fill(~mask, -torch.inf),
         weights=weights,
-        mixed=calls["projection"].input[:, head.part(values.shape[-1])],
+        mixed=calls["projection"].input[:, head.output_columns(values.shape[-1])],
         joined=calls["projection"].input,
         output=calls["projection"].output,
     )

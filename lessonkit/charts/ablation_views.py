@@ -13,11 +13,11 @@ from lessonkit.analysis.ablation import (
 from lessonkit.charts.controls import UNFRAMED_VIEW, colour_scale, make_live_title
 from lessonkit.charts.style import INK_COLOUR, PAPER_COLOUR, SOURCE_COLOUR, TARGET_COLOUR
 
-WIDTH_PIXELS = 760  # pixels
+CHART_WIDTH_PIXELS = 760  # pixels
 LINE_PIXELS, BAR_PIXELS = 34, 15  # pixels of a line of tokens, of a bar
 LABEL_PIXELS, FONT_POINTS = 96, 13  # pixels of the lines' names; points
 LETTER_PIXELS, TOKEN_GAP_LETTERS = 7.3, 1.4  # pixels of a letter; letters between two tokens
-BAR_KINDS = ["whole model", "cut"]  # of bars
+PROBABILITY_BAR_KINDS = ["whole model", "cut"]  # of bars
 
 IS_ENCODER_EDGE_EXPR, IS_CROSS_EDGE_EXPR, IS_DECODER_EDGE_EXPR = (
     f"ablation == '{EDGE_KIND_BY_STACK[stack]}'" for stack in ("encoder", "cross", "decoder")
@@ -26,32 +26,36 @@ LAST_SRC_EXPR, LAST_TGT_EXPR = (
     "(length(views.src) - 1)",
     "(length(views.said) - 1)",
 )
-QUERY_EXPR = (
+QUERY_POSITION_EXPR = (
     f"({IS_ENCODER_EDGE_EXPR} ? min(query, {LAST_SRC_EXPR}) : {IS_CROSS_EDGE_EXPR} ? "
     f"min(query, {LAST_TGT_EXPR}) "
     f": max(1, min(query, {LAST_TGT_EXPR})))"
 )
-KEY_EXPR = f"({IS_DECODER_EDGE_EXPR} ? min(key, {QUERY_EXPR}) : min(key, {LAST_SRC_EXPR}))"
+KEY_POSITION_EXPR = (
+    f"({IS_DECODER_EDGE_EXPR} ? min(key, {QUERY_POSITION_EXPR}) : min(key, {LAST_SRC_EXPR}))"
+)
 HIDDEN_POSITION_EXPR = f"min(key, {LAST_SRC_EXPR})"
 IS_EDGE_EXPR = "test(/^an edge/, ablation)"
 IS_EDGE_END_EXPR = (  # the two ends of an edge, where they stand in the lines
-    f"{IS_ENCODER_EDGE_EXPR} && datum.line == 0 && (datum.place == {QUERY_EXPR} || "
-    f"datum.place == {KEY_EXPR})"
-    f" || {IS_CROSS_EDGE_EXPR} && datum.place == (datum.line == 0 ? {KEY_EXPR} : "
-    f"datum.line == 1 ? {QUERY_EXPR} : -1)"
-    f" || {IS_DECODER_EDGE_EXPR} && datum.line == 1 && (datum.place == {QUERY_EXPR} || "
-    f"datum.place == {KEY_EXPR} - 1)"
+    f"{IS_ENCODER_EDGE_EXPR} && datum.line == 0 && (datum.place == {QUERY_POSITION_EXPR} || "
+    f"datum.place == {KEY_POSITION_EXPR})"
+    f" || {IS_CROSS_EDGE_EXPR} && datum.place == (datum.line == 0 ? {KEY_POSITION_EXPR} : "
+    f"datum.line == 1 ? {QUERY_POSITION_EXPR} : -1)"
+    f" || {IS_DECODER_EDGE_EXPR} && datum.line == 1 && (datum.place == {QUERY_POSITION_EXPR} || "
+    f"datum.place == {KEY_POSITION_EXPR} - 1)"
 )
 IS_HEAD_EXPR = "test(/^a head/, ablation)"
 TOKEN_COLOUR_EXPR = (
     f"datum.changed || datum.touched ? '{TARGET_COLOUR}' "
     f": datum.hidden ? '{INK_COLOUR}77' : '{INK_COLOUR}'"
 )
-SPACE_MARK_REMOVAL_TEMPLATE = "replace({}, /▁/g, '')"  # without the mark of a space
-IS_SHOWN_TEMPLATE = "datum.line == 2 && datum.ablation == ablation && datum.target == {target}"
-TOKEN_X = alt.X("x:Q", scale=alt.Scale(domain=[0, WIDTH_PIXELS], nice=False), axis=None)
-LINE_Y = alt.Y("line:Q", scale=alt.Scale(domain=[-0.9, 2.5], reverse=True), axis=None)
-LINE_COLOUR = alt.Color(
+SPACE_MARK_REMOVAL_EXPR_TEMPLATE = "replace({}, /▁/g, '')"  # without the mark of a space
+IS_SHOWN_EXPR_TEMPLATE = "datum.line == 2 && datum.ablation == ablation && datum.target == {target}"
+TOKEN_X_CHANNEL = alt.X(
+    "x:Q", scale=alt.Scale(domain=[0, CHART_WIDTH_PIXELS], nice=False), axis=None
+)
+LINE_Y_CHANNEL = alt.Y("line:Q", scale=alt.Scale(domain=[-0.9, 2.5], reverse=True), axis=None)
+LINE_COLOUR_CHANNEL = alt.Color(
     "line:O",
     scale=colour_scale([0, 1, 2], [SOURCE_COLOUR, PAPER_COLOUR, TARGET_COLOUR]),
     legend=None,
@@ -63,7 +67,11 @@ def _ablation_target_expr(edges: bool) -> str:
     place = (
         f"({IS_HEAD_EXPR} ? head : (test(/^a place/, ablation) ? '' + {HIDDEN_POSITION_EXPR} : ''))"
     )
-    return f"({IS_EDGE_EXPR} ? {QUERY_EXPR} + '-' + {KEY_EXPR} : {place})" if edges else place
+    return (
+        f"({IS_EDGE_EXPR} ? {QUERY_POSITION_EXPR} + '-' + {KEY_POSITION_EXPR} : {place})"
+        if edges
+        else place
+    )
 
 
 def draw_token_lines(edges: bool) -> alt.LayerChart:
@@ -71,11 +79,14 @@ def draw_token_lines(edges: bool) -> alt.LayerChart:
 
     `edges` tells whether the chart can ablate edges, and has the controls for that.
     """
-    shown = IS_SHOWN_TEMPLATE.format(target=_ablation_target_expr(edges))
+    shown = IS_SHOWN_EXPR_TEMPLATE.format(target=_ablation_target_expr(edges))
     chosen = alt.Chart().transform_filter(f"datum.line < 2 || ({shown})")
     tokens = _lay_out_tokens(chosen, edges)
     words = tokens.mark_text(fontSize=FONT_POINTS, aria=False).encode(
-        TOKEN_X, LINE_Y, text="tokens:N", color=alt.value(alt.expr(TOKEN_COLOUR_EXPR))
+        TOKEN_X_CHANNEL,
+        LINE_Y_CHANNEL,
+        text="tokens:N",
+        color=alt.value(alt.expr(TOKEN_COLOUR_EXPR)),
     )
     struck = tokens.transform_filter("datum.hidden").mark_text(
         fontSize=22, fontWeight="bold", color=TARGET_COLOUR, text="✕", aria=False
@@ -85,22 +96,27 @@ def draw_token_lines(edges: bool) -> alt.LayerChart:
     )
     names = chosen.mark_text(
         align="left", fontSize=FONT_POINTS, fontWeight="bold", aria=False
-    ).encode(x=alt.value(0), y=LINE_Y, text="label:N", color=LINE_COLOUR)
+    ).encode(x=alt.value(0), y=LINE_Y_CHANNEL, text="label:N", color=LINE_COLOUR_CHANNEL)
     settings = (
         alt.Chart()
         .transform_filter("datum.line == 0")
         .transform_calculate(
-            settings=SPACE_MARK_REMOVAL_TEMPLATE.format(_control_settings_expr(edges))
+            settings=SPACE_MARK_REMOVAL_EXPR_TEMPLATE.format(_control_settings_expr(edges))
         )
         .mark_text(align="left", fontSize=11, color=PAPER_COLOUR, aria=False)
         .encode(x=alt.value(0), y=alt.value(-6), text="settings:N")
     )
-    placed = struck.encode(TOKEN_X, LINE_Y), numbers.encode(TOKEN_X, LINE_Y, text="place:N")
+    placed = (
+        struck.encode(TOKEN_X_CHANNEL, LINE_Y_CHANNEL),
+        numbers.encode(TOKEN_X_CHANNEL, LINE_Y_CHANNEL, text="place:N"),
+    )
     return alt.LayerChart(layer=[words, *placed, names, settings]).properties(
-        width=WIDTH_PIXELS,
+        width=CHART_WIDTH_PIXELS,
         height=3.4 * LINE_PIXELS,
         view=UNFRAMED_VIEW,
-        title=make_live_title(SPACE_MARK_REMOVAL_TEMPLATE.format(_title_expr(edges)), fontSize=14),
+        title=make_live_title(
+            SPACE_MARK_REMOVAL_EXPR_TEMPLATE.format(_title_expr(edges)), fontSize=14
+        ),
     )
 
 
@@ -138,20 +154,20 @@ def _title_expr(edges: bool) -> str:
     ]
     if edges:
         key, row = (
-            f"views.src[{KEY_EXPR}]",
-            f"'the row that says ' + views.said[{QUERY_EXPR}]",
+            f"views.src[{KEY_POSITION_EXPR}]",
+            f"'the row that says ' + views.said[{QUERY_POSITION_EXPR}]",
         )
         every = "', in every head: '"
         blind = "' cannot look at '"
         said += [
             (
                 IS_ENCODER_EDGE_EXPR,
-                f"'In the encoder' + {every} + views.src[{QUERY_EXPR}] + {blind} + {key}",
+                f"'In the encoder' + {every} + views.src[{QUERY_POSITION_EXPR}] + {blind} + {key}",
             ),
             (IS_CROSS_EDGE_EXPR, f"'In cross-attention' + {every} + {row} + {blind} + {key}"),
             (
                 IS_DECODER_EDGE_EXPR,
-                f"'In the decoder' + {every} + {row} + {blind} + views.read[{KEY_EXPR}]",
+                f"'In the decoder' + {every} + {row} + {blind} + views.read[{KEY_POSITION_EXPR}]",
             ),
         ]
     whose = "'Head ' + head"
@@ -179,8 +195,10 @@ def _control_settings_expr(edges: bool) -> str:
 
 def draw_probability_bars(edges: bool, max_bars: int) -> alt.LayerChart:
     """Draw at most `max_bars` probabilities of the next token, before and after the ablation."""
-    base = _unfold_probability_bars(IS_SHOWN_TEMPLATE.format(target=_ablation_target_expr(edges)))
-    across = alt.Scale(domain=[0, 1], nice=False, range=[LABEL_PIXELS, WIDTH_PIXELS - 200])
+    base = _unfold_probability_bars(
+        IS_SHOWN_EXPR_TEMPLATE.format(target=_ablation_target_expr(edges))
+    )
+    across = alt.Scale(domain=[0, 1], nice=False, range=[LABEL_PIXELS, CHART_WIDTH_PIXELS - 200])
     down = alt.Scale(domain=[0, max_bars], reverse=True, nice=False)
     axis = alt.Axis(format=".1f", values=[0, 0.5, 1], grid=False)
     legend = alt.Legend(title=None, orient="top-right")
@@ -190,7 +208,9 @@ def draw_probability_bars(edges: bool, max_bars: int) -> alt.LayerChart:
         y=alt.Y("top:Q", scale=down, axis=None),
         y2="bottom:Q",
         color=alt.Color(
-            "kind:N", scale=colour_scale(BAR_KINDS, [PAPER_COLOUR, TARGET_COLOUR]), legend=legend
+            "kind:N",
+            scale=colour_scale(PROBABILITY_BAR_KINDS, [PAPER_COLOUR, TARGET_COLOUR]),
+            legend=legend,
         ),
         tooltip=["token:N", "kind:N", alt.Tooltip("probability:Q", format=".2f")],
     )
@@ -200,13 +220,13 @@ def draw_probability_bars(edges: bool, max_bars: int) -> alt.LayerChart:
         text=alt.Text("probability:Q", format=".2f"),
     )
     tokens = (
-        base.transform_filter(f"datum.kind == '{BAR_KINDS[0]}'")
+        base.transform_filter(f"datum.kind == '{PROBABILITY_BAR_KINDS[0]}'")
         .mark_text(align="right", fontSize=FONT_POINTS, aria=False)
         .encode(x=alt.value(LABEL_PIXELS - 8), y=alt.Y("centre:Q", scale=down), text="token:N")
     )
     said = "replace(join(slice(views.read, 0, next + 1), ''), /▁/g, ' ')"
     return alt.LayerChart(layer=[rectangles, values, tokens]).properties(
-        width=WIDTH_PIXELS,
+        width=CHART_WIDTH_PIXELS,
         height=2 * BAR_PIXELS * max_bars,
         title=make_live_title(f"'What comes after: ' + {said}", fontSize=FONT_POINTS),
         view=UNFRAMED_VIEW,
@@ -215,14 +235,14 @@ def draw_probability_bars(edges: bool, max_bars: int) -> alt.LayerChart:
 
 def _unfold_probability_bars(shown: str) -> alt.Chart:
     """Unfold the chosen ablation's probabilities into two bars for each token."""
-    whole = f"datum.kind == '{BAR_KINDS[0]}'"
+    whole = f"datum.kind == '{PROBABILITY_BAR_KINDS[0]}'"
     return (
         alt.Chart()
         .transform_filter(shown)
         .transform_calculate(bar="split(datum.probabilities[next], ',')")
         .transform_calculate(rank="sequence(length(datum.bar))")
         .transform_flatten(["bar", "rank"])
-        .transform_calculate(parts="split(datum.bar, ' ')", kind=f"{BAR_KINDS}")
+        .transform_calculate(parts="split(datum.bar, ' ')", kind=f"{PROBABILITY_BAR_KINDS}")
         .transform_flatten(["kind"])
         .transform_calculate(
             token="views.vocab[datum.parts[0]]",

@@ -17,7 +17,7 @@ from lessonkit.analysis.heads import STACK_NAMES
 from lessonkit.analysis.roles import HeadRoleShares
 from lessonkit.charts.style import INK_COLOUR, TARGET_COLOUR
 
-MAX_FRAMED_P = 0.01  # a cell is framed if its p-value (paired bootstrap) is below
+MAX_FRAMED_P_VALUE = 0.01  # a cell is framed if its p-value (paired bootstrap) is below
 
 
 def draw_head_grid(
@@ -58,7 +58,7 @@ def draw_head_ablations(record: Mapping[str, Any], axes: "NDArray[Any]", highest
             last_name = next(reversed(heads))  # "encoder 2.4"
             num_layers = int(last_name.split()[1].split(".")[0])
             costs = torch.tensor([whole_bleu - head["beam"] for head in heads.values()])
-            framed = torch.tensor([head["p"] < MAX_FRAMED_P for head in heads.values()])
+            framed = torch.tensor([head["p"] < MAX_FRAMED_P_VALUE for head in heads.values()])
             draw_head_grid(
                 costs.reshape(num_layers, -1),
                 ax,

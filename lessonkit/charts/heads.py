@@ -25,16 +25,16 @@ from transformer.models.translator import TranslationWithAttention
 
 THUMBNAIL_PIXELS = 84  # pixels of a head's small picture, with its margin
 MAX_SIDE_BY_SIDE_PIXELS = 400  # pixels of a table of heads beside which the large picture has room
-THUMBNAIL_FILLED_SHARE = 0.9  # of them are the picture
+THUMBNAIL_DRAWN_SHARE = 0.9  # of them are the picture
 LETTER_PIXELS = 8.5  # pixels of a letter of the sentence
 TOKEN_GAP_LETTERS = 1.5  # letters between two tokens
 STACK_VIEW_EXPR = "views[stack]"
-NO_REMOVAL = "not"
+NO_REMOVAL_OPTION = "not"
 TRANSLATION_WIDTH_LETTERS = 80  # of a translation that is seen whole
 TRANSLATION_TITLE_EXPR = (
-    f"(remove == '{NO_REMOVAL}' ? 'Translation with ' : 'Translation without ') + stack "
+    f"(remove == '{NO_REMOVAL_OPTION}' ? 'Translation with ' : 'Translation without ') + stack "
     "+ ' ' + layer"
-    f" + '.' + head + (remove == '{NO_REMOVAL}' ? '' : ', ' + remove)"
+    f" + '.' + head + (remove == '{NO_REMOVAL_OPTION}' ? '' : ', ' + remove)"
 )
 IS_CHOSEN_HEAD_EXPR = "datum.stack == stack && datum.layer == layer && datum.head == head"
 
@@ -64,11 +64,11 @@ def heads_explorer(
     controls.append(make_slider("query", query, 1, rows))
     for row in data.values:
         head = Head(row["stack"], row["layer"], row["head"])
-        row["said"] = {NO_REMOVAL: attention.translation}
+        row["said"] = {NO_REMOVAL_OPTION: attention.translation}
         for way, translations in without.items():
             row["said"][way] = translations[head]
     pictures.append(_draw_translation())
-    controls.append(make_drop_down("remove", NO_REMOVAL, [NO_REMOVAL, *without]))
+    controls.append(make_drop_down("remove", NO_REMOVAL_OPTION, [NO_REMOVAL_OPTION, *without]))
     chart = alt.vconcat(*pictures, data=data, spacing=14).add_params(*controls)
     return chart.resolve_scale(color="independent").properties(
         description="Four pictures of attention weights. First, every head of the chosen "
@@ -103,7 +103,7 @@ def _draw_translation() -> alt.Chart:
         alt.Chart()
         .transform_filter(IS_CHOSEN_HEAD_EXPR)
         .transform_calculate(
-            now="datum.said[remove]", same=f"datum.now == datum.said['{NO_REMOVAL}']"
+            now="datum.said[remove]", same=f"datum.now == datum.said['{NO_REMOVAL_OPTION}']"
         )
         .mark_text(align="left", fontSize=14, aria=False)
         .encode(x=alt.value(0), y=alt.value(8), text="now:N", color=color)
@@ -123,10 +123,10 @@ def _draw_head_thumbnails(num_layers: int, num_heads: int) -> alt.LayerChart:
     small = (
         unfold_matrix_cells(alt.Chart().transform_filter("datum.stack == stack"), STACK_VIEW_EXPR)
         .transform_calculate(
-            left=f"datum.head - 1 + {THUMBNAIL_FILLED_SHARE} * datum.k / {keys}",
-            right=f"datum.head - 1 + {THUMBNAIL_FILLED_SHARE} * (datum.k + 1) / {keys}",
-            top=f"datum.layer - 1 + {THUMBNAIL_FILLED_SHARE} * datum.q / {queries}",
-            bottom=f"datum.layer - 1 + {THUMBNAIL_FILLED_SHARE} * (datum.q + 1) / {queries}",
+            left=f"datum.head - 1 + {THUMBNAIL_DRAWN_SHARE} * datum.k / {keys}",
+            right=f"datum.head - 1 + {THUMBNAIL_DRAWN_SHARE} * (datum.k + 1) / {keys}",
+            top=f"datum.layer - 1 + {THUMBNAIL_DRAWN_SHARE} * datum.q / {queries}",
+            bottom=f"datum.layer - 1 + {THUMBNAIL_DRAWN_SHARE} * (datum.q + 1) / {queries}",
         )
         .mark_rect(aria=False)
         .encode(
@@ -144,9 +144,9 @@ def _draw_head_thumbnails(num_layers: int, num_heads: int) -> alt.LayerChart:
         .transform_filter(IS_CHOSEN_HEAD_EXPR)
         .transform_calculate(
             left="datum.head - 1",
-            right=f"datum.head - 1 + {THUMBNAIL_FILLED_SHARE}",
+            right=f"datum.head - 1 + {THUMBNAIL_DRAWN_SHARE}",
             top="datum.layer - 1",
-            bottom=f"datum.layer - 1 + {THUMBNAIL_FILLED_SHARE}",
+            bottom=f"datum.layer - 1 + {THUMBNAIL_DRAWN_SHARE}",
         )
         .mark_rect(fill=None, stroke=TARGET_COLOUR, strokeWidth=3, aria=False)
         .encode(x="left:Q", x2="right:Q", y="top:Q", y2="bottom:Q")
@@ -163,7 +163,7 @@ def _make_thumbnail_channel(kind: Any, field: str, title: str, count: int) -> An
     """Number the layers (downwards) or heads at the middle of their pictures."""
     axis = alt.Axis(
         title=title,
-        values=[number + THUMBNAIL_FILLED_SHARE / 2 for number in range(count)],
+        values=[number + THUMBNAIL_DRAWN_SHARE / 2 for number in range(count)],
         labelExpr="format(datum.value + 0.5, '.0f')",
         grid=False,
         ticks=False,

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from transformer.support.errors import UserError
 
-STORED_PARTS_PER_UNIT = 100  # a cell is stored in hundredths
+STORED_INTEGERS_PER_UNIT = 100  # a cell is stored in hundredths
 MAX_CELLS_PER_CHART = 150_000  # of all matrices together: about 0.3 MB
 MAX_SIDE_PIXELS = 560  # pixels of the longer side, where cells need not be smaller than MIN_CELL
 MIN_CELL_PIXELS, MAX_CELL_PIXELS = 9, 26  # pixels
@@ -32,7 +32,7 @@ def pack_matrix(matrix: Tensor) -> str:
     exact = (
         matrix.detach().cpu() if matrix.dtype == torch.float64 else matrix.detach().float().cpu()
     )
-    hundredths = (exact * STORED_PARTS_PER_UNIT).round().flatten().tolist()
+    hundredths = (exact * STORED_INTEGERS_PER_UNIT).round().flatten().tolist()
     return ",".join("" if math.isnan(cell) else str(int(cell)) for cell in hundredths)
 
 
@@ -83,7 +83,7 @@ def unfold_matrix_cells(chart: alt.Chart, shown: str) -> alt.Chart:
         .transform_calculate(place="sequence(length(datum.cell))")
         .transform_flatten(["cell", "place"])
         .transform_calculate(
-            value=f"toNumber(datum.cell) / {STORED_PARTS_PER_UNIT}",
+            value=f"toNumber(datum.cell) / {STORED_INTEGERS_PER_UNIT}",
             q=f"floor(datum.place / length({shown}.keys))",
             k=f"datum.place % length({shown}.keys)",
         )

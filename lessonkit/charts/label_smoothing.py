@@ -20,7 +20,7 @@ NUM_CONFIDENCE_STEPS = (
 # The cross-entropy to a target of 1 - e on the true type plus e / V on every type, where the
 # model gives p to the true type and the rest evenly to the others;
 # `transformer.training.loss.label_smoothing_loss` in Python.
-LOSS_TEMPLATE = (
+LOSS_EXPR_TEMPLATE = (
     "-(1 - {e}) * log(datum.p) - {e} / vocab_size"
     " * (log(datum.p) + (vocab_size - 1) * log((1 - datum.p) / (vocab_size - 1)))"
 )
@@ -41,9 +41,9 @@ def label_smoothing_explorer(vocab_size: int = 1000) -> alt.LayerChart:
     ]
     # Without smoothing the best confidence is 1, so the curve's last point serves.
     best = f"min({BEST_CONFIDENCE_EXPR}, {NUM_CONFIDENCE_STEPS - 1} / {NUM_CONFIDENCE_STEPS})"
-    lowest = chart_of_one_row("point", p=best, loss=LOSS_TEMPLATE.format(e="smoothing")).encode(
-        x="p:Q", y="loss:Q"
-    )
+    lowest = chart_of_one_row(
+        "point", p=best, loss=LOSS_EXPR_TEMPLATE.format(e="smoothing")
+    ).encode(x="p:Q", y="loss:Q")
     layers = [
         _chart_of_losses("0").mark_line(
             color=PAPER_COLOUR, strokeWidth=1, strokeDash=[4, 3], aria=False
@@ -67,7 +67,7 @@ def _chart_of_losses(smoothing: str) -> alt.Chart:
     return (
         chart_of_number_sequence("point", f"1, {NUM_CONFIDENCE_STEPS}")
         .transform_calculate(
-            p=f"datum.point / {NUM_CONFIDENCE_STEPS}", loss=LOSS_TEMPLATE.format(e=smoothing)
+            p=f"datum.point / {NUM_CONFIDENCE_STEPS}", loss=LOSS_EXPR_TEMPLATE.format(e=smoothing)
         )
         .encode(
             x=alt.X("p:Q", title="confidence (probability of the true type)"),

@@ -39,8 +39,8 @@ COST_EXPRS_BY_LAYER = {
         "datum.n / neighbours",
     ),
 }
-CHOSEN_QUANTITY_TEMPLATE = "quantity == 'operations' ? {} : quantity == 'sequential' ? {} : {}"
-TITLE_EXPR = CHOSEN_QUANTITY_TEMPLATE.format(
+CHOSEN_QUANTITY_EXPR_TEMPLATE = "quantity == 'operations' ? {} : quantity == 'sequential' ? {} : {}"
+TITLE_EXPR = CHOSEN_QUANTITY_EXPR_TEMPLATE.format(
     "'Self-attention takes fewer operations than the recurrent layer while n is under ' + d",
     "'Only the recurrent layer has to wait'",
     "'Only self-attention reaches everything in one step'",
@@ -119,7 +119,7 @@ def layer_costs_explorer(d: int = 512) -> alt.LayerChart:
         make_drop_down("quantity", "operations", COST_QUANTITIES),
     ]
     cases = " : ".join(
-        f"datum.layer == '{row}' ? ({CHOSEN_QUANTITY_TEMPLATE.format(*costs)})"
+        f"datum.layer == '{row}' ? ({CHOSEN_QUANTITY_EXPR_TEMPLATE.format(*costs)})"
         for row, costs in COST_EXPRS_BY_LAYER.items()
     )
     scale = colour_scale(

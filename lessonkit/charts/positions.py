@@ -46,12 +46,12 @@ WIDTH_PIXELS, TABLE_HEIGHT_PIXELS, SIMILARITY_HEIGHT_PIXELS = 600, 256, 150  # p
 
 # The two equations of §3.5 in the language of Vega, for a place pos and a pair i of dimensions;
 # `transformer.positions.sinusoidal_positions` in Python.
-ANGLE_TEMPLATE = "{pos} / pow(base, 2 * datum.i / d_model)"
+ANGLE_EXPR_TEMPLATE = "{pos} / pow(base, 2 * datum.i / d_model)"
 MARKED_POSITIONS_EXPR = (
     "'position ' + position + ' (solid), position ' + (position + offset) + ' (dashed)'"
 )
 TITLE_EXPR = f"'Sinusoidal positions, d_model ' + d_model + ': ' + {MARKED_POSITIONS_EXPR}"
-MARK_EXPRS_AND_DASHES = (
+MARKED_POSITION_EXPRS_AND_DASHES = (
     ("position", [1, 0]),
     ("position + offset", [5, 4]),
 )  # and how their lines are dashed
@@ -142,7 +142,7 @@ def position_explorer() -> alt.VConcatChart:
         chart_of_one_row(pos=place)
         .mark_rule(color=INK_COLOUR, strokeDash=dash, aria=False)
         .encode(x=_make_position_x("pos"))
-        for place, dash in MARK_EXPRS_AND_DASHES
+        for place, dash in MARKED_POSITION_EXPRS_AND_DASHES
     ]
     curve = _chart_of_similarities().mark_line(color=OURS_COLOUR, strokeWidth=2.5, aria=False)
     second = _chart_of_similarities().transform_filter("datum.pos == position + offset")
@@ -191,7 +191,7 @@ def _chart_of_position_grid(across: str, count: str) -> alt.Chart:
 
 
 def _draw_table_cells() -> alt.Chart:
-    angle = ANGLE_TEMPLATE.format(pos="datum.pos")
+    angle = ANGLE_EXPR_TEMPLATE.format(pos="datum.pos")
     colors = alt.Scale(scheme="redblue", reverse=True, domain=[-1, 1])
     reach = {"reverse": True, "nice": False}
     return (
@@ -213,7 +213,10 @@ def _draw_table_cells() -> alt.Chart:
 
 def _chart_of_similarities() -> alt.Chart:
     """Compute the dot product of the chosen position's encoding with that of each position."""
-    other, chosen = ANGLE_TEMPLATE.format(pos="datum.pos"), ANGLE_TEMPLATE.format(pos="position")
+    other, chosen = (
+        ANGLE_EXPR_TEMPLATE.format(pos="datum.pos"),
+        ANGLE_EXPR_TEMPLATE.format(pos="position"),
+    )
     reach = {"domain": [-1.05, 1.1], "nice": False}
     return (
         _chart_of_position_grid("i", "d_model / 2")

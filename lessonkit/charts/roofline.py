@@ -37,7 +37,7 @@ INTENSITY_EXPR = (
     f"(2 * {NUM_TOKENS_EXPR} * matrix_width * matrix_width / ({machine_value_expr('number_bytes')}"
     f" * (2 * {NUM_TOKENS_EXPR} * matrix_width + matrix_width * matrix_width)))"
 )
-ATTAINABLE_FLOPS_TEMPLATE = f"min({FLOPS_EXPR}, {BANDWIDTH_EXPR} * {{}})"
+ATTAINABLE_FLOPS_EXPR_TEMPLATE = f"min({FLOPS_EXPR}, {BANDWIDTH_EXPR} * {{}})"
 
 
 def roofline_explorer(matrix_width: int = 512, log2_tokens: int = 12) -> alt.LayerChart:
@@ -66,17 +66,17 @@ def roofline_explorer(matrix_width: int = 512, log2_tokens: int = 12) -> alt.Lay
         .transform_calculate(
             intensity=f"{MIN_INTENSITY} * pow({ratio:g}, datum.place / {NUM_INTENSITY_STEPS})"
         )
-        .transform_calculate(rate=ATTAINABLE_FLOPS_TEMPLATE.format("datum.intensity"))
+        .transform_calculate(rate=ATTAINABLE_FLOPS_EXPR_TEMPLATE.format("datum.intensity"))
         .mark_line(color=PAPER_COLOUR, strokeWidth=2.5, aria=False)
     )
     product = chart_of_one_row(
-        intensity=INTENSITY_EXPR, rate=ATTAINABLE_FLOPS_TEMPLATE.format("datum.intensity")
+        intensity=INTENSITY_EXPR, rate=ATTAINABLE_FLOPS_EXPR_TEMPLATE.format("datum.intensity")
     )
     dot = product.mark_point(color=OURS_COLOUR, filled=True, size=160, opacity=1, aria=False)
     title = (
         f"format({NUM_TOKENS_EXPR}, ',') + ' tokens: ' + format({INTENSITY_EXPR}, '.1f') "
         "+ ' operations a byte, "
-        f"at most ' + format(100 * {ATTAINABLE_FLOPS_TEMPLATE.format(INTENSITY_EXPR)} / "
+        f"at most ' + format(100 * {ATTAINABLE_FLOPS_EXPR_TEMPLATE.format(INTENSITY_EXPR)} / "
         f"{FLOPS_EXPR}, '.0f')"
         " + '% of its peak'"
     )

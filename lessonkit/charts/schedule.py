@@ -13,7 +13,7 @@ from lessonkit.charts.style import OURS_COLOUR, PAPER_COLOUR
 
 # Width, warm-up steps and factor: the paper's, which `tatoeba` keeps; the two that `both-ways`
 # draws beside it; and what `annotated` trains with.
-EARLIER_SYSTEMS = ((512, 4000, 1), (512, 8000, 1), (256, 4000, 1), (512, 4000, 2))
+EARLIER_SYSTEM_SCHEDULES = ((512, 4000, 1), (512, 8000, 1), (256, 4000, 1), (512, 4000, 2))
 EARLIER_SYSTEM_DASHES = ([8, 4], [2, 3], [8, 3, 2, 3], [1, 0])  # of their lines, in pixels
 STEPS_PER_POINT, NUM_CURVE_POINTS = (
     100,
@@ -21,12 +21,12 @@ STEPS_PER_POINT, NUM_CURVE_POINTS = (
 )  # steps from one point of a curve to the next; points of a curve
 
 # Eq. 3 in the language of Vega; `transformer.training.schedule.learning_rate` in Python.
-LEARNING_RATE_TEMPLATE = (
+LEARNING_RATE_EXPR_TEMPLATE = (
     "{0}factor * pow({0}d_model, -0.5)"
     " * min(pow(datum.step, -0.5), datum.step * pow({0}warmup_steps, -1.5))"
 )
 PEAK_LEARNING_RATE_EXPR = "factor * pow(d_model * warmup_steps, -0.5)"
-AT_PEAK_STEP_EXPR = "', at step ' + format(warmup_steps, ',')"
+PEAK_STEP_TEXT_EXPR = "', at step ' + format(warmup_steps, ',')"
 
 
 def schedule_explorer() -> alt.LayerChart:
@@ -40,24 +40,26 @@ def schedule_explorer() -> alt.LayerChart:
         make_slider("warmup_steps", 4000, 500, 16000, 500),
         make_slider("factor", 1.0, 0.25, 2, 0.25),
     ]
-    names = [_system_label(*system) for system in EARLIER_SYSTEMS]
+    names = [_system_label(*system) for system in EARLIER_SYSTEM_SCHEDULES]
     others: DataRows = [
         {"curve": name, "d_model": d, "warmup_steps": w, "factor": f}
-        for name, (d, w, f) in zip(names, EARLIER_SYSTEMS, strict=True)
+        for name, (d, w, f) in zip(names, EARLIER_SYSTEM_SCHEDULES, strict=True)
     ]
     legend = alt.Legend(title="for comparison", orient="top-right", symbolSize=600, labelLimit=240)
     dash = alt.StrokeDash(
         "curve:N", scale=colour_scale(names, EARLIER_SYSTEM_DASHES), legend=legend
     )
-    own = _chart_of_learning_rates([{"curve": "yours"}], LEARNING_RATE_TEMPLATE.format(""))
-    theirs = _chart_of_learning_rates(others, LEARNING_RATE_TEMPLATE.format("datum.")).encode(dash)
+    own = _chart_of_learning_rates([{"curve": "yours"}], LEARNING_RATE_EXPR_TEMPLATE.format(""))
+    theirs = _chart_of_learning_rates(others, LEARNING_RATE_EXPR_TEMPLATE.format("datum.")).encode(
+        dash
+    )
     layers = [
         own.mark_line(color=OURS_COLOUR, strokeWidth=3, aria=False),
         theirs.mark_line(color=PAPER_COLOUR, strokeWidth=1.5, aria=False),
     ]
     title = (
         f"'Learning rate: highest, ' + format({PEAK_LEARNING_RATE_EXPR}, '.2e') + "
-        f"{AT_PEAK_STEP_EXPR}"
+        f"{PEAK_STEP_TEXT_EXPR}"
     )
     description = (
         f"Line chart of the learning rate over {NUM_CURVE_POINTS * STEPS_PER_POINT:,} "

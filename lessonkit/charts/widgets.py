@@ -19,7 +19,7 @@ from lessonkit.colab import is_on_colab
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 
-AnswerFunction = Callable[..., tuple[str, alt.TopLevelMixin]]
+WidgetAnswerFunction = Callable[..., tuple[str, alt.TopLevelMixin]]
 
 
 def attention_widget(
@@ -41,7 +41,7 @@ def attention_widget(
 def interactive_widget(
     translator: Translator,
     sentence: str,
-    answer: AnswerFunction,
+    answer: WidgetAnswerFunction,
     **sliders: tuple[float, float, float],
 ) -> widgets.VBox:
     """Run a function of the lesson on whatever sentence the reader types.
@@ -71,7 +71,7 @@ def _make_slider_widget(name: str, ends: tuple[float, float, float]) -> widgets.
 def _make_text_field_widget(
     translator: Translator,
     sentence: str,
-    answer: AnswerFunction,
+    answer: WidgetAnswerFunction,
     sliders: Sequence[widgets.ValueWidget] = (),
 ) -> widgets.VBox:
     """Put a line, sliders, what the model says and a picture below each other."""

@@ -25,7 +25,7 @@ from transformer.support.folders import results_folder
 
 FAULTS_FILE = Path(__file__).with_name("faults.toml")
 BROKEN_LAWS_RECORD = "museum/laws.json"
-TEXT_GROUP = "text"  # the group of faults that need no model
+GROUP_OF_TEXT_FAULTS = "text"  # the group of faults that need no model
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,12 +51,12 @@ class Fault:
 
     def load_modules(self) -> dict[str, ModuleType]:
         """Return the modules that have the fault, by full name (see `load_edited_modules`)."""
-        entry = PIPELINE_MODULE if self.group == TEXT_GROUP else SOUND_MODULE
+        entry = PIPELINE_MODULE if self.group == GROUP_OF_TEXT_FAULTS else SOUND_MODULE
         return load_edited_modules(self.name, self.edits, entry)
 
     def build(self, seed: int = 0) -> Adapter | Pipeline:
         """Build a small model that has the fault, or a pipeline of text, ready for the laws."""
-        if self.group == TEXT_GROUP:
+        if self.group == GROUP_OF_TEXT_FAULTS:
             pipeline: Pipeline = self.load_modules()[PIPELINE_MODULE].sound_pipeline()
             return pipeline
         adapter: Adapter = self.load_modules()[SOUND_MODULE].sound_adapter(seed, **self.config)

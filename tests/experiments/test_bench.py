@@ -92,9 +92,9 @@ def test_a_contender_learns_a_batch(peer: str, precision: Precision) -> None:
 @pytest.mark.slow
 def test_a_recipe_s_first_batches() -> None:
     found = peers.load_workload("demo", 2)
-    assert found.about()["corpus"] == "embedded"
-    assert found.about()["batches"] == len(found.batches) == 2
-    assert 0 < found.about()["padding_share"] < 1
+    assert found.record_fields()["corpus"] == "embedded"
+    assert found.record_fields()["batches"] == len(found.batches) == 2
+    assert 0 < found.record_fields()["padding_share"] < 1
 
 
 def test_the_first_batch_is_not_counted_and_ratios_are_of_a_round(monkeypatch: Patch) -> None:

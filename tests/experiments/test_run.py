@@ -42,10 +42,10 @@ def test_each_variant_changes_what_it_says_and_no_more() -> None:
         assert experiment.name == name
         base, *others = experiment.variants
         assert not experiment.variants[base]
-        before = experiment.changed(base, seed=7)[0]
+        before = experiment.recipe_and_options(base, seed=7)[0]
         assert before.training.seed == 7
         for variant in others:
-            after = experiment.changed(variant, seed=7)[0]
+            after = experiment.recipe_and_options(variant, seed=7)[0]
             changed = {
                 key
                 for section in ("data", "model", "training")
@@ -125,7 +125,7 @@ def test_faults_are_switched_on_and_recorded(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("quick")
 def test_a_stopped_run_goes_on(tmp_path: Path) -> None:
-    recipe, _ = SMALL.changed("as it is", 1)
+    recipe, _ = SMALL.recipe_and_options("as it is", 1)
     train_recipe(recipe, tmp_path / "0-1", stop_after=2, precision=Precision.FLOAT32)
     record = tmp_path / "record.json"
     run_experiment(SMALL, tmp_path, record, only=["as it is"], on_line=lambda _: None)
@@ -136,7 +136,7 @@ def test_a_stopped_run_goes_on(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("quick")
 def test_a_folder_of_another_run_is_refused_before_any_training(tmp_path: Path) -> None:
-    recipe = SMALL.changed("as it is", 1)[0]
+    recipe = SMALL.recipe_and_options("as it is", 1)[0]
     reworded = dataclasses.replace(recipe, about="the same in other words")
     train_recipe(reworded, tmp_path / "0-1", stop_after=1)
     running.check_run_folder(tmp_path / "0-1", SMALL, "as it is", 1)

@@ -30,7 +30,7 @@ from transformer.support.checks import check_text, check_texts, check_token_ids
 from transformer.support.errors import UserError, short_repr, unknown_name_error
 from transformer.support.files import read_json
 
-TREE_LANG = "tree"  # a tree of phrases in a line, whose tokens stand between blanks
+TREE_LANGUAGE = "tree"  # a tree of phrases in a line, whose tokens stand between blanks
 
 # The library warns about its threads whenever a process forks; one is fast enough here.
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -199,11 +199,11 @@ class WordTokenizer(_BaseTokenizer):
 def split_words(lang: str, text: str, lowercase: bool = False) -> list[str]:
     """Cut a sentence into words and marks, then lower-case them, as spaCy would not know "mr.".
 
-    `lang` is `TREE_LANG`, whose tokens stand between blanks, or a language that spaCy has rules
+    `lang` is `TREE_LANGUAGE`, whose tokens stand between blanks, or a language that spaCy has rules
     for; another one is a UserError.
     """
     check_text("the text", text)
-    if lang == TREE_LANG:
+    if lang == TREE_LANGUAGE:
         words = text.split()
     else:
         words = [token.text for token in _spacy_tokenizer(lang)(text)]

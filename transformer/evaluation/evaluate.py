@@ -10,7 +10,7 @@ from transformer.config import BEAM_SIZE, LENGTH_PENALTY
 from transformer.data import corpora
 from transformer.data.batches import Example, TokenBudgetBatches, encode_pairs
 from transformer.data.parallel import ParallelText
-from transformer.data.tokenizers import TREE_LANG, can_split_words
+from transformer.data.tokenizers import TREE_LANGUAGE, can_split_words
 from transformer.evaluation import scores
 from transformer.model import count_parameters
 from transformer.models.folder import RUN, ModelDescription, Network
@@ -58,7 +58,7 @@ def evaluate_translator(
         "alpha": alpha,
         "parameters": count_parameters(translator.model),
     }
-    if text.tgt_lang == TREE_LANG:
+    if text.tgt_lang == TREE_LANGUAGE:
         figures["parse_f1"] = round(scores.parse_f1(hypotheses, text.tgt), 2)
     return figures
 

@@ -129,14 +129,14 @@ def read_model(
     saved_parts, built_parts = about.get("parts", {}), non_paper_part_class_names(model)
     require(
         saved_parts == built_parts,
-        f"{path} was trained with {_parts_in_words(saved_parts)}, and the network has "
-        f"{_parts_in_words(built_parts)}: load it from Python with the `build` of its training",
+        f"{path} was trained with {_describe_parts(saved_parts)}, and the network has "
+        f"{_describe_parts(built_parts)}: load it from Python with the `build` of its training",
     )
     load_weights(model, tensors, path)
     return description, model.eval()
 
 
-def _parts_in_words(parts: Mapping[str, str]) -> str:
+def _describe_parts(parts: Mapping[str, str]) -> str:
     """Return "self_attention=RotaryAttention" of other parts, else "the paper's parts"."""
     named = [f"{part}={class_name}" for part, class_name in parts.items()]
     return ", ".join(named) or "the paper's parts"

@@ -31,7 +31,9 @@ def test_with_nothing_cut_it_is_the_model(shipped: Translator, study: AblationSt
     outcome = study.translate_without(Ablation())
     assert outcome.ids == study.baseline.ids
     assert outcome.ids[-1] == EOS_ID
-    assert study.text(outcome) == shipped.translate([SENTENCE], 1)[0] == "La vendeuse lit."
+    assert (
+        study.translation_text(outcome) == shipped.translate([SENTENCE], 1)[0] == "La vendeuse lit."
+    )
     assert outcome.probabilities.shape == (len(study.tgt_tokens), len(outcome.probabilities[0]))
     for step in range(3):
         torch.testing.assert_close(
@@ -50,7 +52,7 @@ def test_hidden_places(shipped: Translator, study: AblationStudy) -> None:
         (said,) = greedy_search(
             SourceMaskedModel(study.model, **places), encode_source(shipped, SENTENCE)
         )
-        assert study.text(outcome) == shipped.tgt_tokenizer.decode(said.ids)
+        assert study.translation_text(outcome) == shipped.tgt_tokenizer.decode(said.ids)
         torch.testing.assert_close(
             outcome.probabilities[0], next_token_probabilities(shipped, SENTENCE, **places)
         )
@@ -72,7 +74,7 @@ def test_edges_in_all_heads_of_a_stack(shipped: Translator, study: AblationStudy
             stack = next(stack for stack, name in ab.EDGE_KIND_BY_STACK.items() if name == what)
             heads = [head for head in all_heads(study.model) if head.stack == stack]
             with ablate_edges(study.model, {head: [(query, key)] for head in heads}):
-                assert study.text(outcome) == shipped.translate([SENTENCE], 1)[0]
+                assert study.translation_text(outcome) == shipped.translate([SENTENCE], 1)[0]
     assert 0 < changed < len(cuts) / 2
 
 

@@ -41,7 +41,7 @@ def test_word_weights_are_sums_of_columns_and_means_of_rows(tiny: Translator) ->
     assert result.tgt_words == ["La", "jeune", "policière", "dort", "."]
     torch.testing.assert_close(result.weights.sum(-1), torch.ones(1, 2, 5))
 
-    cross = pair.maps().cross[0]
+    cross = pair.attention_maps().cross[0]
     _, src_parts = alignment.split_into_words(tiny.src_tokenizer, pair.src[0, :-1].tolist())
     _, tgt_parts = alignment.split_into_words(tiny.tgt_tokenizer, pair.tgt_in[0, 1:].tolist())
     rows = tgt_parts[:, 2].nonzero().flatten().tolist()  # the row before the token says it
@@ -52,7 +52,7 @@ def test_word_weights_are_sums_of_columns_and_means_of_rows(tiny: Translator) ->
     torch.testing.assert_close(result.weights[0, :, 2, -1], cross[:, rows, -1].mean(-1))
     reads = alignment.word_attention(tiny, SRC, TGT, of_reader=True).weights
     torch.testing.assert_close(reads[0, :, -1, -1], cross[:, -1, -1])  # the stop is one piece
-    torch.testing.assert_close(pair.by_src_words.sum(1), torch.ones(5))
+    torch.testing.assert_close(pair.src_word_mean_matrix.sum(1), torch.ones(5))
 
 
 def test_a_piece_of_several_words_is_a_piece_of_each(tiny: Translator) -> None:
@@ -63,7 +63,7 @@ def test_a_piece_of_several_words_is_a_piece_of_each(tiny: Translator) -> None:
     assert result.src_words == ["Yes", ".", ".", ".", "no"]
     assert result.tgt_words == ["Yes", ".", ".", ".", "so", "?"]
     torch.testing.assert_close(result.weights.sum(-1), torch.ones(1, 2, 6))
-    cross = alignment.SentencePair(reader, src, tgt).maps().cross[0]
+    cross = alignment.SentencePair(reader, src, tgt).attention_maps().cross[0]
     # The source's "..." is piece 4; the target's is piece 5, after a blank of its own.
     shared = (cross[:, 5, 4] / 3)[:, None, None].expand(2, 2, 3)
     torch.testing.assert_close(result.weights[0, :, 2:4, 1:4], shared)
