@@ -16,7 +16,7 @@ from lessonkit.charts import (
     power_explorer,
     schedule_explorer,
 )
-from lessonkit.charts.schedule import EARLIER_SYSTEMS
+from lessonkit.charts.schedule import EARLIER_SYSTEM_SCHEDULES
 from tests.helpers.vega import points, title, values, with_controls
 from transformer.training.loss import label_smoothing_loss
 from transformer.training.schedule import learning_rate
@@ -35,7 +35,7 @@ def test_the_schedule_is_the_package_s() -> None:
     peak = f"{max(wanted):.2e}".replace("e-0", "e-")  # as the browser writes it
     assert title(spec) == f"Learning rate: highest, {peak}, at step {warmup_steps:,}"
     others = points(spec, 1, "step", "rate")  # they stay
-    wanted = [learning_rate(int(step), *each) for each in EARLIER_SYSTEMS for step, _ in curve]
+    wanted = [learning_rate(int(step), *each) for each in EARLIER_SYSTEM_SCHEDULES for step, _ in curve]
     assert [rate for _, rate in others] == pytest.approx(wanted, rel=1e-12)
 
 
