@@ -35,7 +35,9 @@ def test_the_schedule_is_the_package_s() -> None:
     peak = f"{max(wanted):.2e}".replace("e-0", "e-")  # as the browser writes it
     assert title(spec) == f"Learning rate: highest, {peak}, at step {warmup_steps:,}"
     others = points(spec, 1, "step", "rate")  # they stay
-    wanted = [learning_rate(int(step), *each) for each in EARLIER_SYSTEM_SCHEDULES for step, _ in curve]
+    wanted = [
+        learning_rate(int(step), *each) for each in EARLIER_SYSTEM_SCHEDULES for step, _ in curve
+    ]
     assert [rate for _, rate in others] == pytest.approx(wanted, rel=1e-12)
 
 
