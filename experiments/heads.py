@@ -17,7 +17,7 @@ from lessonkit.analysis.alignment import (
     word_attention,
     word_occlusion,
 )
-from lessonkit.analysis.bootstrap import paired_bootstrap
+from lessonkit.analysis.bleu_comparison import compare_bleu
 from lessonkit.analysis.heads import all_heads
 from lessonkit.analysis.interventions import patch_heads
 from transformer.data import corpora
@@ -45,7 +45,7 @@ def scores_without_each_head(
     Returns:
         "whole", the figures with all heads; "zero" and "mean", by what stands in the removed
         head's place, each with "heads", by name ("cross 1.4"). Figures, in points of BLEU: "beam"
-        (of 4), and "low", "high" and "p" of a paired bootstrap against the whole model's.
+        (of 4), and `compare_bleu` with the whole model's: "low", "high" and "p".
     """
     model = require_transformer(translator)
     gold = [[reference] for reference in references]
@@ -58,7 +58,7 @@ def scores_without_each_head(
         for head in tqdm(all_heads(model), desc=replacement, unit="head"):
             with patch_heads(model, {head: outputs[head]}):
                 ablated = translator.translate(sentences)
-            comparison = paired_bootstrap(translations, ablated, gold)
+            comparison = compare_bleu(translations, ablated, gold)
             figures[str(head)] = {
                 "beam": float(bleu(ablated, gold)["score"]),
                 "low": round(comparison.low, 2),
@@ -77,7 +77,12 @@ def record_head_removals(model: str, file: Path) -> None:
     src, tgt = text.src[:NUM_SENTENCES], text.tgt[:NUM_SENTENCES]
     others = text.src[NUM_SENTENCES : NUM_SENTENCES + NUM_MEAN_SENTENCES]
     scores = scores_without_each_head(translator, src, tgt, others)
-    about = {"split": "validation", "sentences": len(src), "means_over": len(others)}
+    about = {
+        "split": "validation",
+        "sentences": len(src),
+        "means_over": len(others),
+        "p": "two-sided, by approximate randomization",
+    }
     _write_record(file, translator, model, about, scores)
 
 

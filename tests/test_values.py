@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 import transformer as t
-from lessonkit.analysis import bootstrap, significance
+from lessonkit.analysis import bleu_comparison, significance
 from lessonkit.analysis.noise_scale import estimate_gradient_noise
 from lessonkit.charts.attention import draw_attention, draw_heads, draw_mask
 from transformer.config import DataConfig
@@ -175,7 +175,7 @@ CALLS: list[Call] = [
      {"hypotheses": HYPOTHESES, "references": REFERENCES, "lang": "tree"}),
     (t.parse_f1, {"trees": ["(S a )S"], "gold": ["(S a )S"]}),
     (t.count_phrases, {"tree": "(S a )S"}),
-    (bootstrap.sentence_bleu_counts, {"hypotheses": HYPOTHESES, "references": REFERENCES}),
+    (bleu_comparison.sentence_bleu_counts, {"hypotheses": HYPOTHESES, "references": REFERENCES}),
     (significance.t_critical_value, {"degrees": 3, "level": 0.9}),
     (significance.difference_verdict,
      {"interval": significance.ConfidenceInterval(-1.0, 1.0), "worth": 0.5}),

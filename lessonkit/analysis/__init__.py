@@ -16,8 +16,13 @@ EXPORTED_NAMES_BY_MODULE = {
     "articles": ("find_article_cases", "count_correct_articles"),
     "gender_patching": ("count_patched_articles", "gender_pairs"),
     "beam_tree": ("grow_beam_tree",),
+    "bleu_comparison": (
+        "approximate_randomization_p_value",
+        "bleu_from_counts",
+        "compare_bleu",
+        "sentence_bleu_counts",
+    ),
     "bleu_variants": ("score_five_ways",),
-    "bootstrap": ("bleu_from_counts", "paired_bootstrap", "sentence_bleu_counts"),
     "flops": ("count_flops_of_call", "forward_flops", "training_step_flops"),
     "heads": ("Head", "all_heads", "head_table"),
     "interventions": ("SourceMaskedModel", "ablate_heads", "patch_heads"),
@@ -71,12 +76,13 @@ if TYPE_CHECKING:
     from lessonkit.analysis.alignment import alignment_error_rate, diagonal_links, word_attention
     from lessonkit.analysis.articles import count_correct_articles, find_article_cases
     from lessonkit.analysis.beam_tree import grow_beam_tree
-    from lessonkit.analysis.bleu_variants import score_five_ways
-    from lessonkit.analysis.bootstrap import (
+    from lessonkit.analysis.bleu_comparison import (
+        approximate_randomization_p_value,
         bleu_from_counts,
-        paired_bootstrap,
+        compare_bleu,
         sentence_bleu_counts,
     )
+    from lessonkit.analysis.bleu_variants import score_five_ways
     from lessonkit.analysis.flops import count_flops_of_call, forward_flops, training_step_flops
     from lessonkit.analysis.gender_patching import count_patched_articles, gender_pairs
     from lessonkit.analysis.heads import Head, all_heads, head_table

@@ -17,7 +17,7 @@ from lessonkit.analysis.heads import STACK_NAMES
 from lessonkit.analysis.roles import HeadRoleShares
 from lessonkit.charts.style import INK_COLOUR, TARGET_COLOUR
 
-MAX_FRAMED_P_VALUE = 0.01  # a cell is framed if its p-value (paired bootstrap) is below
+MAX_FRAMED_P_VALUE = 0.01  # a cell is framed if its p-value (`compare_bleu`) is below
 
 
 def draw_head_grid(

@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 import sacrebleu
 
-from lessonkit.analysis.bootstrap import bleu_from_counts, sentence_bleu_counts
+from lessonkit.analysis.bleu_comparison import bleu_from_counts, sentence_bleu_counts
 from transformer.evaluation.scores import (
     bleu,
     chrf,

@@ -6,7 +6,7 @@ from experiments import heads
 from experiments.heads import attribution_error_rates
 from lessonkit.analysis.activations import mean_head_outputs
 from lessonkit.analysis.alignment import alignment_error_rate, strongest_links, word_attention
-from lessonkit.analysis.bootstrap import paired_bootstrap
+from lessonkit.analysis.bleu_comparison import compare_bleu
 from lessonkit.analysis.heads import Head, all_heads
 from lessonkit.analysis.interventions import ablate_heads, patch_heads
 from transformer.data import corpora
@@ -33,7 +33,7 @@ def test_what_each_head_is_worth(shipped: Translator) -> None:
         broken = shipped.translate(sources)
     found = scores["zero"]["heads"][str(head)]
     assert found["beam"] == bleu(broken, gold)["score"]
-    compared = paired_bootstrap(whole, broken, gold)
+    compared = compare_bleu(whole, broken, gold)
     assert (found["low"], found["high"]) == (round(compared.low, 2), round(compared.high, 2))
     assert found["p"] == round(compared.p_value, 4)
 
