@@ -1,0 +1,282 @@
+"""How tests of a difference in BLEU fare where the truth is known: size, power and coverage.
+
+Not in the paper. Two systems on a large text are a population, whose BLEU is known. Test sets are
+drawn from it again and again, and every test of lesson 07's question is asked about each:
+
+- *size*: how often a test finds a difference between two systems that are equally good. A
+  calibrated test is below 0.05 in 5 of 100 cases, and above 0.5 in half of them.
+- *power*: how often it finds one that is there.
+- *coverage*: how often a 95% interval holds the population's own figure.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sacrebleu.significance import estimate_ci
+from tqdm import tqdm
+
+from lessonkit.analysis.bleu_comparison import (
+    NUM_RESAMPLES,
+    BleuCounts,
+    BleuScores,
+    approximate_randomization_p_value,
+    bleu_from_counts,
+    resampled_bleu,
+    sentence_bleu_counts,
+)
+from transformer.data import corpora
+from transformer.models.translator import Translator
+from transformer.support.files import write_json
+from transformer.support.provenance import provenance
+
+NUM_TEST_SETS = 500
+TEST_SET_SIZES = (100, 300)  # sentences
+NUM_EXCHANGES = 2000  # of approximate randomization; the course itself takes more
+NUM_SIMULATED_SENTENCES = 10_000  # of a simulated population
+SIMULATED_LEAD = 4.0  # points of BLEU, where one simulated system is better
+SIMULATION_SEED = 53
+# The translators of Multi30k's captions, all into English, and their beams.
+REAL_SYSTEMS = {
+    "de-en, beam 4": ("de-en", 4),
+    "de-en, greedy": ("de-en", 1),
+    "fr-en, beam 4": ("fr-en", 4),
+}
+REAL_PAIRS = (("de-en, greedy", "de-en, beam 4"), ("de-en, beam 4", "fr-en, beam 4"))
+
+
+class Population(NamedTuple):
+    """Two systems' `sentence_bleu_counts` on one large text."""
+
+    first: BleuCounts
+    second: BleuCounts
+    is_exchanged: bool = False  # a coin deals out each sentence's translations: equal systems
+
+    def scores(self) -> tuple[float, float]:
+        """Return the BLEU of both, in points."""
+        first, second = self.first.sum(0), self.second.sum(0)
+        if self.is_exchanged:
+            first = second = first + second
+        return float(bleu_from_counts(first)), float(bleu_from_counts(second))
+
+    def draw_test_set(
+        self, sentences: int, rng: np.random.Generator
+    ) -> tuple[BleuCounts, BleuCounts]:
+        """Draw sentences with replacement; return both systems' counts on them."""
+        rows = rng.integers(len(self.first), size=sentences)
+        first, second = self.first[rows], self.second[rows]
+        if self.is_exchanged:
+            coins = rng.integers(2, size=(sentences, 1), dtype=bool)
+            return np.where(coins, second, first), np.where(coins, first, second)
+        return first, second
+
+
+class Resampled(NamedTuple):
+    """A test set, drawn, and the BLEU of its bootstrap resamples."""
+
+    first_counts: BleuCounts
+    second_counts: BleuCounts
+    difference: float  # BLEU of the second less BLEU of the first
+    first_scores: BleuScores  # of the resamples
+    second_scores: BleuScores
+    seed: int
+
+    @property
+    def differences(self) -> BleuScores:
+        """Return how far the second is ahead in each resample."""
+        return self.second_scores - self.first_scores
+
+
+def resample(first_counts: BleuCounts, second_counts: BleuCounts, seed: int) -> Resampled:
+    """Compute what all tests and intervals of one test set need."""
+    difference = bleu_from_counts(second_counts.sum(0)) - bleu_from_counts(first_counts.sum(0))
+    return Resampled(
+        first_counts,
+        second_counts,
+        float(difference),
+        resampled_bleu(first_counts, seed=seed),
+        resampled_bleu(second_counts, seed=seed),
+        seed,
+    )
+
+
+def sacrebleu_p_value(drawn: Resampled) -> float:
+    """Return the p-value of sacreBLEU's paired bootstrap (`PairedTest`, test_type="bs")."""
+    return _share_with_one_more(_sacrebleu_spread(drawn) > abs(drawn.difference))
+
+
+def sacrebleu_p_value_with_ties(drawn: Resampled) -> float:
+    """Return it with draws counted that are just as far: right for identical systems."""
+    return _share_with_one_more(_sacrebleu_spread(drawn) >= abs(drawn.difference))
+
+
+def _sacrebleu_spread(drawn: Resampled) -> NDArray[np.float64]:
+    """Return the distances between the systems in the resamples, less their mean."""
+    distances = np.abs(drawn.differences)
+    return distances - distances.mean()
+
+
+def centred_p_value(drawn: Resampled) -> float:
+    """Return the p-value of a bootstrap whose differences are centred on the measured one."""
+    distances = np.abs(drawn.differences - drawn.difference)
+    return _share_with_one_more(distances >= abs(drawn.difference))
+
+
+def percentile_p_value(drawn: Resampled) -> float:
+    """Return twice the share of resamples on the rarer side of 0."""
+    above = int((drawn.differences > 0).sum())
+    rarer = min(above, len(drawn.differences) - above)
+    return min(1.0, 2 * (rarer + 1) / (len(drawn.differences) + 1))
+
+
+def randomization_p_value(drawn: Resampled) -> float:
+    """Return the p-value that the course takes."""
+    counts = drawn.first_counts, drawn.second_counts
+    return approximate_randomization_p_value(*counts, NUM_EXCHANGES, drawn.seed)
+
+
+def _share_with_one_more(is_as_far: NDArray[np.bool_]) -> float:
+    return float((is_as_far.sum() + 1) / (len(is_as_far) + 1))
+
+
+P_VALUES: Mapping[str, Callable[[Resampled], float]] = {
+    "sacreBLEU's paired bootstrap": sacrebleu_p_value,
+    "the same, with ties counted": sacrebleu_p_value_with_ties,
+    "share beyond 0, doubled": percentile_p_value,
+    "centred bootstrap": centred_p_value,
+    "approximate randomization": randomization_p_value,
+}
+
+
+def measure_tests(population: Population, sentences: int, test_sets: int) -> dict[str, Any]:
+    """Draw test sets, and count how each test and each interval fares.
+
+    Returns:
+        "bleu" of both systems in the population; "tests", for each the shares of p-values below
+        0.05 and 0.2 and above 0.5; "coverage", the share of 95% intervals that hold the
+        population's figure: of both scores by percentiles, of both by sacreBLEU's mean and half
+        width, and of the difference by percentiles.
+    """
+    rng = np.random.default_rng(SIMULATION_SEED)
+    truths = population.scores()
+    p_values: dict[str, list[float]] = {name: [] for name in P_VALUES}
+    covered: dict[str, list[bool]] = {"score": [], "score, sacreBLEU": [], "difference": []}
+    for seed in range(test_sets):
+        drawn = resample(*population.draw_test_set(sentences, rng), seed)
+        for name, p_value in P_VALUES.items():
+            p_values[name].append(p_value(drawn))
+        for scores, truth in zip((drawn.first_scores, drawn.second_scores), truths, strict=True):
+            covered["score"].append(_is_within_percentiles(truth, scores))
+            mean, half_width = estimate_ci(scores)
+            covered["score, sacreBLEU"].append(bool(abs(truth - mean) <= half_width))
+        lead = truths[1] - truths[0]
+        covered["difference"].append(_is_within_percentiles(lead, drawn.differences))
+    return {
+        "sentences": sentences,
+        "bleu": [round(truth, 2) for truth in truths],
+        "tests": {name: p_value_shares(found) for name, found in p_values.items()},
+        "coverage": {name: round(float(np.mean(held)), 3) for name, held in covered.items()},
+    }
+
+
+def _is_within_percentiles(truth: float, scores: BleuScores) -> bool:
+    low, high = np.percentile(scores, (2.5, 97.5))
+    return bool(low <= truth <= high)
+
+
+def p_value_shares(p_values: Sequence[float]) -> dict[str, float]:
+    """Return how many p-values are small and how many large, as shares."""
+    found = np.array(p_values)
+    shares = {"below 0.05": found < 0.05, "below 0.2": found < 0.2, "above 0.5": found > 0.5}
+    return {name: round(float(share.mean()), 3) for name, share in shares.items()}
+
+
+def simulated_populations(sentences: int = NUM_SIMULATED_SENTENCES) -> dict[str, Population]:
+    """Return pairs of systems that copy so many English sentences with mistakes.
+
+    All differ in what they get wrong. "alike" errs as often as the first system does, "uneven" is
+    better on some sentences and worse on the others; both have its BLEU. "ahead" is better.
+    """
+    references = corpora.load("embedded", "train", "fr", "en").tgt[:sentences]
+    rng = np.random.default_rng(SIMULATION_SEED)
+    difficulties = rng.normal(0, 0.1, len(references))  # shared: what is hard is hard for all
+    base, alike, better, worse = (
+        sentence_bleu_counts(
+            noisy_copies(references, share + difficulties, rng), [[each] for each in references]
+        )
+        for share in (0.8, 0.8, 0.88, 0.7)
+    )
+    level = float(bleu_from_counts(base.sum(0)))
+    others = {
+        "alike": splice_to_bleu(better if _is_below(alike, level) else worse, alike, level),
+        "uneven": splice_to_bleu(better, worse, level),
+        "ahead": splice_to_bleu(better, alike, level + SIMULATED_LEAD),
+    }
+    return {name: Population(base, other) for name, other in others.items()}
+
+
+def _is_below(counts: BleuCounts, level: float) -> bool:
+    return bool(bleu_from_counts(counts.sum(0)) < level)
+
+
+def noisy_copies(
+    references: Sequence[str], shares_right: NDArray[np.float64], rng: np.random.Generator
+) -> list[str]:
+    """Copy sentences, each word with a probability; of the others half are lost, half replaced."""
+    vocabulary = sorted({word for reference in references for word in reference.split()})
+    copies = []
+    for reference, share in zip(references, np.clip(shares_right, 0, 1), strict=True):
+        words = []
+        for word in reference.split():
+            chance = rng.random()
+            if chance < share:
+                words.append(word)
+            elif chance < (1 + share) / 2:
+                words.append(vocabulary[rng.integers(len(vocabulary))])
+        copies.append(" ".join(words))
+    return copies
+
+
+def splice_to_bleu(one: BleuCounts, other: BleuCounts, level: float) -> BleuCounts:
+    """Return the first rows of one and the others of the other, cut where BLEU comes closest."""
+    sums = other.sum(0) + np.cumsum(one - other, axis=0)
+    cut = int(np.abs(bleu_from_counts(sums) - level).argmin()) + 1
+    return np.concatenate((one[:cut], other[cut:]))
+
+
+def real_populations() -> dict[str, Population]:
+    """Return pairs of shipped models on a test set of captions, as they are and exchanged."""
+    counts = {}
+    for name, (model, beam_size) in REAL_SYSTEMS.items():
+        translator = Translator.load(model)
+        data = translator.recipe.data
+        split = corpora.default_test_split(data.corpus)
+        text = corpora.load(data.corpus, split, data.src_lang, data.tgt_lang)
+        translations = translator.translate(text.src, beam_size=beam_size)
+        counts[name] = sentence_bleu_counts(translations, [[each] for each in text.tgt])
+    populations = {}
+    for first, second in REAL_PAIRS:
+        pair = f"{first} and {second}"
+        populations[pair] = Population(counts[first], counts[second])
+        populations[f"{pair}, exchanged"] = Population(counts[first], counts[second], True)
+    return populations
+
+
+def record_calibration(file: Path) -> None:
+    """Measure all tests on all populations, for test sets of `TEST_SET_SIZES`."""
+    populations = simulated_populations() | real_populations()
+    figures = {
+        name: [measure_tests(population, size, NUM_TEST_SETS) for size in TEST_SET_SIZES]
+        for name, population in tqdm(populations.items(), unit="pair of systems")
+    }
+    base = populations["alike"].first[: TEST_SET_SIZES[0]]
+    same = resample(base, base, SIMULATION_SEED)
+    identical = {name: round(p_value(same), 4) for name, p_value in P_VALUES.items()}
+    about: dict[str, Any] = {"sacrebleu": version("sacrebleu"), "test_sets": NUM_TEST_SETS}
+    about |= {"resamples": NUM_RESAMPLES, "exchanges": NUM_EXCHANGES}
+    about |= {"figures": figures, "identical": identical}
+    write_json(file, provenance(torch.device("cpu")) | about)
