@@ -30,6 +30,7 @@ ENGINE_NAMES = ("ctranslate2", "onnx", "transformers")
 ATTENTION_HELP = (
     "write the attention weights too: all (.json), or one sentence's as a picture (.png)"
 )
+N_BEST_HELP = "print the N best of the beam with their scores, instead of the best"
 WEIGHTS_HELP = "of an earlier step, instead of the final ones: in checkpoints/ of the model folder"
 
 CommandFunction = Callable[
@@ -104,31 +105,45 @@ def train_model(options: argparse.Namespace) -> int:
     "translate",
     add_model_argument,
     add_beam_option,
+    option_adder("--n-best", "N", N_BEST_HELP, type=int),
+    option_adder("--json", None, "print a line of JSON for each sentence: its candidates"),
     option_adder("--weights", "FILE", WEIGHTS_HELP, type=Path),
     option_adder("--attention", "FILE", ATTENTION_HELP, type=Path),
 )
 def translate_standard_input(options: argparse.Namespace) -> None:
     """Translate standard input, one sentence a line.
 
-    UTF-8; an empty line stays empty.
+    UTF-8; an empty line stays empty. --n-best prints a line for each candidate, the best first,
+    with five fields between tabs: the number of its sentence, from 1; its rank, from 1; its score;
+    its log-probability; its text. The log-probability is the sum of its tokens', the end mark's
+    included, in nats. The score, by which candidates are ranked, is the log-probability over the
+    length penalty of §6.1. An empty line has no candidate. --json prints the same as a line of
+    JSON for each sentence, and whether each candidate is finished: one that was cut off at the
+    length limit comes after those that ended.
 
     Examples:
       python -m transformer translate runs/demo --attention dog.png < sentence.txt
       python -m transformer translate runs/demo --beam 1 < sentences.txt > translations.txt
+      python -m transformer translate runs/demo --n-best 4 < sentences.txt > candidates.tsv
     """
+    from attention_course.output_lines import format_translations
     from lessonkit.charts.attention_export import check_attention_file, write_attention_file
-    from transformer.data.normalizers import normalize_whitespace
-    from transformer.models.translator import Translator
+    from transformer.models.translator import Translator, check_n_best
     from transformer.training.devices import pick_device
 
+    if options.n_best is not None:
+        check_n_best(options.n_best, options.beam)
     if options.attention is not None:
         check_attention_file(options.attention)
     translator = Translator.load(options.model, pick_device(), options.weights)
     lines: list[str] = []  # all of them, if their attention is asked for
+    number = 1  # of the first sentence of a block
     for block in read_standard_input_blocks():
-        for line in translator.translate(block, options.beam):
-            # A model may generate a line feed, but one line in is one line out.
-            print(normalize_whitespace(line))
+        for line in format_translations(
+            translator, block, number, options.beam, options.n_best, options.json
+        ):
+            print(line)
+        number += len(block)
         sys.stdout.flush()
         if options.attention is not None:
             lines += block

@@ -81,6 +81,8 @@ def test_translate_refuses(run: Run, here: Path, tiny_folder: Path) -> None:
         (["."], ". is no model folder: it has no recipe.json"),
         ([tiny_folder, "--beam", "x"], "--beam", "'x'"),
         ([tiny_folder, "--beam", 0], "beam_size is 0: give a whole number from 1"),
+        ([tiny_folder, "--n-best", 5], "n_best is 5", "give a beam of 5 or more"),
+        ([tiny_folder, "--n-best", 0], "n_best is 0"),
         ([tiny_folder, "--attention", "a.pdf"], "a.pdf: give a name that ends in"),
         ([tiny_folder, "--attention", "folder.json"], "folder.json"),
         ([tiny_folder, "--attention", "file/a.json"], "file is not a folder"),

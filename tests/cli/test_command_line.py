@@ -136,6 +136,29 @@ def test_translate_with_earlier_weights(run: Run, tiny_folder: Path, tmp_path: P
     assert said.rstrip("\n") == normalize_whitespace(loaded.translate(["A dog."])[0])
 
 
+def test_n_best_as_fields_between_tabs_and_as_json(run: Run, monkeypatch: Patch) -> None:
+    """The sentences of two blocks are numbered on; an empty line has no candidate."""
+    monkeypatch.setattr(input_lines, "MAX_LINES_PER_BLOCK", 2)
+    stdin = "A dog.\n\nThe old woman is reading a book.\n"
+    options = ("translate", "demo-en-fr", "--beam", 3)
+    plain = run(*options, stdin=stdin)[1].splitlines()
+    status, out, err = run(*options, "--n-best", 2, stdin=stdin)
+    assert (status, err) == (0, "")
+    rows = [line.split("\t") for line in out.splitlines()]
+    assert [row[:2] for row in rows] == [["1", "1"], ["1", "2"], ["3", "1"], ["3", "2"]]
+    assert [rows[0][4], rows[2][4]] == [plain[0], plain[2]]
+    status, out, err = run(*options, "--n-best", 2, "--json", stdin=stdin)
+    assert (status, err) == (0, "")
+    said = [json.loads(line) for line in out.splitlines()]
+    assert [line["sentence"] for line in said] == [1, 2, 3]
+    assert said[1]["candidates"] == []
+    for row, candidate in zip(rows, said[0]["candidates"] + said[2]["candidates"], strict=True):
+        assert [float(row[2]), float(row[3])] == [candidate["score"], candidate["log_prob"]]
+        assert (row[4], True) == (candidate["translation"], candidate["finished"])
+    alone = run(*options, "--json", stdin="A dog.")[1]
+    assert json.loads(alone)["candidates"] == said[0]["candidates"][:1]
+
+
 def test_lines_are_cut_at_line_feeds_alone(monkeypatch: Patch) -> None:
     def blocks(content: bytes) -> list[list[str]]:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))

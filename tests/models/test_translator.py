@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from transformer.config import EOS_ID
+from transformer.config import BOS_ID, EOS_ID
 from transformer.data import corpora
+from transformer.data.batches import collate_sources
+from transformer.decoding import beam_search
 from transformer.models.translator import MAX_BATCH_TOKENS, Translator
 from transformer.support.errors import UserError
 
@@ -88,6 +90,51 @@ def test_attention_is_that_of_the_translation(
         assert not attention.maps.cross.requires_grad
         assert attention.src_tokens[:-1] == tiny.src_tokenizer.tokens(sentence)
         assert attention.src_tokens[-1] == "<eos>"
+
+
+def log_prob_by_teacher_forcing(translator: Translator, sentence: str, ids: list[int]) -> float:
+    """Sum the log probabilities of target ids, each read after the right ones before it."""
+    src = torch.tensor([[*translator.src_tokenizer.encode(sentence), EOS_ID]])
+    tgt_in = torch.tensor([[BOS_ID, *ids[:-1]]])
+    with torch.no_grad():
+        log_probs = translator.model(src, tgt_in)[0].double().log_softmax(dim=-1)
+    return sum(float(log_probs[place, token]) for place, token in enumerate(ids))
+
+
+@pytest.mark.parametrize("lean", [1, -1])
+def test_the_n_best_have_the_scores_that_teacher_forcing_gives(
+    tiny_folder: Path, sentences: list[str], lean: int
+) -> None:
+    translator = leaning(tiny_folder, lean)
+    asked = [sentences[0], " ", sentences[1]]
+    first, none, second = translator.translate_n_best(asked, n_best=3, beam_size=5, alpha=0.7)
+    assert none == []
+    assert [first[0].translation, "", second[0].translation] == translator.translate(asked, 5, 0.7)
+    src = collate_sources([translator.encode(sentences[0]), translator.encode(sentences[1])])
+    found = beam_search(translator.model, src, beam_size=5, alpha=0.7, max_len=255)
+    for sentence, candidates, hypotheses in zip(asked[::2], (first, second), found, strict=True):
+        assert len(candidates) == 3
+        ranked = [(not candidate.finished, -candidate.score) for candidate in candidates]
+        assert ranked == sorted(ranked)
+        for candidate, hypothesis in zip(candidates, hypotheses, strict=False):
+            ids = hypothesis.ids + [EOS_ID] * candidate.finished
+            log_prob = log_prob_by_teacher_forcing(translator, sentence, ids)
+            assert candidate.translation == translator.tgt_tokenizer.decode(hypothesis.ids)
+            assert candidate.log_prob == pytest.approx(log_prob, rel=1e-4, abs=1e-5)
+            score = log_prob / ((5 + len(ids)) / 6) ** 0.7
+            assert candidate.score == pytest.approx(score, rel=1e-4, abs=1e-5)
+    assert {candidate.finished for candidate in first} == {lean == 1}
+
+
+def test_the_n_best_of_too_small_a_beam_are_refused(tiny: Translator) -> None:
+    for n_best, beam_size, message in (
+        (5, 4, "n_best is 5, and a beam of 4 .*: give a beam of 5 or more"),
+        (0, 4, "n_best is 0"),
+        (1.5, 4, r"n_best is 1\.5"),
+        (1, 0, "beam_size is 0"),
+    ):
+        with pytest.raises(UserError, match=message):
+            tiny.translate_n_best(["the dog"], n_best, beam_size)  # type: ignore[arg-type]
 
 
 def test_attention_of_a_translation_that_ends(tiny_folder: Path, sentences: list[str]) -> None:

@@ -9,15 +9,24 @@ import torch
 
 from transformer.config import BEAM_SIZE, BOS_ID, EOS_ID, LENGTH_PENALTY
 from transformer.data.batches import collate_sources
-from transformer.decoding import Hypothesis, check_search_settings
+from transformer.decoding import MAX_BEAM_SIZE, Hypothesis, check_search_settings, length_penalty
 from transformer.fast_search import fast_beam_search
 from transformer.model import AttentionMaps
 from transformer.models.folder import ModelDescription, Network, read_model
-from transformer.support.checks import check_text, check_texts
+from transformer.support.checks import check_number, check_text, check_texts
 from transformer.support.errors import UserError, short_repr
 from transformer.support.folders import find_model_folder
 
 MAX_BATCH_TOKENS = 4096  # source tokens searched at once, padding included, times the beam
+
+
+class ScoredTranslation(NamedTuple):
+    """One of the n best translations of a sentence, with its scores (§6.1)."""
+
+    translation: str
+    score: float  # log_prob over the length penalty, by which candidates are ranked (nats)
+    log_prob: float  # sum of the log probabilities of its tokens, eos included (nats)
+    finished: bool  # whether it ends in eos, not at the length limit; others are ranked last
 
 
 class TranslationWithAttention(NamedTuple):
@@ -30,6 +39,17 @@ class TranslationWithAttention(NamedTuple):
     src_tokens: list[str]  # "<eos>" last
     tgt_tokens: list[str]  # the translation's; "<eos>" last unless it was cut off
     maps: AttentionMaps  # for a batch of one sentence
+
+
+def check_n_best(n_best: int, beam_size: int) -> None:
+    """Raise a UserError unless a search with this beam can end with n translations."""
+    check_search_settings(beam_size)
+    check_number("n_best", n_best, 1, MAX_BEAM_SIZE, integer=True)
+    if n_best > beam_size:
+        raise UserError(
+            f"n_best is {n_best}, and a beam of {beam_size} ends with {beam_size} translations at "
+            f"most: give a beam of {n_best} or more"
+        )
 
 
 def usable_device(device: torch.device | str) -> torch.device:
@@ -86,12 +106,43 @@ class Translator:
         # In a comprehension a warning would not name the caller's line.
         for sentence in sentences:
             sources.append(self.encode(sentence))
-        translations = [""] * len(sentences)
-        for rows in self._length_sorted_batches(sources, beam_size):
-            all_hypotheses = self._search([sources[row] for row in rows], beam_size, alpha)
-            for row, hypotheses in zip(rows, all_hypotheses, strict=True):
-                translations[row] = self.tgt_tokenizer.decode(hypotheses[0].ids)
-        return translations
+        all_hypotheses = self._search_in_batches(sources, beam_size, alpha)
+        return [
+            self.tgt_tokenizer.decode(hypotheses[0].ids) if hypotheses else ""
+            for hypotheses in all_hypotheses
+        ]
+
+    def translate_n_best(
+        self,
+        sentences: Sequence[str],
+        n_best: int,
+        beam_size: int = BEAM_SIZE,
+        alpha: float = LENGTH_PENALTY,
+    ) -> list[list[ScoredTranslation]]:
+        """Return the n best translations of each sentence, the best first; none of an empty one.
+
+        The first is that of `translate`. They differ in their tokens, but two may read the same. A
+        search may end with fewer than n. Arguments and warnings are those of `translate`; a
+        UserError where the beam, which bounds what a search ends with, is smaller than n.
+        """
+        check_texts("sentences", sentences)
+        check_n_best(n_best, beam_size)
+        check_search_settings(beam_size, alpha)
+        sources = []
+        for sentence in sentences:
+            sources.append(self.encode(sentence))
+        all_hypotheses = self._search_in_batches(sources, beam_size, alpha)
+        return [
+            [self._decode_with_scores(hypothesis, alpha) for hypothesis in hypotheses[:n_best]]
+            for hypotheses in all_hypotheses
+        ]
+
+    def _decode_with_scores(self, hypothesis: Hypothesis, alpha: float) -> ScoredTranslation:
+        """Return a hypothesis as text, with the sum that its score was made of."""
+        ids, score, finished = hypothesis
+        num_tokens = max(1, len(ids) + finished)  # eos included
+        log_prob = score * length_penalty(num_tokens, alpha)
+        return ScoredTranslation(self.tgt_tokenizer.decode(ids), score, log_prob, finished)
 
     def attention(self, sentence: str, beam_size: int = BEAM_SIZE) -> TranslationWithAttention:
         """Translate one sentence that is not empty; return every attention weight on the way."""
@@ -122,6 +173,17 @@ class Translator:
             message = f"{beginning!r} has {len(ids)} tokens, and this model takes {max_tokens}"
             warnings.warn(f"{message}: the rest was cut off", stacklevel=3)
         return ids[:max_tokens]
+
+    def _search_in_batches(
+        self, sources: Sequence[list[int]], beam_size: int, alpha: float
+    ) -> list[list[Hypothesis]]:
+        """Return each source's hypotheses, the best first, in order; none of an empty source."""
+        all_hypotheses: list[list[Hypothesis]] = [[] for _ in sources]
+        for rows in self._length_sorted_batches(sources, beam_size):
+            found = self._search([sources[row] for row in rows], beam_size, alpha)
+            for row, hypotheses in zip(rows, found, strict=True):
+                all_hypotheses[row] = hypotheses
+        return all_hypotheses
 
     def _length_sorted_batches(
         self, sources: Sequence[list[int]], beam_size: int
