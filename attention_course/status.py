@@ -12,6 +12,7 @@ from transformer.support.errors import (
     UserError,
     is_out_of_memory,
 )
+from transformer.support.signals import was_interrupted
 
 EXIT_BUG = 70  # after a mistake of the course's own; sysexits.h calls it EX_SOFTWARE
 
@@ -43,7 +44,8 @@ def run_to_exit_status(command: Callable[[], int], show_traceback: bool = False)
 
 def _exit_status_and_message(error: BaseException) -> tuple[int, str]:
     """Return the exit status and the line for what stopped a command; "" for no line."""
-    if isinstance(error, KeyboardInterrupt):
+    # A library may turn an interrupt into an error of its own.
+    if isinstance(error, KeyboardInterrupt) or was_interrupted():
         return EXIT_INTERRUPTED, "stopped"
     if isinstance(error, UserError):
         return EXIT_USER_ERROR, f"error: {error}"

@@ -6,16 +6,17 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 
-from attention_course.__main__ import OneLineErrorParser
-from attention_course.__main__ import main as run_typed
+from attention_course.command_line import OneLineErrorParser
+from attention_course.command_line import main as run_typed
 from experiments.commands import COMMANDS, OPTION_ADDERS, Command
 from transformer.support.errors import EXIT_INTERRUPTED
+from transformer.support.signals import run_and_exit
 
 PROGRAM_NAME = "python -m experiments"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; as `attention_course.__main__.main`, with these commands."""
+    """Run one command; as `attention_course.command_line.main`, with these commands."""
     return run_typed(arguments, make_parser())
 
 
@@ -59,4 +60,4 @@ def run_command(command: Command, options: argparse.Namespace) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_and_exit(main)

@@ -11,6 +11,7 @@ from typing import Any
 
 from transformer.support.errors import UserError
 from transformer.support.files import write_atomically
+from transformer.support.signals import run_and_exit
 
 
 def main() -> int:
@@ -84,4 +85,4 @@ def _write_grades_csv(path: Path, rows: list[dict[str, Any]]) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_and_exit(main)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from stamping import readme
 
-from attention_course.__main__ import make_parser
+from attention_course.command_line import make_parser
 from experiments.commands import COMMANDS as MAINTAINERS
 from tests.helpers import ROOT, commands_of
 from tests.helpers.names import missing

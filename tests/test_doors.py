@@ -11,7 +11,7 @@ import pytest
 
 import lessonkit
 import transformer
-from attention_course.__main__ import make_parser
+from attention_course.command_line import make_parser
 from lessonkit import analysis, charts
 from tests.helpers import ROOT, commands_of, python
 
@@ -51,7 +51,7 @@ def exported(module: str, name: str) -> object:
 
 HEAVY = """
 import sys, transformer, lessonkit, lessonkit.analysis, lessonkit.charts
-from attention_course.__main__ import main
+from attention_course.command_line import main
 for command in sys.argv[1:]:
     try: main([*command.split(), '--help'])
     except SystemExit: pass

@@ -1,6 +1,10 @@
 """The command line, `python -m transformer --help`: the package attention_course has it."""
 
-import runpy
+from transformer.support.signals import handle_interrupts
 
 if __name__ == "__main__":
+    # Before the imports, which take seconds.
+    handle_interrupts()
+    import runpy
+
     runpy.run_module("attention_course", run_name="__main__")

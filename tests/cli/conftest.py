@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from attention_course.__main__ import main
+from attention_course.command_line import main
 
 Run = Callable[..., tuple[int, str, str]]
 

@@ -13,7 +13,7 @@ from subprocess import PIPE
 
 import pytest
 
-from attention_course.__main__ import main
+from attention_course.command_line import main
 from tests.helpers import HANGS, TINY, weekly
 from transformer.data import corpora
 from transformer.models.folder import LAST, holds_run

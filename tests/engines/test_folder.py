@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from attention_course.__main__ import main
+from attention_course.command_line import main
 from engines import folder
 from engines.folder import export_model
 from tests.helpers import python

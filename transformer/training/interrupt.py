@@ -6,8 +6,9 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
+from typing import Any
 
-from transformer.support.errors import TERMINATION_SIGNALS
+from transformer.support.signals import INTERRUPTION_SIGNALS, raise_or_exit
 from transformer.training.processes import world_size
 
 STOP_NOTICE = "stopping after this step; Ctrl-C again stops at once and loses what is not saved"
@@ -17,20 +18,20 @@ STOP_NOTICE = "stopping after this step; Ctrl-C again stops at once and loses wh
 def deferred_interrupt() -> Iterator[list[int]]:
     """Yield a list that gets the first Ctrl-C, so that no update is left half done.
 
-    The next one interrupts. `TERMINATION_SIGNALS` count as Ctrl-C if they are set to interrupt.
-    Other handlers are left alone, and so are all outside the main thread.
+    The next one interrupts. The others of `INTERRUPTION_SIGNALS` count as Ctrl-C if they are set to
+    interrupt. Other handlers are left alone, and so are all outside the main thread.
     """
     received: list[int] = []
-    interrupt = signal.default_int_handler
-    deferred = []
+    deferred: dict[signal.Signals, Any] = {}  # with the handler of each
     if threading.current_thread() is threading.main_thread():
-        for number in (signal.SIGINT, *TERMINATION_SIGNALS):
-            if signal.getsignal(number) is interrupt:
-                deferred.append(number)
+        for number in INTERRUPTION_SIGNALS:
+            handler = signal.getsignal(number)
+            if handler in (signal.default_int_handler, raise_or_exit):
+                deferred[number] = handler
 
     def restore_handlers() -> None:
-        for number in deferred:
-            signal.signal(number, interrupt)
+        for number, handler in deferred.items():
+            signal.signal(number, handler)
 
     def receive(number: int, frame: FrameType | None) -> None:
         received.append(number)
