@@ -34,6 +34,16 @@ def run():
 """,
         (0, "imported\n", ""),
     ),
+    "a second signal where the first was hidden": (
+        """
+def run():
+    for _ in range(2):
+        try: signal.raise_signal(number)
+        except BaseException: pass
+    return 0
+""",
+        (130, "", "stopped\n"),
+    ),
     "a second signal while the first is minded": (
         """
 def run():
