@@ -30,7 +30,7 @@ from transformer.config import (
     UNK_ID,
     DataConfig,
     ModelConfig,
-    Positions,
+    PositionKind,
 )
 from transformer.data.corpora import CORPORA
 from transformer.data.tokenizers import BPETokenizer
@@ -81,7 +81,7 @@ def _write_json(path: Path, values: dict[str, Any]) -> None:
 
 def check_config_exportable(config: ModelConfig, joint: bool) -> None:
     """Raise if the library has no such network; `joint`: both sides have one vocabulary."""
-    if config.positions == Positions.CONCATENATED:
+    if config.positions == PositionKind.CONCATENATED:
         limit = "adds its positions, and does not concatenate them"
     elif config.num_heads * config.key_size != config.d_model or (
         config.num_heads * config.value_size != config.d_model

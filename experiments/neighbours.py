@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from transformer.attention import MultiHeadAttention
-from transformer.config import Positions
+from transformer.config import PositionKind
 from transformer.layers import DecoderLayer, EncoderLayer
 from transformer.model import Transformer
 from transformer.support.errors import require
@@ -36,7 +36,7 @@ def initialize_heads_to_positions(model: Transformer) -> None:
     Raises:
         UserError: The positions are not sinusoidal.
     """
-    sinusoids = model.config.positions == Positions.SINUSOIDAL
+    sinusoids = model.config.positions == PositionKind.SINUSOIDAL
     require(sinusoids, "neighbour_start turns sinusoids: set positions=sinusoidal")
     for layer in model.modules():
         if isinstance(layer, EncoderLayer | DecoderLayer):

@@ -35,7 +35,7 @@ class Experiment:
         settings.pop("precision", None)
         return override_recipe_and_options(find_recipe(self.recipe), TrainingOptions(), settings)
 
-    def precision(self, variant: str) -> str:
+    def precision_name(self, variant: str) -> str:
         """Return the name of the precision of a variant's runs."""
         settings = {**self.budget, **self.variants[variant]}
         return settings.get("precision", "float32")

@@ -66,7 +66,7 @@ def run_experiment(
         for variant in only or order
     ]
     slow = pick_device_and_precision().precision != Precision.BF16
-    if slow and any(experiment.precision(run[0]) == Precision.BF16 for run in runs):
+    if slow and any(experiment.precision_name(run[0]) == Precision.BF16 for run in runs):
         raise UserError(
             f"{experiment.name!r} computes in bfloat16, for which this processor has no "
             "instructions: run it on one that has them"
@@ -93,7 +93,7 @@ def _train_or_resume(
     if not begun:
         write_json(folder / FAULTS_FILE_NAME, faults)
     recipe, options = experiment.recipe_and_options(variant, seed)
-    precision = Precision(experiment.precision(variant))
+    precision = Precision(experiment.precision_name(variant))
     result = train_recipe(
         recipe,
         folder,

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from transformer.config import ModelConfig, Positions
+from transformer.config import ModelConfig, PositionKind
 from transformer.embeddings import Embedding
 from transformer.positions import sinusoidal_positions
 from transformer.support.errors import UserError
@@ -18,7 +18,7 @@ def make(**changes: object) -> Embedding:
     settings: dict[str, object] = {
         "d_model": 22, "num_heads": 11, "max_len": 19, "dropout": 0.0, "tie_softmax": False,
     }  # fmt: skip
-    if changes.get("positions") == Positions.CONCATENATED:
+    if changes.get("positions") == PositionKind.CONCATENATED:
         settings["position_dim"] = 5
     return Embedding(ModelConfig(**(settings | changes)), VOCAB)  # type: ignore[arg-type]
 
@@ -36,19 +36,19 @@ def test_sinusoids_follow_the_papers_formula() -> None:
     assert far == pytest.approx(math.sin(5000), abs=1e-6)  # they keep their precision
 
 
-@pytest.mark.parametrize("kind", [Positions.SINUSOIDAL, Positions.LEARNED])
-def test_words_are_scaled_and_positions_added(kind: Positions) -> None:
+@pytest.mark.parametrize("kind", [PositionKind.SINUSOIDAL, PositionKind.LEARNED])
+def test_words_are_scaled_and_positions_added(kind: PositionKind) -> None:
     embedding = make(positions=kind)
     ids = torch.tensor([[4, 9, 4], [1, 2, 3]])
     output = embedding(ids, start=2)
     words = embedding.token.weight[ids] * math.sqrt(22)
     torch.testing.assert_close(output, words + embedding.positions.table[2:5])
-    learned = {"learned_position.weight"} if kind == Positions.LEARNED else set()
+    learned = {"learned_position.weight"} if kind == PositionKind.LEARNED else set()
     assert set(embedding.state_dict()) == {"token.weight"} | learned
 
 
 def test_concatenated_positions_stand_beside_the_word() -> None:
-    embedding = make(positions=Positions.CONCATENATED)
+    embedding = make(positions=PositionKind.CONCATENATED)
     output = embedding(torch.tensor([[4, 9, 4]]))
     assert output.shape == (1, 3, 22)
     torch.testing.assert_close(output[0, 0, :17], output[0, 2, :17])  # the same word
@@ -66,7 +66,7 @@ def test_errors() -> None:
 
 def test_dropout_is_applied_in_training_only_and_no_sinusoid_is_a_weight() -> None:
     ids = torch.full((7, 11), 5)
-    for positions in Positions:
+    for positions in PositionKind:
         embedding = make(dropout=0.5, positions=positions)
         assert (embedding(ids) == 0).any()
         torch.testing.assert_close(embedding.eval()(ids), make(positions=positions)(ids))

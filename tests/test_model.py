@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from transformer.attention import MultiHeadAttention
-from transformer.config import BOS_ID, PAD_ID, ModelConfig, Positions
+from transformer.config import BOS_ID, PAD_ID, ModelConfig, PositionKind
 from transformer.masks import padding_mask
 from transformer.model import Transformer
 from transformer.positions import sinusoidal_positions
@@ -92,7 +92,7 @@ def test_the_same_output_as_torch_nn_transformer(
 
 
 def test_decoding_with_a_cache_equals_decoding_whole(sentences: tuple[Tensor, Tensor]) -> None:
-    model, (src, tgt) = make(positions=Positions.LEARNED), sentences
+    model, (src, tgt) = make(positions=PositionKind.LEARNED), sentences
     mask = padding_mask(src)
     memory, cache = model.encode(src, mask), model.new_cache()
     whole = model.decode(tgt, memory, mask)
@@ -141,7 +141,7 @@ def test_initial_weights_have_the_stated_sizes() -> None:
     assert inner.weight.abs().max().item() == pytest.approx(bound, rel=0.01)
     assert (inner.bias == 0).all()
     assert model.src_embedding.token.weight.std().item() == pytest.approx(182**-0.5, rel=0.02)
-    model = make(positions=Positions.LEARNED, d_model=182, num_heads=13, max_len=251)
+    model = make(positions=PositionKind.LEARNED, d_model=182, num_heads=13, max_len=251)
     computed = sinusoidal_positions(251, 182).square().mean().sqrt().item()
     for embedding in (model.src_embedding, model.tgt_embedding):  # as large as sinusoids
         learned = embedding.positions.table.square().mean().sqrt().item()
@@ -149,7 +149,7 @@ def test_initial_weights_have_the_stated_sizes() -> None:
 
 
 def test_xavier_embeddings_are_drawn_as_matrices() -> None:
-    free = {"tie_softmax": False, "xavier_embeddings": True, "positions": Positions.LEARNED}
+    free = {"tie_softmax": False, "xavier_embeddings": True, "positions": PositionKind.LEARNED}
     embedding = make(401, 401, d_model=128, num_heads=2, max_len=307, **free).src_embedding
     for table in (embedding.token.weight, embedding.positions.weight):
         bound = math.sqrt(6 / sum(table.shape))

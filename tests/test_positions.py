@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from transformer.config import ModelConfig, Positions
+from transformer.config import ModelConfig, PositionKind
 from transformer.positions import make_positions, rotate
 from transformer.support.errors import UserError
 
@@ -26,8 +26,8 @@ def test_turned_by_hand_and_products_depend_on_the_distance_alone() -> None:
     assert not torch.allclose(here, rotate(queries, 13) @ rotate(keys).T, atol=0.1)
 
 
-@pytest.mark.parametrize("kind", list(Positions))
-def test_positions_begin_at_0_or_where_they_are_told(kind: Positions) -> None:
+@pytest.mark.parametrize("kind", list(PositionKind))
+def test_positions_begin_at_0_or_where_they_are_told(kind: PositionKind) -> None:
     torch.manual_seed(3)
     config = ModelConfig(d_model=14, num_heads=1, max_len=11, positions=kind, position_dim=3,
                          tie_softmax=False)  # fmt: skip

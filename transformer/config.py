@@ -15,7 +15,7 @@ LENGTH_PENALTY = 0.6  # §6.1: alpha
 MAX_DIMENSION = 2**16  # a larger network is a slip of the finger, refused before training
 
 
-class Positions(StrEnum):
+class PositionKind(StrEnum):
     """How a token knows where it stands."""
 
     SINUSOIDAL = "sinusoidal"  # §3.5: added, computed
@@ -46,7 +46,7 @@ class ModelConfig:
     # Normalise before each sub-layer, and once after each stack, instead of after each residual
     # sum (§3.1).
     pre_norm: bool = False
-    positions: Positions = Positions.SINUSOIDAL  # §3.5
+    positions: PositionKind = PositionKind.SINUSOIDAL  # §3.5
     position_dim: int = 20  # width of concatenated positions, taken from d_model
     max_len: int = 256  # maximal tokens of a sentence; the size of learned positions
     tie_source_target: bool = True  # one embedding for both languages (§3.4)
@@ -64,11 +64,11 @@ class ModelConfig:
                 f"d_model {d_model} is not divisible by num_heads {num_heads}: "
                 f"choose a divisor of {d_model}, or give d_k and d_v"
             )
-        if self.positions == Positions.SINUSOIDAL and d_model % 2 != 0:
+        if self.positions == PositionKind.SINUSOIDAL and d_model % 2 != 0:
             raise UserError(
                 f"d_model {d_model} is odd: sinusoids come in pairs, give an even number"
             )
-        if self.positions == Positions.CONCATENATED:
+        if self.positions == PositionKind.CONCATENATED:
             if self.position_dim >= d_model:
                 raise UserError(
                     f"position_dim {self.position_dim} leaves no room for the word in "
@@ -83,7 +83,7 @@ class ModelConfig:
     @property
     def word_dim(self) -> int:
         """Width of a word's vector: d_model, less what concatenated positions take of it."""
-        if self.positions == Positions.CONCATENATED:
+        if self.positions == PositionKind.CONCATENATED:
             return self.d_model - self.position_dim
         return self.d_model
 

@@ -7,7 +7,7 @@ the first one; it returns (batch, length, d_model).
 import torch
 from torch import Tensor, nn
 
-from transformer.config import MAX_DIMENSION, ModelConfig, Positions
+from transformer.config import MAX_DIMENSION, ModelConfig, PositionKind
 from transformer.support.checks import check_number
 from transformer.support.errors import UserError
 
@@ -80,9 +80,9 @@ class ConcatenatedPositions(nn.Embedding):
 
 def make_positions(config: ModelConfig) -> nn.Module:
     """Make the positions module that a configuration names."""
-    if config.positions == Positions.LEARNED:
+    if config.positions == PositionKind.LEARNED:
         return LearnedPositions(config)
-    if config.positions == Positions.CONCATENATED:
+    if config.positions == PositionKind.CONCATENATED:
         return ConcatenatedPositions(config)
     return SinusoidalPositions(config)
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from transformer.config import ModelConfig, Positions
+from transformer.config import ModelConfig, PositionKind
 
 SHARED_VOCAB_SIZE = 37_000  # §5.1: about so many, shared by English and German
 
@@ -75,12 +75,12 @@ def expected_num_parameters(config: ModelConfig, src_vocab_size: int, tgt_vocab_
 def _num_embedding_parameters(config: ModelConfig, src_vocab_size: int, tgt_vocab_size: int) -> int:
     """Compute the parameters of both embeddings, with their positions if these are learned."""
     token_width = position_width = config.d_model
-    if config.positions == Positions.CONCATENATED:
+    if config.positions == PositionKind.CONCATENATED:
         token_width = config.d_model - config.position_dim
         position_width = config.position_dim
     types = src_vocab_size if config.tie_source_target else src_vocab_size + tgt_vocab_size
     parameters = types * token_width
-    if config.positions != Positions.SINUSOIDAL:
+    if config.positions != PositionKind.SINUSOIDAL:
         tables = 1 if config.tie_source_target else 2
         parameters += tables * config.max_len * position_width
     return parameters

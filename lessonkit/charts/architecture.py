@@ -21,10 +21,10 @@ FADE_OPACITY = 0.75  # of the white over the rest
 BOX_MARGIN_POINTS = 5  # points between a box and the line around it
 
 # Bright boxes: the middle, width and height, in points of the picture from its lower left.
-Box = tuple[float, float, float, float]
-INPUT_BOXES: tuple[Box, Box] = ((218, 22, 172, 30), (446, 22, 172, 30))
-OUTPUT_BOX: Box = (512, 538, 296, 134)  # with the names beside it
-CAPTION_AND_BOXES_BY_PART: dict[str, tuple[str, tuple[Box, ...]]] = {
+PictureBox = tuple[float, float, float, float]
+INPUT_BOXES: tuple[PictureBox, PictureBox] = ((218, 22, 172, 30), (446, 22, 172, 30))
+OUTPUT_BOX: PictureBox = (512, 538, 296, 134)  # with the names beside it
+CAPTION_AND_BOXES_BY_PART: dict[str, tuple[str, tuple[PictureBox, ...]]] = {
     "text": (
         "the text, cut into pieces, at both inputs and at the output",
         (*INPUT_BOXES, (446, 587, 172, 34)),

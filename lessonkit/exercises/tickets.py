@@ -35,7 +35,7 @@ class Ticket:
     report: str  # what is said of it
     why: str  # what is said of the right answer
 
-    def build(self) -> Any:
+    def build_model(self) -> Any:
         """Build the model, its weights freshly drawn."""
         builders: dict[str, Callable[[int], Any]] = {fault.name: fault.build for fault in FAULTS}
         with torch.random.fork_rng(devices=[]):  # building seeds PyTorch's own generator
@@ -62,7 +62,7 @@ class Tickets:
         """Show a ticket, 1 to 10: what was reported, and the log of 60 steps of copying."""
         ticket = self._find_ticket(number)
         generator = torch.Generator().manual_seed(MODEL_SEED)
-        model = ticket.build()
+        model = ticket.build_model()
         lines = [wrap_text(ticket.report, f"{number}. ")]
         for step in range(1, LOGGED_STEPS[-1] + 1):
             lengths = torch.randint(3, 8, (16,), generator=generator).tolist()
@@ -84,7 +84,7 @@ class Tickets:
             text = f"All {MAX_EXPERIMENTS} experiments are used up: answer with what you know."
             return Message(text)
         self.made.add((number, name))
-        model = ticket.build()
+        model = ticket.build_model()
         model.module.eval()
         result = wrap_text(f"{EXPERIMENTS[name](model)}.", f"{number}. {name}: ")
         left = MAX_EXPERIMENTS - len(self.made)

@@ -15,7 +15,7 @@ from experiments.bench import export, peers, sections, training
 from experiments.bench.peers import OURS, TORCH, Workload
 from lessonkit.analysis.flops import count_flops_of_call, training_step_flops
 from lessonkit.analysis.timing import computing_on_single_thread
-from transformer.config import ModelConfig, Positions, TrainingConfig
+from transformer.config import ModelConfig, PositionKind, TrainingConfig
 from transformer.data.batches import Batch, Example, TokenBudgetBatches
 from transformer.model import count_parameters
 from transformer.recipes import find_recipe
@@ -26,7 +26,7 @@ Patch = pytest.MonkeyPatch
 SRC_TYPES, TGT_TYPES = 61, 53
 CAPTIONS = ModelConfig(d_model=12, d_ff=22, num_heads=3, num_layers=2, pre_norm=True)
 SYSTEM_4 = dataclasses.replace(
-    CAPTIONS, pre_norm=False, positions=Positions.LEARNED, attention_bias=True, output_bias=True,
+    CAPTIONS, pre_norm=False, positions=PositionKind.LEARNED, attention_bias=True, output_bias=True,
     attention_dropout=0.1, feed_forward_dropout=0.1, tie_source_target=False, tie_softmax=False,
 )  # fmt: skip
 

@@ -28,7 +28,7 @@ def found(ticket: Ticket) -> tuple[str, ...]:
     """Return what each experiment finds."""
     lines = []
     for experiment in EXPERIMENTS.values():
-        model = ticket.build()
+        model = ticket.build_model()
         model.module.eval()
         lines.append(experiment(model))
     return tuple(lines)
