@@ -25,7 +25,7 @@ DARK = {"@jupyterlab/apputils-extension:themes": {"theme": "JupyterLab Dark"}}
 
 @contextmanager
 def lab(notebooks: list[Path], dark: bool = False) -> Iterator[str]:
-    """Serve copies of notebooks from a copy of the checkout's shape; gives the address to open.
+    """Serve copies of notebooks from a copy of the checkout's shape, and yield the address to open.
 
     Args:
         notebooks: Which.

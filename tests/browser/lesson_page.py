@@ -176,7 +176,7 @@ class LessonPage:
             raise Error(f"the lesson is not {what} after {seconds} s")
 
     def _show(self, index: int) -> ElementHandle:
-        """Scroll to a cell, and give it."""
+        """Scroll to a cell, and return it."""
         node = self.page.evaluate_handle(SHOW, index).as_element()
         assert node is not None
         return node

@@ -27,7 +27,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "browser"))
 
-from check_lessons import AXE, judge, launch, opened  # noqa: E402  (it says what to do without Playwright)
+from check_lessons import AXE, PLAIN_HTTP_HOST, judge, launch, opened  # noqa: E402  (it says what to do without Playwright)
 from playwright.sync_api import Page, Route, sync_playwright  # noqa: E402
 
 LIVE, MODELS = ROOT / "docs" / "live", ROOT / "data" / "models"
@@ -47,7 +47,7 @@ class Quiet(SimpleHTTPRequestHandler):
 
 @contextmanager
 def served() -> Iterator[str]:
-    """Serve the page with some of its models; gives its address."""
+    """Serve the page with some of its models, and yield its address."""
     with TemporaryDirectory() as temporary:
         folder = Path(temporary)
         for path in LIVE.iterdir():
@@ -122,8 +122,13 @@ class Visit:
 def translates(visit: Visit, address: str) -> None:
     """Type, and read; by Enter no line is broken into the sentence's tokens."""
     page = visit.page
+    asked = list[str]()
+    page.on("request", lambda request: asked.append(request.url))
     visit.settle(lambda: page.goto(address))
     visit.says("#translation", "it translates as it opens", "Le petit chat dort dans le jardin.")
+    page.wait_for_load_state("networkidle")
+    models = {url.split("/models/")[1].split("/")[0] for url in asked if "/models/" in url}
+    visit.expect("it fetches the chosen model alone", models, {"demo-en-fr"})
     page.fill("#sentence", "")
     page.type("#sentence", "The black cat is not sleeping in the garden.")
     visit.settle(lambda: page.press("#sentence", "Enter"))
@@ -241,7 +246,45 @@ def links(visit: Visit, address: str) -> None:
     opened(f"{address}?embed#s=The+cat.&box=output")
     visit.shows("h1", "embedded, without its head", False)
     visit.says("#box-title", "and with the box that was asked for", "Linear & softmax")
+    visit.shows("#ignored", "with nothing to be told", False)
+    opened(f"{address}#beam_size=1.999&head=cross.9.9&colour=red&alpha=1.5")
+    for name in ("beam_size=1.999", "head=cross.9.9", "colour=red"):
+        visit.says("#ignored", f"a link's {name} is told", f"...{name}")
+    visit.says("#options-said", "and not used, what is right is", "beam of 4, α 1.5")
+    if AXE.is_file():
+        visit.expect("axe-core finds nothing in that line", judge(page), [])
+    visit.type("The cat.")
+    visit.shows("#ignored", "the line goes away", False)
+    page.evaluate("location.hash = 's=The+cat+is+black.&box=output'")
+    page.wait_for_function("document.querySelector('#box-title').innerText.startsWith('Linear')")
+    visit.says("#translation", "a link put into the open page's address", "Le chat est noir.")
     opened(address)
+
+
+def options(visit: Visit) -> None:
+    """A number that an option cannot be is told where it is typed, and not used."""
+    page = visit.page
+    page.click("#options summary")
+    for name, wrong, right in (("beam_size", "1.5", "3"), ("alpha", "4", "0.65")):
+        page.fill(f"#{name}", wrong)
+        visit.says("#option-wrong", f"{name} {wrong} is told", "...: give a")
+        visit.settle(partial(page.fill, f"#{name}", right))
+        visit.says("#option-wrong", f"{name} {right} is taken", "")
+        visit.says("#options-said", "and said", f"...{right}")
+
+
+def over_plain_http(visit: Visit, address: str) -> None:
+    """Where a browser has no check sums of its own, as in a class's network, files are checked."""
+    page = visit.page
+    plain = address.replace("127.0.0.1", PLAIN_HTTP_HOST)
+    visit.settle(lambda: page.goto(plain))
+    lacks = page.evaluate("crypto.subtle === undefined")
+    visit.expect("over plain http a browser has no check sums", lacks, True)
+    visit.says("#translation", "it translates", "Le petit chat dort dans le jardin.")
+    page.click("#copy")
+    page.wait_for_selector("#copied:not(:empty)")
+    visit.says("#copied", "what cannot be copied is told", "...address")
+    damages(visit)
 
 
 def obeys_its_own_policy(visit: Visit, address: str) -> None:
@@ -264,8 +307,8 @@ def damages(visit: Visit) -> None:
         page.route(route, partial(Route.fulfill, body=bytes(flipped)))
         visit.settle(page.reload, opens=True)
         visit.choose("demo-fr-en")
-        told = f"...models/demo-fr-en/{file} is damaged: copy"
-        visit.says("#error", f"a damaged {file} is told", told)
+        visit.says("#error", f"a damaged {file} is told", f"...models/demo-fr-en/{file} is damaged")
+        visit.says("#error", "with the remedy", "...copy the folder data/models/demo-fr-en")
         page.unroute(route)
     other, route = MODELS / "demo-en-fr", "**/demo-fr-en/*"
     page.route(route, lambda asked: asked.fulfill(path=other / asked.request.url.split("/")[-1]))
@@ -290,9 +333,6 @@ def without_models(visit: Visit, address: str) -> None:
     visit.choose("demo-en-fr")
     said = "Le petit chat dort dans le jardin."
     visit.says("#translation", "offline the models that it has go on", said)
-    visit.choose("demo-fr-en")
-    said = "The black cat is not sleeping in the garden."
-    visit.says("#translation", "and so does its other direction", said)
     visit.choose("fr-en")
     visit.says("#error", "others cannot be fetched", "...cannot be fetched")
     page.context.set_offline(False)
@@ -320,6 +360,12 @@ def looks(visit: Visit, address: str, name: str, shots: Path | None) -> None:
     visit.expect(f"nothing sticks out, {name}", wide <= 0, True)
     if shots:
         page.screenshot(path=shots / f"{name}.png", full_page=True)
+    visit.missed_on_purpose = True
+    visit.choose("fr-en")  # it is not there
+    if AXE.is_file():
+        visit.expect(f"nor with an error, {name}", judge(page), [])
+    if shots:
+        page.screenshot(path=shots / f"{name}-error.png")
 
 
 def main() -> int:
@@ -337,7 +383,11 @@ def main() -> int:
             searches(visit)
             boxes_and_tour(visit)
             links(visit, address)
+            options(visit)
             without_models(visit, address)
+        found += problems
+        with opened(browser, viewport=SIZE, bypass_csp=True) as (page, problems):
+            over_plain_http(Visit(page, problems), address)
         found += problems
         with opened(browser, viewport=SIZE) as (page, problems):
             obeys_its_own_policy(Visit(page, problems), address)

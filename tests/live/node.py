@@ -16,7 +16,7 @@ OLDEST = 18  # the first Node that has `node --test`
 
 
 def run_node(*arguments: str | Path) -> str:
-    """Run Node and give what it prints; skips where there is none, fails where it fails."""
+    """Return what Node prints; skip where there is none, fail where it fails."""
     node = shutil.which("node")
     if node is None:
         pytest.skip("needs Node to run the page's JavaScript: install Node 18 or later")
@@ -29,7 +29,7 @@ def run_node(*arguments: str | Path) -> str:
 
 
 def ask(folder: Path, *questions: dict[str, Any]) -> list[Any]:
-    """Ask the page's files (see answer.mjs); gives an answer for each question.
+    """Return the answer of the page's files (see answer.mjs) to each question.
 
     Args:
         folder: Where to put the questions and the answers.

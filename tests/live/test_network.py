@@ -1,4 +1,4 @@
-"""The page's network gives the package's numbers: every head's weights, and every logit."""
+"""The page's network computes the package's numbers: every head's weights, and every logit."""
 
 from pathlib import Path
 from typing import Any
@@ -92,7 +92,7 @@ def test_every_head_and_logit_of_a_shipped_model(name: str, tmp_path: Path) -> N
 
 
 def untrained(folder: Path, settings: dict[str, str], dtype: torch.dtype) -> Transformer:
-    """Write a tiny model as it was drawn, its norms and biases drawn too; gives it."""
+    """Write a tiny model as it was drawn, its norms and biases drawn too, and return it."""
     recipe = find_recipe("demo").override(TINY | {"num_layers": "2"} | settings)
     texts = ["the old woman reads a book"] * 5, ["la vieille femme lit un livre"] * 5
     description = models.ModelDescription(recipe, *tokenizers.train(recipe.data, *texts))
@@ -135,7 +135,7 @@ def test_mistakes_are_told_in_a_line(tmp_path: Path) -> None:
     ]
     beginnings = [
         f'"{"cat " * 10}..." has 300 tokens, and this model takes 255: split the sentence',
-        "beam size 0 is too small: give 1 or more",
+        "beam_size is 0: give a whole number",
         "no place 4 to hide: the source has 4 tokens, counted from 0",
         *["every place is hidden: leave one that can be attended to"] * 2,
         "no head cross 3.1: the model has the stacks encoder, decoder, cross, 2 layers",

@@ -13,7 +13,6 @@ import { UserError } from "../../docs/live/js/errors.js";
 import { LayerNorm, Linear } from "../../docs/live/js/linear.js";
 import { causal_mask, padding_mask } from "../../docs/live/js/masks.js";
 import * as m from "../../docs/live/js/matrix.js";
-import { read_link, write_link } from "../../docs/live/js/permalink.js";
 import { from_float16, Weights } from "../../docs/live/js/safetensors.js";
 import { sample_search } from "../../docs/live/js/sampling.js";
 import { find_normalizer, normalize_whitespace } from "../../docs/live/js/normalizers.js";
@@ -184,6 +183,23 @@ test("at the limit the living are taken as they stand", () => {
   assert.deepEqual(hypotheses.map((h) => [h.ids, h.finished]), [[[4], false], [[5], false]]);
 });
 
+test("settings of no search, and scores that are no numbers", () => {
+  for (const beam_size of [0, 1.999, -1, NaN, Infinity, "4"]) {
+    assert.throws(() => beam_search(GARDEN_PATH, [9, 3], { beam_size }), UserError);
+  }
+  for (const alpha of [-1, NaN, Infinity]) {
+    assert.throws(() => beam_search(GARDEN_PATH, [9, 3], { alpha }), UserError);
+  }
+  const wrong = [{ temperature: 0 }, { temperature: NaN }, { top_p: 0 }, { top_p: 1.1 }, { seed: 1.5 }];
+  for (const options of wrong) {
+    assert.throws(() => sample_search(GARDEN_PATH, [9, 3], options), UserError);
+  }
+  const broken = new Scripted({ "": [0, 0, 0, NaN, 0.6, 0.4] });
+  for (const search of [greedy_search, beam_search, sample_search]) {
+    assert.throws(() => search(broken, [9, 3]), UserError);
+  }
+});
+
 test("the length penalty of seven tokens is 2 to the alpha", () => {
   close([length_penalty(7, 0.6), length_penalty(7, 0), length_penalty(1, 3)], [2 ** 0.6, 1, 1]);
 });
@@ -210,26 +226,6 @@ test("a drawn step tells the shares after temperature and top-p, and the model's
   const both = sample_search(GARDEN_PATH, [9, 3], { temperature: 2, max_len: 1 }).steps[0];
   const shares = both.map(({ log_prob }) => Math.exp(log_prob));
   close(shares, roots.map((root) => root / (roots[0] + roots[1])));
-});
-
-test("a link restores what it was written from; what it says wrong stays as it is", () => {
-  const known = { models: { a: {}, b: {} }, boxes: { cross: {}, output: {} } };
-  const options = { search: "beam", beam_size: 4, alpha: 0.6, temperature: 1, top_p: 0.9, seed: 1 };
-  const plain = () => ({
-    ...{ model: "a", sentence: "Hi", box: "cross", layer: 1, src_at: 0, step: 1, stop: null },
-    ...{ head: { stack: "cross", layer: 1, head: 1 }, options: { ...options } },
-  });
-  const other = {
-    ...{ model: "b", sentence: "A & b # c?", box: "output", layer: 2, src_at: 3, step: 5, stop: 8 },
-    head: { stack: "encoder", layer: 2, head: 3 },
-    options: { search: "draw", beam_size: 1, alpha: 0, temperature: 1.5, top_p: 0.5, seed: 9 },
-  };
-  const read = plain();
-  read_link(write_link(other), read, known);
-  assert.deepEqual(read, other);
-  const wrong = plain();
-  read_link("#model=__proto__&box=no&head=cross.0.1&step=-1&beam_size=99&alpha=x", wrong, known);
-  assert.deepEqual(wrong, plain());
 });
 
 test("words that were not read, each once, as they are written", () => {

@@ -13,7 +13,7 @@ import {
 } from "./matrix.js";
 
 /**
- * Average the values, weighted by how well each key fits the query (§3.2.1, Eq. 1).
+ * Return the average of the values, weighted by how well each key fits the query (§3.2.1, Eq. 1).
  * @param {Matrix} query (q_len, d_k): of one head, as are key and value
  * @param {Matrix} key (k_len, d_k)
  * @param {Matrix} value (k_len, d_v)

@@ -91,7 +91,7 @@ function attention({ heads, mask }, { box, head }, tokens, at, token) {
   ];
 }
 
-/** Name the token that a key is of: the decoder's first key is <bos>'s, the next the first token's. */
+/** Return the place of a key's token: the decoder's first key is <bos>'s, its next the first token's. */
 function place_of(box, j) {
   const side = box === "decoder" ? "tgt" : "src";
   return { "data-side": side, "data-at": box === "decoder" ? j - 1 : j };

@@ -77,7 +77,7 @@ export class BPETokenizer {
     return ids;
   }
 
-  /** Join neighbours, the pair learned first of all that are there, until no pair is known. */
+  /** Return pieces with neighbours joined, the pair learned first before all others, until none is known. */
   _merge(pieces) {
     for (;;) {
       const pairs = pieces.map((left, i) => `${left} ${pieces[i + 1] ?? ""}`);
@@ -110,7 +110,7 @@ function tokenizer_error(file, detail) {
   return new ModelFileError(file, `is no tokenizer (${detail})`);
 }
 
-/** Write a piece's bytes as letters, and those that are no whole letter in hexadecimal. */
+/** Return a piece's bytes as letters, those of no whole letter in hexadecimal. */
 function show(bytes) {
   const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   let shown = "";

@@ -1,4 +1,4 @@
-// Whether a model's files are what was shipped: a flipped bit translates, wrongly, without a word.
+// Checks that a model's files are what was shipped: one flipped bit could change translations unseen.
 
 import { ModelFileError, UserError } from "./errors.js";
 import { CODES, MODELS } from "./models.js";

@@ -102,7 +102,7 @@ function recipe_error(detail) {
   return new ModelFileError("recipe.json", `describes no network of this page's (${detail})`);
 }
 
-/** Read what a recipe.json says of the network. */
+/** Return what a recipe.json says of the network. */
 export function config_of(recipe) {
   if (typeof recipe?.network !== "string") throw recipe_error('no "network"');
   if (recipe.network !== "transformer") {

@@ -33,7 +33,7 @@ export function draw_cuts(state, result, act) {
   draw_chances(whole, cut);
 }
 
-/** Draw the source's tokens as buttons; the one in focus stays in focus. */
+/** Draw the source's tokens as buttons, and keep the focus. */
 function draw_places({ cuts }, tokens, act) {
   const place = by_id("places");
   const focused = [...place.children].indexOf(document.activeElement);
@@ -61,7 +61,7 @@ function draw_places({ cuts }, tokens, act) {
   if (focused >= 0) buttons[Math.min(focused, buttons.length - 1)].focus();
 }
 
-/** Write a translation, its words that the other has not in these places marked. */
+/** Write a translation, and mark the words that the other lacks in these places. */
 function mark_changes(place, before, after) {
   if (before === after) {
     place.replaceChildren(after, make("span", { className: "small" }, " (unchanged)"));
@@ -100,7 +100,7 @@ export function common_words(before, after) {
   return kept;
 }
 
-/** Return the probability of each token of the whole model's translation, whole and cut. */
+/** Draw the probability of each token of the whole model's translation, whole and cut. */
 function draw_chances(whole, cut) {
   const bar = (chance) => make("td", {}, draw_bar(chance), chance_text(chance));
   const rows = whole.tgt_tokens.map((token, t) => {

@@ -2,12 +2,9 @@
 // transformer/decoding.py; the beam is that of lessonkit/analysis/beam_tree.py, which searches
 // one sentence and keeps a record of everything that it looked at.
 
-import { BEAM_SIZE, BOS_ID, EOS_ID, LENGTH_PENALTY, PAD_ID } from "./config.js";
-import { UserError } from "./errors.js";
-import { padding_mask } from "./masks.js";
-import { log_softmax } from "./matrix.js";
-
-export const EXTRA_LENGTH = 50; // §6.1: at most the input length + 50
+import { BEAM_SIZE, EOS_ID, LENGTH_PENALTY } from "./config.js";
+import { require } from "./errors.js";
+import { length_limit, NextTokenScorer } from "./next_token.js";
 
 /**
  * Return the divisor of a sum of log probabilities (§6.1; Wu et al. 2016, Eq. 14).
@@ -18,30 +15,8 @@ export function length_penalty(length, alpha = LENGTH_PENALTY) {
   return ((5 + length) / 6) ** alpha;
 }
 
-/** A model that decodes one source, position by position. */
-class Decoder {
-  constructor(model, src) {
-    this.model = model;
-    this.src_mask = padding_mask(src);
-    this.memory = model.encode(src, this.src_mask);
-  }
-
-  /** Score the token after a prefix that ends in `last`; `cache` has what stands before it. */
-  next_log_probs(last, cache) {
-    const logits = this.model.decode([last], this.memory, this.src_mask, cache); // (1, vocab_size)
-    const log_probs = log_softmax(logits.row(0));
-    log_probs[PAD_ID] = log_probs[BOS_ID] = -Infinity; // no sentence holds these
-    return log_probs;
-  }
-}
-
-/** Return how many tokens a target may have: those of its source, eos included, and more. */
-function length_limit(src, max_len) {
-  return Math.min(src.length + EXTRA_LENGTH, max_len);
-}
-
 /**
- * Take the most probable token at every step.
+ * Return the translation whose every token is the most probable one at its step.
  * @param {Transformer} model
  * @param {number[]} src Source ids with eos, (src_len).
  * @param {number} max_len Most tokens of any target.
@@ -49,13 +24,13 @@ function length_limit(src, max_len) {
  *   sum of log probabilities, eos included (nats); whether it ends in eos, not at the limit.
  */
 export function greedy_search(model, src, max_len = Infinity) {
-  const decoder = new Decoder(model, src);
+  const scorer = new NextTokenScorer(model, src);
   const cache = model.new_cache();
   const limit = length_limit(src, max_len);
   const ids = [];
   let score = 0;
   while (ids.length < limit) {
-    const log_probs = decoder.next_log_probs(ids.at(-1) ?? BOS_ID, cache);
+    const log_probs = scorer.log_probs(ids, cache);
     const token = log_probs.reduce((best, value, id) => (value > log_probs[best] ? id : best), 0);
     if (log_probs[token] === -Infinity) break; // no token can follow
     score += log_probs[token];
@@ -66,7 +41,7 @@ export function greedy_search(model, src, max_len = Infinity) {
 }
 
 /**
- * Follow the `beam_size` best prefixes of a sentence side by side (§6.1).
+ * Return the best translations that a beam of `beam_size` prefixes finds (§6.1).
  *
  * Each step considers the best 2 x beam_size continuations. Those among the first beam_size that
  * end in eos are finished hypotheses, and the best beam_size of the others are the next prefixes.
@@ -83,15 +58,15 @@ export function greedy_search(model, src, max_len = Infinity) {
  */
 export function beam_search(model, src, options = {}) {
   const { beam_size = BEAM_SIZE, alpha = LENGTH_PENALTY, max_len = Infinity } = options;
-  if (!(beam_size >= 1)) throw new UserError(`beam size ${beam_size} is too small: give 1 or more`);
-  const decoder = new Decoder(model, src);
+  const is_size = Number.isInteger(beam_size) && beam_size >= 1;
+  require(is_size, `beam_size is ${beam_size}: give a whole number of 1 or more`);
+  require(alpha >= 0 && alpha < Infinity, `alpha is ${alpha}: give a number of 0 or more`);
+  const scorer = new NextTokenScorer(model, src);
   const limit = length_limit(src, max_len);
   let prefixes = [{ ids: [], total: 0, cache: model.new_cache() }];
   const [steps, hypotheses] = [[], []];
   while (prefixes.length > 0 && hypotheses.length < beam_size && steps.length < limit) {
-    const log_probs = prefixes.map(({ ids, cache }) =>
-      decoder.next_log_probs(ids.at(-1) ?? BOS_ID, cache),
-    );
+    const log_probs = prefixes.map(({ ids, cache }) => scorer.log_probs(ids, cache));
     const candidates = top_continuations(prefixes, log_probs, beam_size);
     if (candidates.length === 0) break; // no token can follow
     steps.push(candidates);
@@ -112,7 +87,7 @@ export function beam_search(model, src, options = {}) {
   return { hypotheses: hypotheses.slice(0, beam_size), steps };
 }
 
-/** Take the best 2 x beam_size continuations of all prefixes, and decide the status of each. */
+/** Return the best 2 x beam_size continuations of all prefixes, with the status of each. */
 function top_continuations(prefixes, log_probs, beam_size) {
   const best = []; // the best total first
   prefixes.forEach(({ total: so_far }, row) => {

@@ -4,7 +4,7 @@
 export const by_id = (id) => document.getElementById(id);
 
 /**
- * Make an element.
+ * Return a new element.
  * @param {string} tag
  * @param {object} properties Of the element, and "aria-..." or "data-..." attributes.
  * @param {...(Node|string)} inside What stands in it.
@@ -19,7 +19,7 @@ export function make(tag, properties = {}, ...inside) {
   return element;
 }
 
-/** Say something in an element that a screen reader follows, if it is news. */
+/** Say something in an element that a screen reader follows, unless it says so already. */
 export function say(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
@@ -40,24 +40,24 @@ export function fill_radios(fieldset, choices, chosen, on_choice) {
   refill(fieldset, make("div", {}, ...labels));
 }
 
-/** Put other radio buttons below a fieldset's legend; if one had the focus, the chosen has it. */
+/** Put other radio buttons below a fieldset's legend; the chosen one has the focus if one had it. */
 export function refill(fieldset, ...rows) {
   const focused = fieldset.contains(document.activeElement);
   fieldset.replaceChildren(fieldset.querySelector("legend"), ...rows);
   if (focused) fieldset.querySelector(":checked").focus();
 }
 
-/** Write a token for a reader: its blank is a blank again. */
+/** Return a token for a reader: its blank is a blank again. */
 export const readable = (token) => token.replaceAll("▁", " ").trim() || "blank";
 
-/** Write a number with two decimals; none is -0.00. */
+/** Return a number with two decimals; none is -0.00. */
 export const two_decimals = (value) => value.toFixed(2).replace(/^-(0\.00)$/, "$1");
 
-/** Write a probability so that a small one is not taken for 0. */
+/** Return a probability in letters, a small one as such, not as 0. */
 export const chance_text = (chance) =>
   chance > 0 && chance < 0.005 ? "< 0.01" : two_decimals(chance);
 
-/** Draw a probability as a bar. */
+/** Return a bar as long as a probability. */
 export function draw_bar(chance) {
   const bar = make("span", { className: "bar" });
   bar.style.setProperty("--share", chance);

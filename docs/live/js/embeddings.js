@@ -27,7 +27,7 @@ export class Embedding {
   }
 
   /**
-   * Embed tokens that stand at positions start, start + 1, ...
+   * Return the vectors of tokens at the positions start, start + 1, ...
    * @param {number[]} ids (length)
    * @param {number} start Position of the first one; above 0 when decoding with a cache.
    * @returns {Matrix} (length, d_model)

@@ -12,7 +12,7 @@ export class Engine {
     this.worker.addEventListener("error", () => this._fail());
   }
 
-  /** Ask the worker; gives a promise of its answer. */
+  /** Ask the worker, and return a promise of its answer. */
   ask(act, values) {
     if (this.failure !== null) return Promise.reject(this.failure);
     const number = this.asked++;

@@ -15,3 +15,8 @@ export class ModelFileError extends UserError {
     this.problem = problem;
   }
 }
+
+/** Throw a UserError with this message unless the condition holds. */
+export function require(condition, message) {
+  if (!condition) throw new UserError(message);
+}

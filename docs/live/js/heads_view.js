@@ -3,10 +3,10 @@
 import { by_id, fill_radios, make, refill, say } from "./dom.js";
 import { draw_map, draw_small } from "./heat_map.js";
 
-/** Write a head's name as the package does: "cross 2.1". */
+/** Return a head's name as the package writes it: "cross 2.1". */
 export const head_name = ({ stack, layer, head }) => `${stack} ${layer}.${head}`;
 
-/** Tell whether two heads are the same. */
+/** Return whether two heads are the same. */
 export const same_head = (a, b) => head_name(a) === head_name(b);
 
 /**

@@ -25,7 +25,7 @@ export function viridis(weight) {
   );
 }
 
-/** Draw a map without words, one pixel a weight. */
+/** Return a drawing of a map without words, one pixel a weight. */
 export function draw_small({ rows, cols, data }) {
   const canvas = make("canvas", { width: cols, height: rows });
   const context = canvas.getContext("2d");

@@ -1,4 +1,4 @@
-// Taking away: places of the source hidden, heads removed (§3.2.3, §3.2.2). Compare
+// Interventions: source places hidden, heads ablated (§3.2.3, §3.2.2). Compare
 // lessonkit/analysis/interventions.py and lessonkit/analysis/heads.py.
 
 import { BOS_ID } from "./config.js";
@@ -11,8 +11,8 @@ export const STACKS = ["encoder", "decoder", "cross"];
 /**
  * A model some of whose source places cannot be attended to, for any search.
  *
- * A place hidden before the encoder is seen by no other place of the source, and not by the
- * decoder. Hidden after it, the encoder has read it and may have told its neighbours; only the
+ * Neither another source place nor the decoder sees a place that is hidden before the encoder. The
+ * encoder reads a place that is hidden after it, and may carry it to the neighbours; only the
  * decoder's cross-attention cannot look there.
  */
 export class SourceMaskedModel {
@@ -50,7 +50,7 @@ export class SourceMaskedModel {
   }
 }
 
-/** Close places of a source mask, (1, src_len). */
+/** Return a copy of a source mask, (1, src_len), with some places closed. */
 function without(mask, hidden) {
   const open = new Matrix(1, mask.cols, mask.data.slice());
   for (const place of hidden) {
@@ -82,14 +82,14 @@ export function probabilities(model, src, said) {
 }
 
 /**
- * Run a model without some heads; afterwards it has them again (Michel et al. 2019).
+ * Run a model without some of its heads, and put them back afterwards (Michel et al. 2019).
  *
- * The output projection adds up what the heads give, each through columns of its own (§3.2.2).
- * With these columns at 0 the head adds nothing, as if it were not there.
+ * The output projection adds up the heads' outputs, each through columns of its own (§3.2.2). A
+ * head adds nothing, as if it were not there, while its columns are 0.
  * @param {Transformer} model Changed while `run` runs.
  * @param {{stack: string, layer: number, head: number}[]} removed Layer and head count from 1.
  * @param {function} run
- * @returns What `run` gives.
+ * @returns What `run` returns.
  */
 export function ablate_heads(model, removed, run) {
   const projections = new Set(removed.map((head) => attention_module(model, head).output_projection));
@@ -111,7 +111,7 @@ export function ablate_heads(model, removed, run) {
   }
 }
 
-/** Return the attention that a head is one of. */
+/** Return the multi-head attention that a head belongs to. */
 function attention_module(model, { stack, layer, head }) {
   const { num_layers, num_heads } = model.config;
   const there = layer >= 1 && layer <= num_layers && head >= 1 && head <= num_heads;

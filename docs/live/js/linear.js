@@ -16,7 +16,7 @@ export class Linear {
     this.bias = bias ? weights.matrix("bias", 1, outputs) : null;
   }
 
-  /** Map (length, inputs) to (length, outputs). */
+  /** Return the map, (length, outputs), of (length, inputs). */
   forward(input) {
     const output = multiply_transposed(input, this.weight);
     if (this.bias !== null) {
@@ -42,7 +42,7 @@ export class LayerNorm {
     this.bias = weights.matrix("bias", 1, d_model).data;
   }
 
-  /** Normalise (length, d_model), each position for itself. */
+  /** Return (length, d_model) with each position normalised for itself. */
   forward(hidden) {
     const output = new Matrix(hidden.rows, hidden.cols);
     for (let i = 0; i < hidden.rows; i++) {

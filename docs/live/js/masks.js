@@ -6,7 +6,7 @@ import { PAD_ID } from "./config.js";
 import { Matrix } from "./matrix.js";
 
 /**
- * Let every query attend to the real tokens only.
+ * Return the mask that lets every query attend to the real tokens only (§3.1).
  * @param {number[]} ids (k_len)
  * @returns {Matrix} (1, k_len)
  */
@@ -15,7 +15,7 @@ export function padding_mask(ids, pad_id = PAD_ID) {
 }
 
 /**
- * Let each position attend to itself and to those before it (§3.2.3).
+ * Return the mask that lets each position attend to itself and to those before it (§3.2.3).
  * @param {number} q_len
  * @param {number} k_len With more keys than queries, the queries are the last positions
  *   (decoding with a cache).

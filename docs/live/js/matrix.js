@@ -9,7 +9,7 @@ export class Matrix {
   /**
    * @param {number} rows
    * @param {number} cols
-   * @param {Float32Array|Uint8Array} data rows * cols values; zeros where none are given.
+   * @param {Float32Array|Uint8Array} data rows * cols values; zeros by default.
    */
   constructor(rows, cols, data = new Float32Array(rows * cols)) {
     this.rows = rows;
@@ -24,7 +24,7 @@ export class Matrix {
 }
 
 /**
- * Multiply a by the transpose of b: every row of a with every row of b.
+ * Return the product of a and the transpose of b: every row of a with every row of b.
  * @param {Matrix} a (n, width)
  * @param {Matrix} b (m, width)
  * @returns {Matrix} (n, m)
@@ -38,7 +38,7 @@ export function multiply_transposed(a, b) {
     const right = b.data;
     let j = 0;
     for (; j + 4 <= b.rows; j += 4) {
-      // four rows of b at once: each number of a is fetched once for four products
+      // Four rows of b at once: each number of a is fetched once for four products.
       const [at0, at1, at2, at3] = [j * width, (j + 1) * width, (j + 2) * width, (j + 3) * width];
       let [sum0, sum1, sum2, sum3] = [0, 0, 0, 0];
       for (let k = 0; k < width; k++) {
@@ -63,7 +63,7 @@ export function multiply_transposed(a, b) {
 }
 
 /**
- * Multiply a by b.
+ * Return the product of a and b.
  * @param {Matrix} a (n, length)
  * @param {Matrix} b (length, width)
  * @returns {Matrix} (n, width)
@@ -81,17 +81,17 @@ export function multiply(a, b) {
   return product;
 }
 
-/** Add two matrices of one shape. */
+/** Return the sum of two matrices of one shape. */
 export function add(a, b) {
   return new Matrix(a.rows, a.cols, a.data.map((value, i) => value + b.data[i]));
 }
 
-/** Put 0 in the place of every negative value. */
+/** Return a matrix with 0 in the place of every negative value. */
 export function relu(a) {
   return new Matrix(a.rows, a.cols, a.data.map((value) => Math.max(value, 0)));
 }
 
-/** Put matrices of one width below each other. */
+/** Return two matrices of one width as one, b's rows below a's. */
 export function below_each_other(a, b) {
   const both = new Matrix(a.rows + b.rows, a.cols);
   both.data.set(a.data);
@@ -99,7 +99,7 @@ export function below_each_other(a, b) {
   return both;
 }
 
-/** Put matrices of one length side by side. */
+/** Return matrices of one length as one, side by side. */
 export function side_by_side(matrices) {
   const width = matrices.reduce((sum, { cols }) => sum + cols, 0);
   const joined = new Matrix(matrices[0].rows, width);
@@ -121,8 +121,8 @@ export function columns(matrix, from, to) {
 }
 
 /**
- * Turn scores into probabilities: above 0, in the same order, with the sum 1.
- * @param {Float32Array} scores -Infinity gives 0; where all are that, all are 0.
+ * Return the probabilities that scores stand for: in the same order, with the sum 1.
+ * @param {Float32Array} scores The probability of -Infinity is 0, even where all scores are that.
  */
 export function softmax(scores) {
   const largest = max(scores); // taken away first, so that no exponential overflows
@@ -141,6 +141,7 @@ export function log_softmax(scores) {
   return scores.map((score) => score - shift);
 }
 
+/** Return the largest value. */
 function max(values) {
   let largest = -Infinity;
   for (const value of values) if (value > largest) largest = value;

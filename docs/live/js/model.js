@@ -8,7 +8,7 @@ import { DecoderLayer, EncoderLayer } from "./layers.js";
 import { LayerNorm, Linear } from "./linear.js";
 import { causal_mask, padding_mask } from "./masks.js";
 
-/** Make the layers of a stack. */
+/** Return the layers of a stack. */
 function make_layers(Layer, config, weights) {
   return Array.from(
     { length: config.num_layers },
@@ -23,7 +23,7 @@ export class Encoder {
     this.norm = config.pre_norm ? new LayerNorm(weights.of("norm"), config.d_model) : null;
   }
 
-  /** Run (src_len, d_model) through every layer, and collect each layer's weights. */
+  /** Return the hidden states, (src_len, d_model), after the last layer, and each layer's weights. */
   forward(hidden, mask) {
     const all_weights = [];
     for (const layer of this.layers) {
@@ -61,7 +61,7 @@ export class Decoder {
     this.norm = config.pre_norm ? new LayerNorm(weights.of("norm"), config.d_model) : null;
   }
 
-  /** Run (tgt_len, d_model) through every layer, and collect each layer's weights. */
+  /** Return the hidden states, (tgt_len, d_model), after the last layer, and each layer's weights. */
   forward(hidden, memory, tgt_mask, src_mask, cache = null) {
     const [decoder, cross] = [[], []];
     this.layers.forEach((layer, index) => {
@@ -109,7 +109,7 @@ export class Transformer {
   }
 
   /**
-   * Encode the source.
+   * Return the encoded source.
    * @param {number[]} src Source ids, (src_len).
    * @param {Matrix} src_mask From `padding_mask`, (1, src_len).
    * @returns {Matrix} Memory for the decoder, (src_len, d_model).
@@ -119,7 +119,7 @@ export class Transformer {
   }
 
   /**
-   * Score the token after each of `tgt_in`.
+   * Return the scores of the token after each of `tgt_in`.
    * @param {number[]} tgt_in Target ids, (tgt_len); with a cache only the new ones.
    * @param {Matrix} memory From `encode`, (src_len, d_model).
    * @param {Matrix} src_mask From `padding_mask`, (1, src_len).

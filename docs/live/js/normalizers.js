@@ -1,4 +1,4 @@
-// One way to write a text, in training and for whoever types. Compare
+// The one way in which a text is written, in training and by whoever types. Compare
 // transformer/data/normalizers.py, which has the reasons.
 
 import { ModelFileError } from "./errors.js";
@@ -6,7 +6,7 @@ import { ModelFileError } from "./errors.js";
 // What Python's str.split() takes for a blank; JavaScript's \s has a slightly different list.
 const BLANKS = /[\t-\r\x1c-\x1f \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/u;
 
-/** Make every blank a plain, single one (tab, no-break, thin), none at the edges. */
+/** Return a line with plain, single blanks (for tab, no-break, thin), none at the edges. */
 export function normalize_whitespace(line) {
   return line
     .split(BLANKS)
@@ -14,17 +14,17 @@ export function normalize_whitespace(line) {
     .join(" ");
 }
 
-/** Compose letters and their accents (NFC), and write blanks and apostrophes in one way. */
+/** Return a text with composed letters (NFC), and one kind of blank and of apostrophe. */
 function normalize_german(text) {
   return normalize_whitespace(text.normalize("NFC")).replace(/[\u2019\u02bc\u2032\u00b4]/g, "'");
 }
 
-/** Do what `normalize_german` does, and write straight quotes. */
+/** Return what `normalize_german` does, with straight quotes. */
 function normalize_english(text) {
   return normalize_german(text).replace(/[\u201c\u201d\u201e]/g, '"');
 }
 
-/** Do what `normalize_english` does, and set the blank before ! ? : ; where it lacks (not in 8:40). */
+/** Return what `normalize_english` does, with a blank before each ! ? : ; (but not in 8:40). */
 function normalize_french(text) {
   return normalize_english(text).replace(/(?<=[^ !?:;])([!?;]|:(?!\p{Nd}))/gu, " $1");
 }

@@ -10,19 +10,28 @@ import { Engine } from "./engine.js";
 import { draw_heads, same_head } from "./heads_view.js";
 import { draw_model, fill_models } from "./model_view.js";
 import { MODELS } from "./models.js";
-import { RANGES, read_link, write_link } from "./permalink.js";
+import {
+  beyond,
+  describe_ignored,
+  describe_range,
+  RANGES,
+  read_link,
+  read_number,
+  write_link,
+} from "./permalink.js";
 import { draw_search } from "./search_view.js";
 import { STOPS } from "./tour.js";
 import { unseen_words } from "./unseen.js";
 
 const FILES = [
   ...["masks", "attention", "feed_forward", "positions", "embeddings", "layers", "model"],
-  ...["decoding", "matrix", "linear", "safetensors", "normalizers", "bpe", "translator", "interventions"],
-  ...["sampling", "trace"],
+  ...["next_token", "decoding", "sampling", "matrix", "linear", "safetensors", "sha256"],
+  ...["normalizers", "bpe", "translator", "interventions", "trace"],
 ];
 const TYPING = 150; // milliseconds without a key before what is typed is translated
 const A_TOKEN = 900; // milliseconds that a token is shown while playing
 const SECTIONS = ["architecture", "cuts"];
+const FIELDS = { beam_size: "Beam size", alpha: "α", temperature: "Temperature", top_p: "Top-p" };
 const WAYS = [
   ["beam", "beam or greedy"],
   ["draw", "draw"],
@@ -61,7 +70,7 @@ let again = false; // whether something has changed while one ran
 let settings = 0; // how often something was set, so that a stop knows whether it still stands
 let playing = 0; // of the timer
 
-/** Translate and draw; the last wish counts, and the promise is kept once that one is drawn. */
+/** Translate and draw; return a promise that is kept once the latest setting is drawn. */
 function translate() {
   again = running !== null;
   running ??= run();
@@ -100,21 +109,22 @@ async function translate_once() {
   } catch (error) {
     say(by_id("error"), error.message);
     by_id("error").hidden = false;
+    by_id("error").scrollIntoView({ block: "nearest" });
     draw_nothing("");
   }
 }
 
-/** A model with fewer layers or heads has no such head: choose its last. */
+/** Choose a model's last layer and head where it has fewer than are chosen. */
 function keep_in_range({ num_layers, num_heads }) {
   const { stack, layer, head } = state.head;
   state.head = { stack, layer: Math.min(layer, num_layers), head: Math.min(head, num_heads) };
   state.layer = Math.max(1, Math.min(state.layer, num_layers));
 }
 
-/** Whether anything is taken away. */
+/** Return whether anything is taken away. */
 const some_cuts = () => Object.values(state.cuts).some((list) => list.length > 0);
 
-/** Leave only what one needs to go on. */
+/** Hide all but what one needs to go on. */
 function draw_nothing(status) {
   [result, traced] = [null, null];
   stop_playing();
@@ -236,7 +246,7 @@ function change_cuts() {
   translate();
 }
 
-/** Take another sentence: its places are others, so nothing is hidden. */
+/** Take another sentence; nothing of it is hidden, for its places are others. */
 function set_sentence(sentence) {
   stop_playing();
   state.sentence = sentence;
@@ -293,10 +303,11 @@ function show_stop(number) {
   draw_opened();
 }
 
-/** A stop's words are of its own setting: hide them once anything else is set. */
+/** Hide what is said of a stop or a link, for something else has been set. */
 function hide_see() {
   settings += 1;
   state.stop = null;
+  say_ignored([]);
   by_id("stops").querySelector("[aria-current]")?.removeAttribute("aria-current");
 }
 
@@ -307,9 +318,12 @@ function show_options() {
   const drawn = `draw, temperature ${temperature}, top-p ${top_p}`;
   say(by_id("options-said"), search === "draw" ? drawn : beam);
   fill_radios(by_id("search-picker"), WAYS, search, (way) => set_option("search", way));
-  for (const name of ["beam_size", "alpha", "temperature", "top_p"]) {
-    if (by_id(name) !== document.activeElement) by_id(name).value = state.options[name];
+  for (const name of Object.keys(FIELDS)) {
+    if (by_id(name) === document.activeElement) continue;
+    by_id(name).value = state.options[name];
+    by_id(name).removeAttribute("aria-invalid");
   }
+  if (!document.querySelector("[aria-invalid=true]")) say(by_id("option-wrong"), "");
   by_id("beam-fields").hidden = search === "draw";
   by_id("draw-fields").hidden = search !== "draw";
 }
@@ -322,12 +336,17 @@ function set_option(name, value) {
   translate();
 }
 
-/** Take a number that is typed, if it is one that the field allows. */
+/** Take a number that is typed, if it is one that the option may be; else say which are. */
 function on_number(name) {
-  const [low, high] = RANGES[name];
-  Object.assign(by_id(name), { min: low, max: high });
+  const { least: min, most: max } = RANGES[name];
+  Object.assign(by_id(name), { min, max });
   by_id(name).addEventListener("input", ({ target }) => {
-    if (target.value !== "" && target.checkValidity()) set_option(name, target.valueAsNumber);
+    if (target.value === "" && !target.validity.badInput) return; // it is being typed anew
+    const value = read_number(target.value, RANGES[name]);
+    target.setAttribute("aria-invalid", String(value === null));
+    const wanted = `${FIELDS[name]}: give ${describe_range(RANGES[name])}.`;
+    say(by_id("option-wrong"), value === null ? wanted : "");
+    if (value !== null) set_option(name, value);
   });
 }
 
@@ -371,6 +390,12 @@ function listen_to_typing(box) {
   });
 }
 
+/** Copy the address; over plain http a browser does not let a page do that. */
+async function copy_link() {
+  const copied = await navigator.clipboard?.writeText(location.href).then(() => true, () => false);
+  say(by_id("copied"), copied ? "Copied." : "Copy the page's address: it is the link.");
+}
+
 /** Listen to the buttons that stand there from the beginning. */
 function listen() {
   const press = (id, act) => by_id(id).addEventListener("click", act);
@@ -379,7 +404,7 @@ function listen() {
     type(MODELS[target.value].samples[0]);
   });
   listen_to_typing(by_id("sentence"));
-  for (const name of ["beam_size", "alpha", "temperature", "top_p"]) on_number(name);
+  for (const name of Object.keys(FIELDS)) on_number(name);
   press("draw-again", () => set_option("seed", state.options.seed + 1));
   press("put-back", () => {
     state.cuts = no_cuts();
@@ -392,13 +417,12 @@ function listen() {
   press("step-on", () => step(1));
   press("stop-back", () => go_to_stop(state.stop - 1));
   press("stop-on", () => go_to_stop(state.stop + 1));
-  press("copy", async () => {
-    await navigator.clipboard.writeText(location.href);
-    say(by_id("copied"), "Copied.");
-  });
+  press("copy", copy_link);
+  // A link that is put into the address of the open page; the page's own writing does not come here.
+  addEventListener("hashchange", () => location.hash.includes("=") && location.reload());
 }
 
-/** Fill in what is the same for every model and sentence, and begin where the address says. */
+/** Fill in what is the same for every model and sentence, and begin. */
 async function start() {
   document.body.classList.toggle("embed", new URLSearchParams(location.search).has("embed"));
   fill_models();
@@ -413,17 +437,33 @@ async function start() {
     by_id("files").append(make("li", {}, make("a", { href: `js/${name}.js` }, `${name}.js`)));
   }
   listen();
-  read_link(location.hash, state, { models: MODELS, boxes: BOXES });
+  await begin(location.hash);
+}
+
+/** Show what the address asks for, and say what of it was not used. */
+async function begin(hash) {
+  const known = { models: MODELS, boxes: BOXES, num_stops: STOPS.length };
+  const ignored = read_link(hash, state, known);
   const { sentence, step, stop } = state;
+  const asked = structuredClone(state);
   set_model(state.model);
   show_options();
-  if (stop >= 1 && stop <= STOPS.length) await go_to_stop(stop);
-  else {
-    const shown = type(sentence);
-    state.step = step;
-    await shown;
-  }
-  engine.ask("load", { name: "demo-fr-en" }).catch(() => {}); // at hand, should the network go
+  const shown = stop === null ? type(sentence) : go_to_stop(stop);
+  state.step = stop === null ? step : state.step;
+  const mine = settings;
+  say_ignored(ignored);
+  await shown;
+  if (mine !== settings || stop !== null || result === null) return;
+  const { num_layers, num_heads } = await engine.ask("load", { name: state.model });
+  const { src_tokens, tgt_tokens } = result.whole;
+  const sizes = { num_layers, num_heads, src_len: src_tokens.length, tgt_len: tgt_tokens.length };
+  say_ignored([...ignored, ...beyond(hash, asked, sizes)]);
+}
+
+/** Say in a line what of the link was not used. */
+function say_ignored(ignored) {
+  say(by_id("ignored"), describe_ignored(ignored));
+  by_id("ignored").hidden = ignored.length === 0;
 }
 
 start();

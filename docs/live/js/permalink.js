@@ -1,6 +1,28 @@
 // What the page shows, in its address: a link restores it.
 
-const NUMBERS = ["step", "src_at", "stop", "layer"]; // of the state, as they are named there
+/** What a number of the search may be; the page's fields take the same. */
+export const RANGES = {
+  beam_size: { least: 1, most: 12, whole: true },
+  alpha: { least: 0, most: 3 },
+  temperature: { least: 0.1, most: 3 },
+  top_p: { least: 0.05, most: 1 },
+  seed: { least: 1, most: 1e9, whole: true },
+};
+const PLACES = ["step", "src_at", "stop", "layer"]; // of the state, as they are named there
+const MAX_TOLD = 5; // settings of a link that are told one by one
+const MAX_LETTERS = 20; // of a value that is told
+
+/** Return the number that a text spells in figures; null where it is not in the range. */
+export function read_number(text, { least, most, whole = false }) {
+  const figures = whole ? /^\d{1,10}$/ : /^\d{0,10}\.?\d{1,17}$/;
+  const value = figures.test(text) ? Number(text) : NaN;
+  return value >= least && value <= most ? value : null;
+}
+
+/** Say which numbers are in a range. */
+export function describe_range({ least, most, whole = false }) {
+  return `a ${whole ? "whole number" : "number"} from ${least} to ${most}`;
+}
 
 /** Write the state as the part of an address after "#". */
 export function write_link(state) {
@@ -8,39 +30,112 @@ export function write_link(state) {
   const values = new URLSearchParams({ model, s: sentence, box });
   values.set("head", `${head.stack}.${head.layer}.${head.head}`);
   for (const [name, value] of Object.entries(options)) values.set(name, value);
-  for (const name of NUMBERS) if (state[name] !== null) values.set(name, state[name]);
+  for (const name of PLACES) if (state[name] !== null) values.set(name, state[name]);
   return `#${values}`;
+}
+
+/** Return the settings of an address, [name, text] each; a mere anchor, "#tour", has none. */
+function settings_of(hash) {
+  return hash.includes("=") ? [...new URLSearchParams(hash.replace(/^#/, ""))] : [];
+}
+
+/** Tell a setting that was not used, and why. */
+function told(name, text, reason) {
+  const short = (words) => (words.length > MAX_LETTERS ? `${words.slice(0, MAX_LETTERS)}…` : words);
+  return `${short(name)}=${short(text)} (${reason})`;
 }
 
 /**
  * Read what an address asks for; what it does not say, or says wrong, stays as it is.
  * @param {string} hash With its "#".
  * @param {object} state Where the values are put.
- * @param {object} known `models` and `boxes`, by name.
+ * @param {object} known `models` and `boxes`, by name, and `num_stops`.
+ * @returns {string[]} What was ignored, each with what it should have been.
  */
 export function read_link(hash, state, known) {
-  const values = new URLSearchParams(hash.replace(/^#/, ""));
-  if (Object.hasOwn(known.models, values.get("model"))) state.model = values.get("model");
-  if (values.has("s")) state.sentence = values.get("s").slice(0, 2000);
-  if (Object.hasOwn(known.boxes, values.get("box"))) state.box = values.get("box");
-  const head = /^(encoder|decoder|cross)\.([1-9])\.([1-9])$/.exec(values.get("head") ?? "");
-  if (head) state.head = { stack: head[1], layer: Number(head[2]), head: Number(head[3]) };
-  if (["beam", "draw"].includes(values.get("search"))) state.options.search = values.get("search");
-  for (const [name, [low, high]] of Object.entries(RANGES)) {
-    const value = Number(values.get(name) ?? NaN);
-    if (value >= low && value <= high) state.options[name] = value;
+  const readers = readers_of(state, known);
+  const usual_head = state.head;
+  const [ignored, read] = [[], new Map()];
+  for (const [name, text] of settings_of(hash)) {
+    const reader = Object.hasOwn(readers, name) ? readers[name] : null;
+    const value = reader === null ? null : reader.read(text);
+    if (reader === null) ignored.push(told(name, text, "no setting of this page"));
+    else if (read.has(name)) ignored.push(told(name, text, "given twice"));
+    else if (value === null) ignored.push(told(name, text, reader.wanted));
+    else reader.put(value);
+    read.set(name, text);
   }
-  for (const name of NUMBERS) {
-    const value = Number(values.get(name) ?? NaN);
-    if (Number.isInteger(value) && value >= 0) state[name] = value;
-  }
+  const { head: stack = state.head.stack } = known.boxes[state.box];
+  if (stack === state.head.stack) return ignored;
+  if (state.head !== usual_head) ignored.push(told("head", read.get("head"), `the box's are of ${stack}`));
+  state.head = { ...usual_head, stack };
+  return ignored;
 }
 
-/** What an option of the search may be, from and to; the fields of the page say the same. */
-export const RANGES = {
-  beam_size: [1, 12],
-  alpha: [0, 3],
-  temperature: [0.1, 3],
-  top_p: [0.05, 1],
-  seed: [1, 1e9],
-};
+/** Return for each setting how it is read (null: wrongly said), what it may be, where it is put. */
+function readers_of(state, known) {
+  const put_into = (place, name) => (value) => (place[name] = value);
+  const choice = (names, wanted, put) => ({
+    ...{ wanted, put },
+    read: (text) => (names.includes(text) ? text : null),
+  });
+  const number = (range, put) => ({
+    ...{ wanted: describe_range(range), put },
+    read: (text) => read_number(text, range),
+  });
+  const place = (name, least, most) => number({ least, most, whole: true }, put_into(state, name));
+  const options = Object.entries(RANGES).map(([name, range]) => [
+    name,
+    number(range, put_into(state.options, name)),
+  ]);
+  return {
+    model: choice(Object.keys(known.models), "a model of the list", put_into(state, "model")),
+    s: { wanted: "a sentence", read: (text) => text, put: put_into(state, "sentence") },
+    box: choice(Object.keys(known.boxes), "a box of the drawing", put_into(state, "box")),
+    head: { wanted: "as cross.2.1", read: read_head, put: put_into(state, "head") },
+    search: choice(["beam", "draw"], "beam or draw", put_into(state.options, "search")),
+    ...Object.fromEntries(options),
+    step: place("step", 1, 1000),
+    src_at: place("src_at", 0, 1000),
+    stop: place("stop", 1, known.num_stops),
+    layer: place("layer", 1, 100),
+  };
+}
+
+/** Return the head that a text names, "cross.2.1"; null where it names none. */
+function read_head(text) {
+  const parts = /^(encoder|decoder|cross)\.([1-9]\d?)\.([1-9]\d?)$/.exec(text);
+  return parts && { stack: parts[1], layer: Number(parts[2]), head: Number(parts[3]) };
+}
+
+/**
+ * Return what an address asked for that this model, or this translation, has not.
+ * @param {string} hash With its "#".
+ * @param {object} asked The state as `read_link` left it.
+ * @param {object} sizes num_layers, num_heads, src_len and tgt_len of what is shown.
+ */
+export function beyond(hash, asked, { num_layers, num_heads, src_len, tgt_len }) {
+  const { layer, head } = asked.head;
+  const last = {
+    step: [asked.step, 1, tgt_len],
+    src_at: [asked.src_at, 0, src_len - 1],
+    layer: [asked.layer, 1, num_layers],
+  };
+  return settings_of(hash).flatMap(([name, text]) => {
+    if (name === "head" && (layer > num_layers || head > num_heads)) {
+      return told(name, text, `the model has ${num_layers} layers of ${num_heads} heads`);
+    }
+    if (!Object.hasOwn(last, name)) return [];
+    const [value, least, most] = last[name];
+    const is_beyond = Number.isFinite(value) && value > most;
+    return is_beyond ? told(name, text, describe_range({ least, most, whole: true })) : [];
+  });
+}
+
+/** Write what was ignored in one line; "" where nothing was. */
+export function describe_ignored(ignored) {
+  if (ignored.length === 0) return "";
+  const others = ignored.length - MAX_TOLD;
+  const more = others > 0 ? ` and ${others} more` : "";
+  return `Not used from the link: ${ignored.slice(0, MAX_TOLD).join("; ")}${more}.`;
+}

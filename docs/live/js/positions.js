@@ -3,7 +3,7 @@
 import { Matrix } from "./matrix.js";
 
 /**
- * Compute the table of sinusoidal position encodings (§3.5).
+ * Return the table of sinusoidal position encodings (§3.5).
  *
  * PE(pos, 2i) = sin(pos / 10000^(2i/d_model)), PE(pos, 2i+1) = cos of the same angle.
  * @param {number} length Number of positions, from 0.

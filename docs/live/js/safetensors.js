@@ -139,7 +139,7 @@ function all_finite(numbers) {
   return true;
 }
 
-/** Turn a tensor's bytes into numbers. */
+/** Return a tensor's numbers, read from its bytes. */
 function to_float32(bytes, dtype) {
   if (dtype === "F32") return new Float32Array(bytes);
   const halves = new Uint16Array(bytes);

@@ -1,48 +1,49 @@
-// A translation drawn by chance. Not in the paper; lesson 06 asks for its rule.
+// Nucleus sampling: a translation drawn by chance. Not in the paper; lesson 06 asks for its rule.
 
-import { BOS_ID, EOS_ID, PAD_ID } from "./config.js";
-import { EXTRA_LENGTH } from "./decoding.js";
-import { padding_mask } from "./masks.js";
-import { log_softmax, softmax } from "./matrix.js";
+import { EOS_ID } from "./config.js";
+import { require } from "./errors.js";
+import { softmax } from "./matrix.js";
+import { length_limit, NextTokenScorer } from "./next_token.js";
 
-const SHOWN = 8; // candidates of a drawn step that are told
+const MAX_CANDIDATES = 8; // of a drawn step that are returned
 
 /**
- * Draw each token by chance: of the most probable ones that together have `top_p`, at a temperature.
+ * Return a translation whose tokens are drawn by chance, at a temperature, of the most probable ones
+ * that together have `top_p`.
  *
  * Not in the paper (Holtzman et al. 2020, arXiv 1904.09751). The same seed draws the same sentence.
  * @param {Transformer} model
  * @param {number[]} src Source ids with eos, (src_len).
  * @param {object} options temperature, above 0: below 1 it sharpens, above 1 it flattens; top_p, at
  *   most 1; seed; max_len, most tokens.
- * @returns {{hypotheses: object[], steps: object[][]}} As `beam_search` gives them: one
+ * @returns {{hypotheses: object[], steps: object[][]}} As `beam_search` returns them: one
  *   hypothesis, its score the sum of log probabilities of the model itself; of each step the most
  *   probable tokens and the one drawn, whose status is "kept", or "finished" where it is eos.
  */
 export function sample_search(model, src, options = {}) {
   const { temperature = 1, top_p = 1, seed = 1, max_len = Infinity } = options;
-  const src_mask = padding_mask(src);
-  const memory = model.encode(src, src_mask);
+  require(temperature > 0, `temperature is ${temperature}: give a number above 0`);
+  require(top_p > 0 && top_p <= 1, `top_p is ${top_p}: give a number above 0, at most 1`);
+  require(Number.isInteger(seed) && seed >= 0, `seed is ${seed}: give a whole number of 0 or more`);
+  const scorer = new NextTokenScorer(model, src);
   const cache = model.new_cache();
-  const limit = Math.min(src.length + EXTRA_LENGTH, max_len);
+  const limit = length_limit(src, max_len);
   const chance = random_numbers(seed);
   const [ids, steps] = [[], []];
   let score = 0;
   let finished = false;
   while (!finished && ids.length < limit) {
-    const logits = model.decode([ids.at(-1) ?? BOS_ID], memory, src_mask, cache);
-    const log_probs = log_softmax(logits.row(0));
-    log_probs[PAD_ID] = log_probs[BOS_ID] = -Infinity; // no sentence holds these
+    const log_probs = scorer.log_probs(ids, cache);
     const { order, shares } = nucleus(log_probs, temperature, top_p);
     let left = chance();
     let drawn = order.findIndex((_, rank) => (left -= shares[rank]) < 0);
     if (drawn < 0) drawn = order.length - 1; // rounding left a little
-    const told = order.map((token, rank) => {
+    const candidates = order.map((token, rank) => {
       const status = rank !== drawn ? "dropped" : token === EOS_ID ? "finished" : "kept";
       const log_prob = Math.log(shares[rank]);
       return { ids: [...ids, token], log_prob, total: score + log_probs[token], status };
     });
-    steps.push(told.filter(({ status }, rank) => rank < SHOWN || status !== "dropped"));
+    steps.push(candidates.filter(({ status }, rank) => rank < MAX_CANDIDATES || status !== "dropped"));
     score += log_probs[order[drawn]];
     finished = order[drawn] === EOS_ID;
     if (!finished) ids.push(order[drawn]);

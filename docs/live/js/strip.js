@@ -6,7 +6,7 @@ const BELOW = [0, 114, 178];
 const ABOVE = [213, 94, 0];
 
 /**
- * Draw a vector.
+ * Return a drawing of a vector.
  * @param {string} name What it is.
  * @param {Float32Array} values
  */
@@ -32,7 +32,7 @@ export function draw_strip(name, values) {
   return make("div", { className: "strip" }, make("span", { className: "small" }, name), told, canvas);
 }
 
-/** Say how many numbers there are, and how they begin. */
+/** Return in words how many numbers there are, and how they begin. */
 function summary(values, most) {
   const first = [...values.slice(0, 3)].map(two_decimals).join(", ");
   return `${values.length} numbers, none beyond ±${two_decimals(most)}: ${first}, …`;

@@ -8,7 +8,7 @@ import { causal_mask, padding_mask } from "./masks.js";
 import { columns, Matrix, multiply_transposed, relu, side_by_side } from "./matrix.js";
 
 /**
- * Follow a sentence and its translation.
+ * Return every value on the way of a sentence and its translation through a model.
  * @param {Transformer} model
  * @param {number[]} src Source ids with eos, (src_len).
  * @param {number[]} said Target ids, (tgt_len); row t has read those before it.
@@ -43,7 +43,7 @@ export function trace(model, src, said) {
   return { source, target, encoder, decoder, logits };
 }
 
-/** Apply a stack's last normalisation, which only pre-norm has. */
+/** Return hidden states after a stack's last normalisation, which only pre-norm has. */
 function normed({ norm }, hidden) {
   return norm === null ? hidden : norm.forward(hidden);
 }

@@ -1,4 +1,4 @@
-// A trained model that takes text and gives text. Compare transformer/models/translator.py.
+// A trained model that translates text. Compare transformer/models/translator.py.
 
 import { BPETokenizer } from "./bpe.js";
 import { BOS_ID, config_of, EOS_ID } from "./config.js";
@@ -21,7 +21,7 @@ export const FILES = [
 
 const LETTERS_A_TOKEN = 20; // more than any text has, on average
 
-/** Say in a line that a text is too long. */
+/** Return the error, of one line, for a text that is too long. */
 function too_long(text, size, most) {
   const letters = [...text.slice(0, 100)];
   const shown = letters.length <= 40 ? text : `${letters.slice(0, 40).join("")}...`;
@@ -54,7 +54,7 @@ export class Translator {
     this.max_len = this.model.config.max_len - 1; // one place is for bos or eos
   }
 
-  /** Return a sentence's ids, eos last; none for a blank one. */
+  /** Return a sentence's ids, eos last; an empty array for a blank sentence. */
   encode(sentence) {
     const text = normalize_whitespace(sentence);
     if (text === "") return [];
@@ -65,7 +65,7 @@ export class Translator {
     return [...ids, EOS_ID];
   }
 
-  /** Translate a sentence; an empty one gives an empty translation. */
+  /** Return a sentence's translation; an empty one for a blank sentence. */
   translate(sentence, options = {}) {
     const src = this.encode(sentence);
     if (src.length === 0) return "";
@@ -97,11 +97,11 @@ export class Translator {
   }
 
   /**
-   * Translate a sentence and give everything that was looked at on the way.
+   * Translate a sentence, and return everything that was looked at on the way.
    * @param {string} sentence Not empty.
    * @param {object} options Of the search: "beam" or "draw", and that one's own.
-   * @param {object} cuts What is taken away: `before` and `after`, places of the source (see
-   *   `SourceMaskedModel`), and `removed`, heads.
+   * @param {object} cuts What is taken away: the source places `before` and `after` (see
+   *   `SourceMaskedModel`) and the heads `removed`.
    * @param {?number[]} compared Ids of another translation of the sentence.
    * @returns {object} The translation; ids and pieces of both sides (the target's end in eos,
    *   where it ended of itself); the maps (the row of a token has read those before it); the

@@ -7,7 +7,7 @@ import { FILES, Translator } from "./translator.js";
 const MODELS = new URL("../models/", import.meta.url);
 const loaded = new Map(); // promises of translators, by name
 
-/** Fetch one file of a model. */
+/** Return the bytes of one file of a model. */
 async function fetch_file(name, file) {
   try {
     const response = await fetch(new URL(`${name}/${file}`, MODELS));
@@ -22,7 +22,7 @@ async function fetch_file(name, file) {
   }
 }
 
-/** Load a model; an error names the file, and where its copy is. */
+/** Return a model, loaded; an error names the file, and where its copy is. */
 async function load(name) {
   try {
     return await read(name);
@@ -30,7 +30,7 @@ async function load(name) {
     if (!(error instanceof ModelFileError)) throw error;
     throw new UserError(
       `models/${name}/${error.file} ${error.problem}: copy the folder data/models/${name} ` +
-        "there again, or choose another model",
+        "there, or choose another model",
     );
   }
 }
@@ -70,7 +70,7 @@ function find(name) {
 
 let last = { asked: "", whole: null }; // while only cuts change, the whole model says the same
 
-/** Look at a sentence with the whole model. */
+/** Return what the whole model makes of a sentence. */
 function look_whole(translator, name, sentence, options) {
   const asked = JSON.stringify([name, sentence, options]);
   if (asked !== last.asked) last = { asked, whole: translator.look(sentence, options) };
@@ -104,7 +104,7 @@ const ACTS = {
   },
 };
 
-/** Add to each candidate and hypothesis what a reader reads. */
+/** Return what was looked at, with each candidate and hypothesis in a reader's letters. */
 function for_readers({ tgt_tokenizer }, looked) {
   const steps = looked.steps.map((step) =>
     step.map((candidate) => ({ ...candidate, pieces: tgt_tokenizer.ids_to_pieces(candidate.ids) })),
