@@ -43,9 +43,9 @@ function numbers(state, traced, tokens, at, token) {
 
 function embedding({ ids, word, position, sum }, at, token) {
   return [
-    make("p", {}, make("b", {}, token), ` is token number ${ids[at]} of the vocabulary, at place ${at}.`),
+    make("p", {}, make("b", {}, token), ` has the id ${ids[at]} in the vocabulary, and stands at position ${at}.`),
     draw_strip("its row × √d_model", row_of(word, at)),
-    draw_strip(`wave of place ${at}`, row_of(position, at)),
+    draw_strip(`encoding of position ${at}`, row_of(position, at)),
     draw_strip("sum", row_of(sum, at)),
   ];
 }

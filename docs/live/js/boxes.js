@@ -1,7 +1,7 @@
 // The boxes of the drawing, in the order in which a sentence flows, and what each does.
 
 /**
- * Of each box: its name; the stack it stands in; its section of the paper; the file that carries
+ * Each box has its name; the stack it stands in; its section of the paper; the file that carries
  * it out; and what it does. `head` names the kind of attention that it is, `frame` the sub-layer
  * whose sum and normalisation it is.
  */
@@ -11,7 +11,7 @@ export const BOXES = {
     stack: "encoder",
     section: "§3.4, §3.5",
     file: "embeddings.js",
-    does: "Each token is a row of a table of learned numbers, times √d_model. The wave of its place is added: the sum knows what stands there, and where.",
+    does: "Each token is a row of a learned table, times √d_model. The encoding of its position is added: the sum holds what the token is, and where it stands.",
   },
   encoder: {
     name: "Self-attention",
@@ -19,7 +19,7 @@ export const BOXES = {
     section: "§3.2",
     file: "attention.js",
     head: "encoder",
-    does: "Each token asks all tokens of the sentence, and takes an average of what they hold, weighted by how well they answer.",
+    does: "Each token's query is compared with the keys of all tokens of the sentence. The output is an average of their values, weighted by how well query and key match.",
   },
   encoder_norm: {
     name: "Add & norm",
@@ -27,14 +27,14 @@ export const BOXES = {
     section: "§3.1",
     file: "layers.js",
     frame: "encoder",
-    does: "What went into the sub-layer is added to what comes out of it: the sub-layer writes a change, not a new sentence.",
+    does: "The sub-layer's input is added to its output: the sub-layer computes a change, not a new vector.",
   },
   encoder_feed: {
     name: "Feed-forward",
     stack: "encoder",
     section: "§3.3",
     file: "feed_forward.js",
-    does: "Each token for itself: many numbers are made of its own, those below 0 become 0, and the rest is brought back to d_model.",
+    does: "Each token on its own: its vector is mapped to d_ff numbers, those below 0 become 0, and the result is mapped back to d_model.",
   },
   encoder_feed_norm: {
     name: "Add & norm",
@@ -42,14 +42,14 @@ export const BOXES = {
     section: "§3.1",
     file: "layers.js",
     frame: "encoder_feed",
-    does: "The same around the second sub-layer. After the last layer the result is called memory, and goes to every layer of the decoder.",
+    does: "The same around the second sub-layer. The last layer's result is called memory, and every layer of the decoder reads it.",
   },
   target: {
     name: "Embedding + position",
     stack: "decoder",
     section: "§3.4, §3.5",
     file: "embeddings.js",
-    does: "The decoder reads what has been written so far, begun with <bos>: the same table, the same waves.",
+    does: "The decoder reads what has been written so far, starting with <bos>: the same table, the same position encodings.",
   },
   decoder: {
     name: "Masked self-attention",
@@ -57,7 +57,7 @@ export const BOXES = {
     section: "§3.2.3",
     file: "attention.js",
     head: "decoder",
-    does: "Each place asks itself and those before it. What comes later is masked: it is what the model has to find out.",
+    does: "Each position attends to itself and to those before it. Later ones are masked: they are what the model has to predict.",
   },
   decoder_norm: {
     name: "Add & norm",
@@ -65,7 +65,7 @@ export const BOXES = {
     section: "§3.1",
     file: "layers.js",
     frame: "decoder",
-    does: "What went in is added to what came out.",
+    does: "The sub-layer's input is added to its output.",
   },
   cross: {
     name: "Cross-attention",
@@ -73,7 +73,7 @@ export const BOXES = {
     section: "§3.2.3",
     file: "attention.js",
     head: "cross",
-    does: "The translation asks the source: queries come from the decoder, keys and values from the encoder's memory.",
+    does: "The translation attends to the source: queries come from the decoder, keys and values from the encoder's memory.",
   },
   cross_norm: {
     name: "Add & norm",
@@ -81,14 +81,14 @@ export const BOXES = {
     section: "§3.1",
     file: "layers.js",
     frame: "cross",
-    does: "What went in is added to what came out.",
+    does: "The sub-layer's input is added to its output.",
   },
   decoder_feed: {
     name: "Feed-forward",
     stack: "decoder",
     section: "§3.3",
     file: "feed_forward.js",
-    does: "Each place for itself, as in the encoder.",
+    does: "Each position on its own, as in the encoder.",
   },
   decoder_feed_norm: {
     name: "Add & norm",
@@ -96,7 +96,7 @@ export const BOXES = {
     section: "§3.1",
     file: "layers.js",
     frame: "decoder_feed",
-    does: "What went in is added to what came out.",
+    does: "The sub-layer's input is added to its output.",
   },
   output: {
     name: "Linear & softmax",

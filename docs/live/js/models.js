@@ -1,10 +1,10 @@
-// The models that the page offers, and where they are from.
+// The models that the page offers, and what they were trained on.
 
 const DEMO =
-  "It has learned 20,000 sentences that a grammar made, of a small world: family, animals, food, " +
-  "things in a house, jobs, colours, days. Ours, CC BY 4.0.";
+  "It was trained on 20,000 sentences that a grammar generated about a small world: family, animals, " +
+  "food, things in a house, jobs, colours, days. Ours, CC BY 4.0.";
 const CAPTIONS =
-  "It has learned 29,000 captions of photos, Multi30k. Their terms, and so those of these weights, " +
+  "It was trained on 29,000 photo captions, Multi30k. Their terms, and so those of these weights, " +
   "are Flickr30K's: non-commercial research and education.";
 
 export const CODES = { English: "en", French: "fr", German: "de" }; // of languages, in a recipe
@@ -34,7 +34,7 @@ export const MODELS = {
   },
   "de-en": {
     languages: ["German", "English"],
-    group: "Captions of photos (Multi30k: non-commercial)",
+    group: "Photo captions (Multi30k: non-commercial)",
     about: CAPTIONS,
     samples: [
       "Zwei Frauen in roten Jacken sitzen auf einer Bank.",
@@ -44,7 +44,7 @@ export const MODELS = {
   },
   "fr-en": {
     languages: ["French", "English"],
-    group: "Captions of photos (Multi30k: non-commercial)",
+    group: "Photo captions (Multi30k: non-commercial)",
     about: CAPTIONS,
     samples: [
       "Deux femmes en vestes rouges sont assises sur un banc.",
@@ -54,7 +54,7 @@ export const MODELS = {
   },
   "en-fr": {
     languages: ["English", "French"],
-    group: "Captions of photos (Multi30k: non-commercial)",
+    group: "Photo captions (Multi30k: non-commercial)",
     about: CAPTIONS,
     samples: [
       "Two women in red jackets are sitting on a bench.",

@@ -93,7 +93,7 @@ async function run() {
 async function translate_once() {
   const { model: name, sentence, options, cuts } = state;
   try {
-    if (!ready.has(name)) say(by_id("status"), "The model is on its way.");
+    if (!ready.has(name)) say(by_id("status"), "Loading the model.");
     const about = await engine.ask("load", { name });
     ready.add(name);
     keep_in_range(about);
@@ -148,7 +148,7 @@ async function tell_unseen(name, sentence) {
   const marked = unseen.flatMap((word, i) => [i ? ", " : "", make("mark", {}, word)]);
   const sample = make("button", { type: "button" }, MODELS[name].samples[0]);
   sample.addEventListener("click", () => type(MODELS[name].samples[0]));
-  const worth = ": not in any sentence that this model has read, so the translation is a guess. Try ";
+  const worth = ": in no sentence that this model was trained on, so the translation is a guess. Try ";
   by_id("unseen").replaceChildren(...marked, worth, sample);
 }
 

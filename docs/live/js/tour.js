@@ -10,8 +10,8 @@ export const STOPS = [
   {
     title: "Words become numbers",
     box: "source",
-    see: "Each token brings its own row of numbers, and the wave of its place is added.",
-    todo: "Press “the” and then “The” in the source: other waves, and another row.",
+    see: "Each token brings its own row of numbers, and the encoding of its position is added.",
+    todo: "Press “the” and then “The” in the source: the position is another, and so is the row.",
     sentence: CAT,
     says: "Le petit chat dort dans le jardin.",
   },
