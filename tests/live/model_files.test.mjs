@@ -117,6 +117,13 @@ test("a recipe of no network", () => {
       refuses(act, "recipe.json", new RegExp(name));
     }
   }
+  const odd = { ...RECIPE.model, d_model: 129, num_heads: 3 };
+  refuses(() => new ModelConfig(odd), "recipe.json", /129 is odd/);
+  for (const widths of [{ d_k: 5 }, { d_v: 5 }]) {
+    const act = () => new ModelConfig({ ...RECIPE.model, num_heads: 3, ...widths });
+    refuses(act, "recipe.json", /num_heads 3/);
+  }
+  new ModelConfig({ ...RECIPE.model, num_heads: 3, d_k: 5, d_v: 7 });
   const concatenated = { ...RECIPE.model, positions: "concatenated" };
   refuses(() => new ModelConfig(concatenated), "recipe.json", /tie_softmax/);
   const narrow = { ...concatenated, tie_softmax: false, position_dim: 128 };
@@ -167,12 +174,17 @@ test("a safetensors file whose parts do not go together", () => {
   const entries = [
     ...[null, "x", {}, { ...A, dtype: "I64" }, { ...A, dtype: "toString" }],
     ...[null, [], [8], [1, 1, 2], [-1, -2], [0.5, 4], [2, 2], "12"].map((shape) => ({ ...A, shape })),
-    ...[null, [0], [8, 0], [-8, 0], [0, 4], [1, 9], [800, 808]].map((place) => {
+    ...[null, [0], [0, 8, 9], [8, 0], [-8, 0], [0, 4], [1, 9], [800, 808]].map((place) => {
       return { ...A, data_offsets: place };
     }),
   ];
   for (const a of entries) refuses(() => read_safetensors(safetensors({ a, b: B }, BYTES)), FILES[3]);
   refuses(() => read_safetensors(safetensors({ a: A, b: { ...A } }, BYTES)), FILES[3]); // one place
+  const integers = safetensors({ a: { ...A, dtype: "I64" }, b: B }, BYTES);
+  refuses(() => read_safetensors(integers), FILES[3], /I64/);
+  const beyond = new Uint8Array(safetensors({ a: A }, BYTES.subarray(0, 8)));
+  beyond[7] = 0x7f; // its header is said to be longer than any file
+  refuses(() => read_safetensors(beyond.buffer), FILES[3], /header/);
   for (const header of [null, [], 3, {}]) {
     refuses(() => read_safetensors(safetensors(header, BYTES)), FILES[3]);
   }
