@@ -234,16 +234,15 @@ def test_trained_with_other_parts_it_is_loaded_with_the_same_alone(
     # Weights of the same names and shapes, and other parts in the same places.
     other = Parts(self_attention=make_other_attention, positions=lambda config: NoPositions())
     other_build = partial(ModelDescription.build, parts=other)
+    longer = recipe.override({"steps": "3"})
     for call in (
         Translator.load,
         partial(Translator.load, build=other_build),
         partial(export_model, engine="onnx", out=tmp_path / "onnx"),
+        partial(train_recipe, longer, resume=True),
     ):
         with pytest.raises(UserError, match=r"self_attention=RotaryAttention, .* `build`"):
             call(folder)
-    longer = recipe.override({"steps": "3"})
-    with pytest.raises(UserError, match="begun with self_attention=RotaryAttention"):
-        train_recipe(longer, folder, resume=True)
     train_recipe(longer, folder, resume=True, build=build, on_report=lambda report: None)
     assert evaluate_folder(folder, "validation", beam_size=1, build=build)["sentences"] == 500
 

@@ -14,7 +14,7 @@ To train with it, and to load what was trained:
 A folder remembers which parts its model has: resuming and loading need the same.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -25,6 +25,7 @@ from transformer.attention import make_attention
 from transformer.config import ModelConfig
 from transformer.feed_forward import make_feed_forward
 from transformer.positions import make_positions
+from transformer.support.errors import require
 
 MakePart = Callable[[ModelConfig], Any]  # returns an nn.Module
 
@@ -66,3 +67,23 @@ def non_paper_part_class_names(model: nn.Module) -> dict[str, str]:
             with torch.device("meta"):
                 classes[field.name] = type(make_part(model.config)).__qualname__
     return classes
+
+
+def require_same_parts(trained: str, saved: Mapping[str, str], built: Mapping[str, str]) -> None:
+    """Raise a UserError unless a network has the parts that something was trained with.
+
+    Args:
+        trained: What was trained: a file of weights, or a run.
+        saved, built: Its parts, and the network's, as of `non_paper_part_class_names`.
+    """
+    require(
+        saved == built,
+        f"{trained} was trained with {_describe_parts(saved)}, and the network has "
+        f"{_describe_parts(built)}: a command knows the paper's parts alone; in Python pass the "
+        "`build` that it was trained with (transformer/parts.py shows how)",
+    )
+
+
+def _describe_parts(class_names: Mapping[str, str]) -> str:
+    named = [f"{part}={class_name}" for part, class_name in class_names.items()]
+    return ", ".join(named) or "the paper's parts"

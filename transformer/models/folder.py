@@ -17,7 +17,7 @@ Not in the paper, but for the weights to average (§6.1).
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,7 +28,12 @@ from transformer.fast_dropout import use_fast_dropout
 from transformer.lstm import Recurrent
 from transformer.model import Transformer
 from transformer.models.weights import load_tensors, load_weights
-from transformer.parts import PAPER_PARTS, Parts, non_paper_part_class_names
+from transformer.parts import (
+    PAPER_PARTS,
+    Parts,
+    non_paper_part_class_names,
+    require_same_parts,
+)
 from transformer.support.errors import UserError, require
 from transformer.support.files import read_json, write_json
 
@@ -126,20 +131,9 @@ def read_model(
     require(weights is not None or path.is_file(), f"{message}; {remedy}")
     model = build(description)
     tensors, about = load_tensors(path)
-    saved_parts, built_parts = about.get("parts", {}), non_paper_part_class_names(model)
-    require(
-        saved_parts == built_parts,
-        f"{path} was trained with {_describe_parts(saved_parts)}, and the network has "
-        f"{_describe_parts(built_parts)}: load it from Python with the `build` of its training",
-    )
+    require_same_parts(str(path), about.get("parts", {}), non_paper_part_class_names(model))
     load_weights(model, tensors, path)
     return description, model.eval()
-
-
-def _describe_parts(parts: Mapping[str, str]) -> str:
-    """Return "self_attention=RotaryAttention" of other parts, else "the paper's parts"."""
-    named = [f"{part}={class_name}" for part, class_name in parts.items()]
-    return ", ".join(named) or "the paper's parts"
 
 
 def write_manifest(folder: Path) -> None:

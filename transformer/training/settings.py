@@ -14,7 +14,7 @@ from torch import nn
 from torch.optim import Optimizer
 
 from transformer.config import TrainingConfig
-from transformer.parts import non_paper_part_class_names
+from transformer.parts import non_paper_part_class_names, require_same_parts
 from transformer.support.errors import UserError, require
 
 RATE_FACTOR_KEY = (
@@ -70,7 +70,7 @@ def require_same_run_settings(
         require(name in current, f"{removed}: resume it with the version that began it")
     defaults = asdict(TrainingConfig())
     _require_same_values([*defaults, "d_model", "precision"], defaults | dict(saved), current)
-    require_equal_but_for_steps(saved.get("parts", {}), current["parts"])
+    require_same_parts("the run", saved.get("parts", {}), current["parts"])
     # The names that a user typed come before what they led to.
     if "extra_settings" in saved:
         require_equal_but_for_steps(saved["extra_settings"], current["extra_settings"])
