@@ -99,6 +99,18 @@ def test_a_search_projects_the_source_once(src: Tensor) -> None:
 
 
 @KINDS
+@torch.no_grad()
+def test_a_source_of_padding_alone_spoils_no_other(
+    attention: bool, src: Tensor, tgt_in: Tensor
+) -> None:
+    model, with_padding = make(attention), src.clone()
+    with_padding[0] = PAD_ID
+    logits = model(with_padding, tgt_in)
+    assert logits.isfinite().all()
+    torch.testing.assert_close(logits[1:], model(src, tgt_in)[1:])
+
+
+@KINDS
 def test_any_search_takes_it(attention: bool, src: Tensor) -> None:
     model = make(attention)
     together = beam_search(model, src, beam_size=3)

@@ -17,10 +17,12 @@ from transformer.support.checks import (
     check_float_tensor,
     check_hidden_states,
     check_mask,
+    check_num_elements,
     check_number,
     check_same_batch_size,
     check_sizes,
 )
+from transformer.support.signatures import check_argument_types
 
 
 def scaled_dot_product_attention(
@@ -103,6 +105,7 @@ class MultiHeadAttention(nn.Module):
         bias: Whether the four projections have biases; the paper's have none.
     """
 
+    @check_argument_types
     def __init__(
         self,
         d_model: int,
@@ -114,6 +117,7 @@ class MultiHeadAttention(nn.Module):
     ) -> None:
         super().__init__()
         check_sizes(MAX_DIMENSION, d_model=d_model, num_heads=num_heads, d_k=d_k, d_v=d_v)
+        check_num_elements(d_model=d_model, num_heads=num_heads, d_k_or_d_v=max(d_k, d_v))
         check_number("dropout", dropout, 0, 1)
         self.d_model, self.num_heads = d_model, num_heads
         self.query_projection = nn.Linear(d_model, num_heads * d_k, bias)
@@ -145,7 +149,7 @@ class MultiHeadAttention(nn.Module):
             The output (batch, q_len, d_model), and the weights (batch, num_heads, q_len, k_len), or
             None unless asked for.
         """
-        check_hidden_states("query", query, self, axes=3)
+        check_hidden_states("query", query, self.d_model, self.query_projection.weight, axes=3)
         queries, keys, values = self.project(query, memory, cache)
         check_same_batch_size("query", query, "memory", keys)
         if mask is not None:
@@ -172,7 +176,7 @@ class MultiHeadAttention(nn.Module):
             keys, values = cache.tensors
             return queries, keys, values
         if memory is not None:
-            check_hidden_states("memory", memory, self, axes=3)
+            check_hidden_states("memory", memory, self.d_model, self.key_projection.weight, axes=3)
         source = query if memory is None else memory  # (batch, k_len, d_model)
         keys = self._split_heads(self.key_projection(source))  # (batch, num_heads, k_len, d_k)
         values = self._split_heads(self.value_projection(source))  # (batch, num_heads, k_len, d_v)

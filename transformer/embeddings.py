@@ -7,15 +7,25 @@ from torch import Tensor, nn
 
 from transformer.config import ModelConfig
 from transformer.parts import PAPER_PARTS, Parts
-from transformer.support.checks import check_id_tensor, check_number
+from transformer.support.checks import (
+    MAX_VOCAB_SIZE,
+    check_id_tensor,
+    check_num_elements,
+    check_number,
+    check_sizes,
+)
 from transformer.support.errors import UserError
+from transformer.support.signatures import check_argument_types
 
 
 class Embedding(nn.Module):
     """Token vectors, scaled by sqrt(width), with their positions and dropout (§3.4, §3.5, §5.4)."""
 
+    @check_argument_types
     def __init__(self, config: ModelConfig, vocab_size: int, parts: Parts = PAPER_PARTS) -> None:
         super().__init__()
+        check_sizes(MAX_VOCAB_SIZE, vocab_size=vocab_size)
+        check_num_elements(vocab_size=vocab_size, width=config.word_dim)
         self.max_len = config.max_len
         self.scale = math.sqrt(config.word_dim)
         self.token = nn.Embedding(vocab_size, config.word_dim)

@@ -3,7 +3,12 @@
 from torch import Tensor, nn
 
 from transformer.config import MAX_DIMENSION, ModelConfig
-from transformer.support.checks import check_hidden_states, check_number, check_sizes
+from transformer.support.checks import (
+    check_hidden_states,
+    check_num_elements,
+    check_number,
+    check_sizes,
+)
 
 
 class FeedForward(nn.Module):
@@ -15,6 +20,7 @@ class FeedForward(nn.Module):
     def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
         super().__init__()
         check_sizes(MAX_DIMENSION, d_model=d_model, d_ff=d_ff)
+        check_num_elements(d_model=d_model, d_ff=d_ff)
         check_number("dropout", dropout, 0, 1)
         self.d_model = d_model
         self.inner = nn.Linear(d_model, d_ff)
@@ -23,7 +29,7 @@ class FeedForward(nn.Module):
 
     def forward(self, hidden: Tensor) -> Tensor:
         """Map (batch, length, d_model) to the same shape, each position for itself."""
-        check_hidden_states("hidden", hidden, self)
+        check_hidden_states("hidden", hidden, self.d_model, self.inner.weight)
         inner = self.inner(hidden).relu()  # (batch, length, d_ff)
         return self.outer(self.dropout(inner))  # (batch, length, d_model)
 

@@ -14,6 +14,7 @@ from transformer.support.checks import (
     check_number,
     check_sizes,
 )
+from transformer.support.signatures import check_argument_types
 
 
 class Residual(nn.Module):
@@ -23,6 +24,7 @@ class Residual(nn.Module):
     Pre-norm, not in the paper (Xiong et al. 2020): x + Dropout(sublayer(LayerNorm(x))).
     """
 
+    @check_argument_types
     def __init__(self, d_model: int, dropout: float, pre_norm: bool, norm: Any = None) -> None:
         super().__init__()
         check_sizes(MAX_DIMENSION, d_model=d_model)
@@ -43,7 +45,7 @@ class Residual(nn.Module):
         Returns:
             (batch, length, d_model), followed by what else the sub-layer returned.
         """
-        check_hidden_states("hidden", hidden, self)
+        check_hidden_states("hidden", hidden, self.d_model, getattr(self.norm, "weight", None))
         result = sublayer(self.norm(hidden) if self.pre_norm else hidden)
         output, *others = result if isinstance(result, tuple) else (result,)
         check_float_tensor("output", output, hidden.shape, hidden)
@@ -61,6 +63,7 @@ def make_residual(config: ModelConfig, parts: Parts = PAPER_PARTS) -> Residual:
 class EncoderLayer(nn.Module):
     """Self-attention, then feed-forward (§3.1, left half of Fig. 1)."""
 
+    @check_argument_types
     def __init__(self, config: ModelConfig, parts: Parts = PAPER_PARTS) -> None:
         super().__init__()
         self.self_attention = parts.self_attention(config)
@@ -85,6 +88,7 @@ class EncoderLayer(nn.Module):
 class DecoderLayer(nn.Module):
     """Self-attention, cross-attention, feed-forward (§3.1, right half of Fig. 1)."""
 
+    @check_argument_types
     def __init__(self, config: ModelConfig, parts: Parts = PAPER_PARTS) -> None:
         super().__init__()
         self.self_attention = parts.self_attention(config)

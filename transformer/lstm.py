@@ -10,12 +10,19 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from transformer.attention import TensorCache, scaled_dot_product_attention
-from transformer.config import RecurrentConfig
+from transformer.config import NUM_SPECIAL_TOKENS, RecurrentConfig
 from transformer.embeddings import look_up
 from transformer.masks import padding_mask
 from transformer.model import AttentionMaps
-from transformer.support.checks import check_src_and_tgt
+from transformer.support.checks import (
+    MAX_VOCAB_SIZE,
+    check_id_tensor,
+    check_not_empty,
+    check_sizes,
+    check_src_and_tgt,
+)
 from transformer.support.modes import evaluation_mode
+from transformer.support.signatures import check_argument_types
 
 
 class Recurrent(nn.Module):
@@ -27,10 +34,13 @@ class Recurrent(nn.Module):
     state.
     """
 
+    @check_argument_types
     def __init__(
         self, config: RecurrentConfig, *, src_vocab_size: int, tgt_vocab_size: int
     ) -> None:
         super().__init__()
+        vocab_sizes = {"src_vocab_size": src_vocab_size, "tgt_vocab_size": tgt_vocab_size}
+        check_sizes(MAX_VOCAB_SIZE, NUM_SPECIAL_TOKENS, **vocab_sizes)
         self.config = config
         width, size = config.embedding_size, config.hidden_size
         memory_size = 2 * size if config.attention else 0
@@ -56,8 +66,11 @@ class Recurrent(nn.Module):
         They are (batch, src_len, 2 * hidden_size). Without attention the last hidden and cell state
         are returned, (batch, 2, hidden_size).
         """
+        check_id_tensor("src", src)
+        check_not_empty("src", src)
         embedded = self.dropout(look_up(self.src_embedding, src))
-        lengths = src_mask.flatten(start_dim=1).sum(dim=1).cpu()
+        # An LSTM reads one token at least. That of a source without any is hidden by the mask.
+        lengths = src_mask.flatten(start_dim=1).sum(dim=1).clamp(min=1).cpu()
         packed = pack_padded_sequence(embedded, lengths, batch_first=True, enforce_sorted=False)
         outputs, (hidden, cell) = self.encoder(packed)
         if not self.config.attention:
@@ -68,6 +81,8 @@ class Recurrent(nn.Module):
         self, tgt_in: Tensor, memory: Tensor, src_mask: Tensor, cache: TensorCache | None = None
     ) -> Tensor:
         """Score the token after each of `tgt_in`, with the arguments of `Transformer.decode`."""
+        check_id_tensor("tgt_in", tgt_in)
+        check_not_empty("tgt_in", tgt_in)
         hidden, _ = self._decode_step_by_step(tgt_in, memory, src_mask, cache or self.new_cache())
         return self.output(hidden)  # (batch, tgt_len, tgt_vocab_size)
 
@@ -113,6 +128,7 @@ class Recurrent(nn.Module):
     @torch.no_grad()
     def attention_maps(self, src: Tensor, tgt_in: Tensor) -> AttentionMaps:
         """Return every attention weight: `cross`, with attention, has one layer of one head."""
+        check_src_and_tgt(src, tgt_in)
         src_mask = padding_mask(src)
         with evaluation_mode(self):
             memory = self.encode(src, src_mask)

@@ -13,14 +13,16 @@ from transformer.layers import DecoderLayer, EncoderLayer
 from transformer.masks import causal_mask, padding_mask
 from transformer.parts import PAPER_PARTS, Parts
 from transformer.positions import LearnedPositions
-from transformer.support.checks import MAX_VOCAB_SIZE, check_number, check_src_and_tgt
+from transformer.support.checks import MAX_VOCAB_SIZE, check_sizes, check_src_and_tgt
 from transformer.support.errors import UserError
 from transformer.support.modes import evaluation_mode
+from transformer.support.signatures import check_argument_types
 
 
 class Encoder(nn.Module):
     """A stack of encoder layers (§3.1)."""
 
+    @check_argument_types
     def __init__(self, config: ModelConfig, parts: Parts = PAPER_PARTS) -> None:
         super().__init__()
         layers = (EncoderLayer(config, parts) for _ in range(config.num_layers))
@@ -64,6 +66,7 @@ class DecoderCache:
 class Decoder(nn.Module):
     """A stack of decoder layers (§3.1)."""
 
+    @check_argument_types
     def __init__(self, config: ModelConfig, parts: Parts = PAPER_PARTS) -> None:
         super().__init__()
         layers = (DecoderLayer(config, parts) for _ in range(config.num_layers))
@@ -113,6 +116,7 @@ class Transformer(nn.Module):
     `parts` makes its sub-layers, norms and positions: the paper's, or others (see `Parts`).
     """
 
+    @check_argument_types
     def __init__(
         self,
         config: ModelConfig,
@@ -122,8 +126,8 @@ class Transformer(nn.Module):
         parts: Parts = PAPER_PARTS,
     ) -> None:
         super().__init__()
-        for name, size in (("src_vocab_size", src_vocab_size), ("tgt_vocab_size", tgt_vocab_size)):
-            check_number(name, size, NUM_SPECIAL_TOKENS, MAX_VOCAB_SIZE, integer=True)
+        vocab_sizes = {"src_vocab_size": src_vocab_size, "tgt_vocab_size": tgt_vocab_size}
+        check_sizes(MAX_VOCAB_SIZE, NUM_SPECIAL_TOKENS, **vocab_sizes)
         self.config, self.parts = config, parts
         self.src_embedding = Embedding(config, src_vocab_size, parts)
         if config.tie_source_target:
@@ -229,6 +233,7 @@ class Transformer(nn.Module):
                     nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
 
 
+@check_argument_types
 def count_parameters(model: nn.Module) -> int:
     """Count the weights that training changes, a tied matrix once."""
     return sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)

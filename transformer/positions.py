@@ -8,7 +8,12 @@ import torch
 from torch import Tensor, nn
 
 from transformer.config import MAX_DIMENSION, ModelConfig, PositionKind
-from transformer.support.checks import check_number
+from transformer.support.checks import (
+    MAX_COUNT,
+    check_float_tensor,
+    check_num_elements,
+    check_number,
+)
 from transformer.support.errors import UserError
 
 
@@ -20,6 +25,7 @@ def sinusoidal_positions(length: int, d_model: int) -> Tensor:
     """
     check_number("length", length, 0, MAX_DIMENSION, integer=True)
     check_number("d_model", d_model, 0, MAX_DIMENSION, integer=True)
+    check_num_elements(length=length, d_model=d_model)
     if d_model % 2:
         raise UserError(f"d_model {d_model} is odd: sinusoids come in pairs, give an even number")
     pos = torch.arange(length, dtype=torch.float64)[:, None]  # (length, 1)
@@ -48,6 +54,7 @@ class LearnedPositions(nn.Embedding):
     """Add a learned vector for each position (Table 3, row E)."""
 
     def __init__(self, config: ModelConfig) -> None:
+        check_num_elements(max_len=config.max_len, d_model=config.d_model)
         super().__init__(config.max_len, config.d_model)
 
     @property
@@ -64,6 +71,7 @@ class ConcatenatedPositions(nn.Embedding):
     """Put a learned vector for each position beside the word; not in the paper."""
 
     def __init__(self, config: ModelConfig) -> None:
+        check_num_elements(max_len=config.max_len, position_dim=config.position_dim)
         super().__init__(config.max_len, config.position_dim)
 
     @property
@@ -103,6 +111,8 @@ def rotate(vectors: Tensor, start: int = 0) -> Tensor:
     Returns:
         (..., length, d_k), each vector as long as it was.
     """
+    check_float_tensor("vectors", vectors, (..., None, None))
+    check_number("start", start, 0, MAX_COUNT, integer=True)
     length, d_k = vectors.shape[-2:]
     if d_k % 2:
         raise UserError(f"d_k is {d_k}: components are rotated in pairs, give an even number")

@@ -4,6 +4,7 @@ No check reads a tensor's numbers, for on a GPU that would wait for them. Torch 
 checks of tensors alone.
 """
 
+import math
 import numbers
 import operator
 import typing
@@ -15,6 +16,7 @@ from transformer.support.errors import UserError, require, short_repr, unknown_n
 
 MAX_COUNT = 10**9  # the largest number of anything that is counted
 MAX_VOCAB_SIZE = 10**7
+MAX_NUM_ELEMENTS = 2**30  # of one tensor that a size is given for: 4.3 GB in float32
 MAX_NUMBER = 1e50  # the square and the cube of a number must be finite too
 MIN_POSITIVE = 1e-50  # as a lower limit it means "above 0"
 _TYPE_DESCRIPTIONS = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
@@ -117,10 +119,19 @@ def check_number(
     raise UserError(f"{name} is {short_repr(value)}: give {wanted}")
 
 
-def check_sizes(max_size: int, **sizes: Any) -> None:
-    """Raise unless each of the named sizes is a whole number from 1 to `max_size`."""
+def check_sizes(max_size: int, min_size: int = 1, **sizes: Any) -> None:
+    """Raise unless each of the named sizes is a whole number from `min_size` to `max_size`."""
     for name, size in sizes.items():
-        check_number(name, size, 1, max_size, integer=True)
+        check_number(name, size, min_size, max_size, integer=True)
+
+
+def check_num_elements(**sizes: int) -> None:
+    """Raise if a tensor of these sizes has more numbers than one may have."""
+    num_elements = math.prod(sizes.values())
+    if num_elements > MAX_NUM_ELEMENTS:
+        described = " x ".join(f"{name} {size:,}" for name, size in sizes.items())
+        gigabytes = f"{4e-9 * num_elements:,.0f} GB in float32"
+        raise UserError(f"{described} are {num_elements:,} numbers, {gigabytes}: give smaller ones")
 
 
 def check_list(name: str, values: Any, items: str) -> None:
@@ -179,6 +190,12 @@ def check_id_tensor(name: str, ids: Any) -> None:
         )
 
 
+def check_not_empty(name: str, tensor: Any) -> None:
+    """Raise if a tensor holds nothing."""
+    if tensor.numel() == 0:
+        raise UserError(f"{name} is empty, {tuple(tensor.shape)}: give one token or more")
+
+
 def check_src_and_tgt(src: Any, tgt_in: Any) -> None:
     """Raise unless both tensors hold ids, of as many sources as targets."""
     check_id_tensor("src", src)
@@ -223,20 +240,22 @@ def _has_shape(tensor: Any, shape: tuple[Any, ...]) -> bool:
     return all(wanted in (size, None) for size, wanted in zip(sizes, shape, strict=True))
 
 
-def check_hidden_states(name: str, hidden: Any, layer: Any, axes: int | None = None) -> None:
-    """Raise unless hidden states have the layer's d_model as their last axis.
+def check_hidden_states(
+    name: str, hidden: Any, width: int, weight: Any, axes: int | None = None
+) -> None:
+    """Raise unless hidden states have this width, and the type of the weight that they meet.
 
-    Every step calls this, so that the usual case is decided first and without an import.
+    Under autocast they may have another type of float, and without a weight any. Every step calls
+    this, so that the usual case is decided first and without an import.
     """
     try:
-        is_usual_type = hidden.is_floating_point() and hidden.element_size() < 8
-        has_width = hidden.shape[-1] == layer.d_model
-        if is_usual_type and has_width and axes in (None, hidden.dim()):
+        same_type = weight is not None and hidden.dtype == weight.dtype
+        if same_type and hidden.shape[-1] == width and axes in (None, hidden.dim()):
             return
     except (AttributeError, TypeError, IndexError):
         pass  # It is no tensor: the error below says so.
-    shape = (..., layer.d_model) if axes is None else (None,) * (axes - 1) + (layer.d_model,)
-    check_float_tensor(name, hidden, shape, next(layer.parameters()))
+    shape = (..., width) if axes is None else (None,) * (axes - 1) + (width,)
+    check_float_tensor(name, hidden, shape, weight)
 
 
 def check_mask(mask: Any, shape: tuple[int, ...]) -> None:
