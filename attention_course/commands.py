@@ -28,10 +28,13 @@ from transformer.support.files import check_writable_file, to_json_bytes, write_
 PROGRAM_NAME = "python -m transformer"
 ENGINE_NAMES = ("ctranslate2", "onnx", "transformers")
 ATTENTION_HELP = (
-    "write the attention weights too: all (.json), or one sentence's as a picture (.png)"
+    "also write the attention weights: of all sentences (.json), or a picture of one (.png)"
 )
-N_BEST_HELP = "print the N best of the beam with their scores, instead of the best"
-WEIGHTS_HELP = "of an earlier step, instead of the final ones: in checkpoints/ of the model folder"
+N_BEST_HELP = "print the N best candidates of the beam with their scores, not only the best"
+WEIGHTS_HELP = (
+    "use the weights of an earlier step, a file in checkpoints/ of the model folder; by default "
+    "the final ones"
+)
 
 CommandFunction = Callable[
     [argparse.Namespace], int | None
@@ -75,7 +78,7 @@ def print_corpora(options: argparse.Namespace) -> None:
 def fetch_corpus(options: argparse.Namespace) -> None:
     """Check the sums of a corpus's files, and download what is missing.
 
-    They are in the folder that TRANSFORMER_DATA names, else in the cache.
+    The files are in the folder that TRANSFORMER_DATA names, or else in the cache.
 
     Example:
       python -m transformer corpora fetch multi30k
@@ -90,7 +93,7 @@ def fetch_corpus(options: argparse.Namespace) -> None:
 def train_model(options: argparse.Namespace) -> int:
     """Train a recipe and leave a model folder.
 
-    Ctrl-C keeps everything; --resume goes on.
+    Ctrl-C saves the run; --resume continues it.
 
     Examples:
       python -m transformer train demo --out runs/demo
@@ -106,20 +109,20 @@ def train_model(options: argparse.Namespace) -> int:
     add_model_argument,
     add_beam_option,
     option_adder("--n-best", "N", N_BEST_HELP, type=int),
-    option_adder("--json", None, "print a line of JSON for each sentence: its candidates"),
+    option_adder("--json", None, "print one line of JSON for each sentence, with its candidates"),
     option_adder("--weights", "FILE", WEIGHTS_HELP, type=Path),
     option_adder("--attention", "FILE", ATTENTION_HELP, type=Path),
 )
 def translate_standard_input(options: argparse.Namespace) -> None:
     """Translate standard input, one sentence a line.
 
-    UTF-8; an empty line stays empty. --n-best prints a line for each candidate, the best first,
-    with five fields between tabs: the number of its sentence, from 1; its rank, from 1; its score;
-    its log-probability; its text. The log-probability is the sum of its tokens', the end mark's
-    included, in nats. The score, by which candidates are ranked, is the log-probability over the
-    length penalty of §6.1. An empty line has no candidate. --json prints the same as a line of
-    JSON for each sentence, and whether each candidate is finished: one that was cut off at the
-    length limit comes after those that ended.
+    Text is UTF-8; an empty line stays empty. --n-best prints a line for each candidate, the best
+    first, with five fields separated by tabs: the number of its sentence, from 1; its rank, from 1;
+    its score; its log-probability; its text. The log-probability is the sum over its tokens, eos
+    included, in nats. Candidates are ranked by their score, which is the log-probability divided by
+    the length penalty of §6.1. An empty line has no candidates. --json prints the same as one line
+    of JSON for each sentence, and says whether each candidate is finished: one that was cut off at
+    the length limit comes after those that ended.
 
     Examples:
       python -m transformer translate runs/demo --attention dog.png < sentence.txt
@@ -155,14 +158,19 @@ def translate_standard_input(options: argparse.Namespace) -> None:
     "evaluate",
     add_model_argument,
     add_beam_option,
-    option_adder("--split", "NAME", "instead of the corpus's first test set"),
+    option_adder("--split", "NAME", "split of the model's corpus; by default the first test set"),
     add_alpha_option,
-    option_adder("--record", "FILE", "write the figures with the run's origin too", type=Path),
+    option_adder(
+        "--record",
+        "FILE",
+        "also write the figures to FILE, with the provenance of the run",
+        type=Path,
+    ),
 )
 def evaluate_model(options: argparse.Namespace) -> None:
-    """Measure a model: BLEU, chrF, perplexity, as JSON.
+    """Measure a model: print its BLEU, chrF and perplexity as JSON.
 
-    On a split of a corpus.
+    It is measured on a split of the corpus that it was trained on.
 
     Examples:
       python -m transformer evaluate runs/demo --split test_long --beam 1
@@ -186,14 +194,14 @@ def evaluate_model(options: argparse.Namespace) -> None:
     "export",
     add_model_argument,
     option_adder("--to", "ENGINE", " or ".join(ENGINE_NAMES), required=True, choices=ENGINE_NAMES),
-    option_adder("--out", "DIR", "folder to make (runs/MODEL-ENGINE)", type=Path),
+    option_adder("--out", "DIR", "folder to write (default: runs/MODEL-ENGINE)", type=Path),
 )
 def export_model_folder(options: argparse.Namespace) -> None:
     """Write a model for another engine: CTranslate2, ONNX or Hugging Face transformers.
 
-    The folder is served without the course: its weights, tokenizers that normalize the text, a
-    translate.py to begin with, and a README. CTranslate2 searches with beams; the ONNX graphs
-    are one step of decoding, with a cache.
+    The folder needs nothing of the course: it holds weights, tokenizers that normalize the text, a
+    translate.py to start from, and a README. CTranslate2 has a beam search; the ONNX graphs are the
+    encoder and one step of decoding with a cache.
 
     Examples:
       python -m transformer export runs/demo --to ctranslate2
@@ -212,23 +220,24 @@ def export_model_folder(options: argparse.Namespace) -> None:
     option_adder(
         "target",
         "MODULE:FACTORY",
-        f"code; or {MODEL_HELP}",
+        f"your code; or {MODEL_HELP}",
     ),
-    option_adder("--minute", None, "try the laws that train too; they take a minute"),
-    option_adder("--json", None, "print the report for a program"),
+    option_adder("--minute", None, "also try the laws that train a model; they take a minute"),
+    option_adder("--json", None, "print the report as JSON"),
     option_adder("--length-first", None, "ids are (length, batch), not (batch, length)"),
-    option_adder("--pad", "N", "id of padding", type=int),
-    option_adder("--bos", "N", "id of what begins a target", type=int),
-    option_adder("--eos", "N", "id of the end", type=int),
+    option_adder("--pad", "N", "id of the padding token", type=int),
+    option_adder("--bos", "N", "id of the token that begins a target", type=int),
+    option_adder("--eos", "N", "id of the token that ends a sentence", type=int),
 )
 def diagnose_target(options: argparse.Namespace) -> int:
     """Try the laws of an encoder-decoder on anybody's code.
 
-    No position sees the future, padding changes nothing, a cache is no cache, ... FACTORY is a
-    function without arguments, found from the current folder, that gives a torch module whose
-    forward(src, tgt_in) gives logits (--length-first, --pad, --bos and --eos say more of it); or
-    an Adapter or a Pipeline of attention_laws, which can be asked more. Exit status: 0 no law is
-    broken, 1 one is, 2 there is no model, 3 it could not be judged.
+    Laws are what every right model obeys: no position sees the future, padding changes nothing, a
+    cache changes no logits, ... FACTORY is a function without arguments, found from the current
+    folder, that returns a torch module whose forward(src, tgt_in) returns logits (--length-first,
+    --pad, --bos and --eos describe it); or an Adapter or a Pipeline of attention_laws, of which
+    more can be asked. The exit status is 0 if no law is broken, 1 if one is, 2 if there is no
+    model, and 3 if the model could not be judged.
 
     Examples:
       python -m transformer diagnose my_model:make

@@ -47,16 +47,21 @@ def parse_settings(pairs: Sequence[str], steps: int | None) -> dict[str, str]:
     return settings
 
 
-add_corpus_argument = option_adder("name", "NAME", "as `corpora list` shows it")
+add_corpus_argument = option_adder("name", "NAME", "a corpus, as `corpora list` shows it")
 MODEL_HELP = f"a model folder, or a shipped model: {', '.join(shipped_model_names())}"
 add_model_argument = option_adder("model", "MODEL", MODEL_HELP)
 add_beam_option = option_adder(
-    "--beam", "K", f"prefixes to follow; 1 is greedy ({BEAM_SIZE})", type=int, default=BEAM_SIZE
+    "--beam",
+    "K",
+    f"beam size; 1 is greedy search (default: {BEAM_SIZE})",
+    type=int,
+    default=BEAM_SIZE,
 )
 add_alpha_option = option_adder(
     "--alpha",
     "A",
-    f"of the length penalty; more makes translations longer ({LENGTH_PENALTY})",
+    f"exponent of the length penalty; a larger one favours longer translations "
+    f"(default: {LENGTH_PENALTY})",
     type=float,
     default=LENGTH_PENALTY,
 )
@@ -65,23 +70,25 @@ TRAIN_OPTION_ADDERS = (
     option_adder(
         "--set",
         "KEY=VALUE",
-        "change a setting of the recipe, for example d_model=256; may be given again",
+        "change a setting of the recipe, for example d_model=256; may be repeated",
         action="append",
         default=[],
     ),
-    option_adder("--steps", "N", "updates, instead of the recipe's", type=int),
-    option_adder("--out", "DIR", "model folder (runs/RECIPE)", type=Path),
-    option_adder("--resume", None, "go on with the run in the folder"),
+    option_adder("--steps", "N", "number of updates, instead of the recipe's", type=int),
+    option_adder("--out", "DIR", "model folder (default: runs/RECIPE)", type=Path),
+    option_adder("--resume", None, "continue the run in the model folder"),
     option_adder(
         "--precision",
         "P",
-        f"{', '.join(PRECISION_NAMES)}; instead of the fastest that the hardware has",
+        f"precision of matrix products: {', '.join(PRECISION_NAMES)}; by default the fastest that "
+        "the hardware has",
         choices=PRECISION_NAMES,
     ),
     option_adder(
         "--micro-tokens",
         "N",
-        "most tokens to compute at once, or auto: as many as fit; a step's number is the recipe's",
+        "maximum tokens of a micro-batch, or auto for as many as memory holds; the recipe says how "
+        "many a step has",
         type=parse_micro_tokens,
     ),
     option_adder(

@@ -15,8 +15,9 @@ from attention_laws.sandbox import LAWS_BY_NAME, SandboxRequest, diagnose_in_san
 HELP_DESCRIPTION = """Try the laws of an encoder-decoder on anybody's code, in a process of its own.
 
 NAME is a function without arguments that returns a torch module, an Adapter or a Pipeline.
-Exit status: 0 no law is broken; 1 one is; 2 there is no model to try; 3 it could not be judged,
-since laws of the core (shape, future, padding, gradients) were not tried."""
+The exit status is 0 if no law is broken, 1 if one is, 2 if there is no model to try, and 3 if the
+model could not be judged, since laws of the core (shape, future, padding, gradients) were not
+tried."""
 
 
 class _OneLineErrorParser(argparse.ArgumentParser):
@@ -32,37 +33,79 @@ def make_parser() -> argparse.ArgumentParser:
         "attention-laws", description=HELP_DESCRIPTION, formatter_class=raw
     )
     add = parser.add_argument
-    add("target", metavar="MODULE:NAME", help="from this folder; or FILE.py:NAME")
-    add("--minute", action="store_true", help="try the laws that train too; they take a minute")
+    add(
+        "target",
+        metavar="MODULE:NAME",
+        help="a name in a module of the current folder; or FILE.py:NAME",
+    )
+    add(
+        "--minute",
+        action="store_true",
+        help="also try the laws that train a model; they take a minute",
+    )
     add(
         "--only",
         metavar="LAWS",
         type=_split_at_commas,
         default=[],
-        help="try these alone: one,another",
+        help="try only these laws, separated by commas",
     )
-    add("--skip", metavar="LAWS", type=_split_at_commas, default=[], help="leave these out")
-    add("--strict", action="store_true", help="let a warning fail, too")
-    add("--baseline", metavar="FILE", type=Path, help="accepted breaks: `law: reason`, one a line")
-    add("--json", action="store_true", help="print the report for a program")
-    add("--seconds", metavar="S", type=float, default=30.0, help="until a law is ended (30)")
-    add("--memory", metavar="GB", type=float, default=8.0, help="limit beyond torch's own (8)")
+    add(
+        "--skip",
+        metavar="LAWS",
+        type=_split_at_commas,
+        default=[],
+        help="skip these laws, separated by commas",
+    )
+    add("--strict", action="store_true", help="exit with 1 for a warning too")
+    add(
+        "--baseline",
+        metavar="FILE",
+        type=Path,
+        help="laws whose break is accepted: `law: reason`, one a line",
+    )
+    add("--json", action="store_true", help="print the report as JSON")
+    add(
+        "--seconds",
+        metavar="S",
+        type=float,
+        default=30.0,
+        help="time limit of one law, in seconds (default: 30)",
+    )
+    add(
+        "--memory",
+        metavar="GB",
+        type=float,
+        default=8.0,
+        help="memory limit, beyond what torch itself takes (default: 8)",
+    )
     _add_module_calling_options(parser)
     return parser
 
 
 def _add_module_calling_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that say how a bare module is called."""
-    group = parser.add_argument_group("how a bare module is called (found by trying if not given)")
+    group = parser.add_argument_group(
+        "how to call a bare module (what is not given is found by trying)"
+    )
     order = group.add_mutually_exclusive_group()
     order.add_argument("--batch-first", action="store_true", help="ids are (batch, length)")
     order.add_argument("--length-first", action="store_true", help="ids are (length, batch)")
     add = group.add_argument
-    add("--pad", metavar="N", type=int, help="id of padding; -1: there is none")
-    add("--tgt-pad", metavar="N", type=int, help="id of the target's padding, if another; -1: none")
-    add("--bos", metavar="N", type=int, help="id that begins each target")
-    add("--eos", metavar="N", type=int, help="id that ends each sentence")
-    add("--masks", metavar="M", help="may|hidden, bool|int|float, 2|3|4 axes, as in may-bool-4")
+    add("--pad", metavar="N", type=int, help="id of the padding token; -1 if there is none")
+    add(
+        "--tgt-pad",
+        metavar="N",
+        type=int,
+        help="id of the target's padding, if it differs; -1 if none",
+    )
+    add("--bos", metavar="N", type=int, help="id of the token that begins a target")
+    add("--eos", metavar="N", type=int, help="id of the token that ends a sentence")
+    add(
+        "--masks",
+        metavar="M",
+        help="may|hidden, bool|int|float, 2|3|4 axes, for example may-bool-4",
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

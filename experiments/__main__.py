@@ -21,29 +21,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """Describe what can be measured, drawn or made again."""
+    """Return the parser of all commands and their options."""
     parser = OneLineErrorParser(
         prog=PROGRAM_NAME,
-        description="Measure or draw again what the repository keeps: its corpus, its figures,\n"
-        "its shipped models, and the records in data/results.",
+        description="Make or check again what the repository keeps: the records in data/results,\n"
+        "the shipped models, and the pages' tables and claims.",
         epilog=f"example: {PROGRAM_NAME} experiment captions\n"
-        f"--help after a WHAT says more: {PROGRAM_NAME} heads --help",
+        f"help on one command: {PROGRAM_NAME} heads --help",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "--traceback", action="store_true", help="show where in the code a command failed"
     )
-    whats = parser.add_subparsers(title="what", required=True, metavar="WHAT")
+    subparsers = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     for name, command in COMMANDS.items():
-        what = whats.add_parser(
+        subparser = subparsers.add_parser(
             name,
             help=command.about,
             description=f"{command.about[0].upper()}{command.about[1:]}.",
             epilog=f"example: {PROGRAM_NAME} {name} {command.example}".rstrip(),
         )
         for option in command.options:
-            OPTION_ADDERS[option](what)
-        what.set_defaults(run=partial(run_command, command))
+            OPTION_ADDERS[option](subparser)
+        subparser.set_defaults(run=partial(run_command, command))
     return parser
 
 

@@ -82,32 +82,53 @@ OPTION_ADDERS: Mapping[str, OptionAdder] = {
     "model": add_model_argument,
     "beam": add_beam_option,
     "training": lambda parser: [add_option(parser) for add_option in TRAIN_OPTION_ADDERS],
-    "name": option_adder("name", "NAME", "of the record, NAME.json"),
+    "name": option_adder("name", "NAME", "name of the record, NAME.json"),
     "record": option_adder(
-        "--record", "FILE", "JSON to write", dest="file", type=Path, required=True
+        "--record", "FILE", "JSON file to write", dest="file", type=Path, required=True
     ),
-    "other-record": option_adder("--record", "FILE", "its own otherwise", dest="file", type=Path),
-    "out": option_adder("--out", "FOLDER", "of the runs (runs/NAME)", type=Path),
+    "other-record": option_adder(
+        "--record", "FILE", "JSON file to write, instead of its own", dest="file", type=Path
+    ),
+    "out": option_adder("--out", "FOLDER", "folder of the runs (default: runs/NAME)", type=Path),
     "experiment": option_adder("name", "NAME", ", ".join(EXPERIMENTS)),
-    "seeds": option_adder("--seeds", "N", "of the runs (1)", default=[1], **INT_LIST_ARGUMENTS),
-    "three-seeds": option_adder(
-        "--seeds", "N", "three (1 2 3)", default=[1, 2, 3], **INT_LIST_ARGUMENTS
+    "seeds": option_adder(
+        "--seeds", "N", "seeds of the runs (default: 1)", default=[1], **INT_LIST_ARGUMENTS
     ),
-    "only": option_adder("--only", "VARIANT", "of these variants alone", nargs="+", default=[]),
+    "three-seeds": option_adder(
+        "--seeds",
+        "N",
+        "seeds, three at least (default: 1 2 3)",
+        default=[1, 2, 3],
+        **INT_LIST_ARGUMENTS,
+    ),
+    "only": option_adder("--only", "VARIANT", "run only these variants", nargs="+", default=[]),
     "section": option_adder(
         "section", "SECTION", "training, export or gpu", choices=BENCH_SECTION_NAMES
     ),
-    "each": option_adder("--each", "N", "mutants of each file (10)", type=int, default=10),
-    "seed": option_adder("--seed", "N", "of the sample (33)", type=int, default=33),
+    "each": option_adder("--each", "N", "mutants of each file (default: 10)", type=int, default=10),
+    "seed": option_adder("--seed", "N", "seed of the sample (default: 33)", type=int, default=33),
     "change": option_adder("--change", "TEXT", "what is new since the record before"),
     "set": option_adder(
-        "--set", "KEY=VALUE", "of the recipe", dest="settings", action="append", default=[]
+        "--set",
+        "KEY=VALUE",
+        "change a setting of the recipe; may be repeated",
+        dest="settings",
+        action="append",
+        default=[],
     ),
-    "processes": option_adder("--processes", "N", "that share each step (1)", type=int, default=1),
+    "processes": option_adder(
+        "--processes",
+        "N",
+        "number of processes that share each step (default: 1)",
+        type=int,
+        default=1,
+    ),
     "check": option_adder("check", "CHECK", ", ".join(CHECK_SCRIPTS), choices=CHECK_SCRIPTS),
-    "arguments": option_adder("arguments", "...", "for its script", nargs=argparse.REMAINDER),
-    "folder": option_adder("folder", "RUN", "a model folder", type=Path),
-    "shipped": option_adder("name", "NAME", "of the shipped model, as de-en"),
+    "arguments": option_adder(
+        "arguments", "...", "arguments of its script", nargs=argparse.REMAINDER
+    ),
+    "folder": option_adder("folder", "RUN", "folder of a finished run", type=Path),
+    "shipped": option_adder("name", "NAME", "name of the shipped model, for example de-en"),
 }
 _COMMANDS_TOML = tomllib.loads(
     Path(__file__).with_name("commands.toml").read_text(encoding="utf-8")

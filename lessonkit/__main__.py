@@ -35,16 +35,20 @@ def main() -> int:
 
 
 def _make_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser("python -m lessonkit", description="For teachers.")
+    parser = argparse.ArgumentParser("python -m lessonkit", description="Tools for teachers.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    about = "judge the answers of a class, each in a process of its own, on cases of another seed"
-    more = "; stored outputs and all else that a notebook does count for nothing"
+    about = "grade the answers of a class, each in a process of its own, on cases of a new seed"
+    more = "; stored outputs, and whatever else a notebook does, are ignored"
     grading = commands.add_parser("grade", help=about, description=f"{about}{more}")
-    files = "a learner's notebook, my_transformer.py, or a folder of both: a line for each"
+    files = "notebooks or my_transformer.py of a learner, or a folder of them; each gets a line"
     grading.add_argument("files", nargs="+", type=Path, metavar="FILE", help=files)
-    grading.add_argument("--csv", type=Path, metavar="FILE", help="write the class as a table")
-    grading.add_argument("--seconds", type=float, default=20, help="for an answer (20)")
-    grading.add_argument("--seed", type=int, help="of the cases; another each time if not given")
+    grading.add_argument(
+        "--csv", type=Path, metavar="FILE", help="also write the grades of the class as CSV"
+    )
+    grading.add_argument(
+        "--seconds", type=float, default=20, help="time limit of one answer (default: 20)"
+    )
+    grading.add_argument("--seed", type=int, help="seed of the cases; by default a random one")
     return parser
 
 
