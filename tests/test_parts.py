@@ -85,6 +85,28 @@ class GroupedQueryAttention(MultiHeadAttention):
         return queries, keys.repeat_interleave(share, 1), values.repeat_interleave(share, 1)
 
 
+class ALiBiAttention(MultiHeadAttention):
+    """Self-attention whose scores are the lower, the farther a key is (Press et al. 2022)."""
+
+    def attend(
+        self,
+        queries: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        mask: Tensor | None,
+        return_weights: bool,
+    ) -> tuple[Tensor, Tensor | None]:
+        k_len = keys.shape[2]
+        places = torch.arange(k_len, device=keys.device)
+        distances = (places[k_len - queries.shape[2] :, None] - places).abs()
+        slopes = 2.0 ** -torch.arange(1, self.num_heads + 1, device=keys.device)
+        bias = -slopes[:, None, None] * distances
+        if mask is not None:
+            bias = bias.masked_fill(~mask, -torch.inf)
+        weights = (queries @ keys.mT / keys.shape[-1] ** 0.5 + bias).softmax(-1)
+        return self.dropout(weights) @ values, weights if return_weights else None
+
+
 class GatedFeedForward(nn.Module):
     """A feed-forward network with a gate (Shazeer 2020)."""
 
@@ -103,6 +125,11 @@ def make_rotary_attention(config: ModelConfig) -> RotaryAttention:
     return RotaryAttention(*sizes, config.attention_dropout, config.attention_bias)
 
 
+def make_alibi_attention(config: ModelConfig) -> ALiBiAttention:
+    sizes = config.d_model, config.num_heads, config.key_size, config.value_size
+    return ALiBiAttention(*sizes, config.attention_dropout, config.attention_bias)
+
+
 class OtherAttention(MultiHeadAttention):
     """The paper's attention under another name."""
 
@@ -113,13 +140,14 @@ def make_other_attention(config: ModelConfig) -> OtherAttention:
 
 
 ROTARY = Parts(self_attention=make_rotary_attention, positions=lambda config: NoPositions())
+ALIBI = Parts(self_attention=make_alibi_attention, positions=lambda config: NoPositions())
 RMS_NORM = Parts(norm=lambda config: nn.RMSNorm(config.d_model))
 GATED = Parts(feed_forward=GatedFeedForward)
 GROUPED = Parts(
     self_attention=partial(GroupedQueryAttention, num_groups=2),
     cross_attention=partial(GroupedQueryAttention, num_groups=1),
 )
-OTHERS = {"rotary": ROTARY, "RMSNorm": RMS_NORM, "gated": GATED, "grouped": GROUPED}
+OTHERS = {"rotary": ROTARY, "ALiBi": ALIBI, "RMSNorm": RMS_NORM, "gated": GATED, "grouped": GROUPED}
 
 
 def make(parts: Parts, **changes: Any) -> Transformer:
@@ -180,6 +208,20 @@ def test_rotary_positions_know_distances_alone() -> None:
     assert not torch.allclose(later[0], here[0], atol=0.1)  # positions 3 to 7, and 0 to 4
     products = [queries @ keys[:, :, -5:].mT for queries, keys, _ in (later, here)]
     torch.testing.assert_close(*products, atol=1e-4, rtol=1e-4)
+
+
+def test_a_bias_is_added_to_the_scores() -> None:
+    attention = make_alibi_attention(ModelConfig(d_model=24, num_heads=6))
+    nn.init.zeros_(attention.query_projection.weight)  # all scores are 0 before the bias
+    _, weights = attention(torch.randn(1, 3, 24), return_weights=True)
+    # The first head halves: e^0, e^-0.5, e^-1 over their sum, for the first query.
+    torch.testing.assert_close(
+        weights[0, 0, 0], torch.tensor([0.506480, 0.307196, 0.186324]), atol=1e-5, rtol=0
+    )
+    # The second head's slope is 1/4: e^-0.25, e^0, e^-0.25, for the middle query.
+    torch.testing.assert_close(
+        weights[0, 1, 1], torch.tensor([0.304504, 0.390991, 0.304504]), atol=1e-5, rtol=0
+    )
 
 
 def test_grouped_queries_have_a_smaller_cache() -> None:

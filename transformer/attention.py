@@ -154,14 +154,9 @@ class MultiHeadAttention(nn.Module):
         check_same_batch_size("query", query, "memory", keys)
         if mask is not None:
             check_mask(mask, (*queries.shape[:3], keys.shape[2]))
-        if return_weights or is_fused_attention_slow(queries):
-            heads, weights = scaled_dot_product_attention(queries, keys, values, mask, self.dropout)
-        else:  # heads: (batch, num_heads, q_len, d_v)
-            rate = self.dropout.p if self.training else 0.0
-            heads = F.scaled_dot_product_attention(queries, keys, values, mask, rate)
+        heads, weights = self.attend(queries, keys, values, mask, return_weights)
         joined = heads.transpose(1, 2).flatten(start_dim=2)  # (batch, q_len, num_heads * d_v)
-        output = self.output_projection(joined)  # (batch, q_len, d_model)
-        return output, weights if return_weights else None
+        return self.output_projection(joined), weights
 
     def project(
         self, query: Tensor, memory: Tensor | None = None, cache: KeyValueCache | None = None
@@ -183,6 +178,27 @@ class MultiHeadAttention(nn.Module):
         if cache is not None:
             keys, values = cache.append(keys, values)
         return queries, keys, values
+
+    def attend(
+        self,
+        queries: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        mask: Tensor | None,
+        return_weights: bool,
+    ) -> tuple[Tensor, Tensor | None]:
+        """Average the values of what `project` returned, each head by itself (Eq. 1).
+
+        An attention with other scores, say with a bias added to them, overrides this.
+
+        Returns:
+            The heads (batch, num_heads, q_len, d_v), and the weights or None, as of `forward`.
+        """
+        if return_weights or is_fused_attention_slow(queries):
+            heads, weights = scaled_dot_product_attention(queries, keys, values, mask, self.dropout)
+            return heads, weights if return_weights else None
+        rate = self.dropout.p if self.training else 0.0
+        return F.scaled_dot_product_attention(queries, keys, values, mask, rate), None
 
     def _split_heads(self, joined: Tensor) -> Tensor:
         """(batch, length, num_heads * d) -> (batch, num_heads, length, d)."""
