@@ -11,8 +11,8 @@ To train with it, and to load what was trained:
     train_recipe(recipe, folder, build=build)
     Translator.load(folder, build=build)
 
-An attention with other queries and keys, such as RoPE's, overrides `MultiHeadAttention.project`; one
-with other scores, such as ALiBi's, overrides `attend`.
+An attention with other queries and keys, such as RoPE's, overrides `MultiHeadAttention.project`;
+one with other scores, such as ALiBi's, overrides `attend`.
 
 A folder remembers which parts its model has: resuming and loading need the same.
 """
