@@ -11,6 +11,7 @@ from torch import Tensor
 from tests.helpers.scripted import VOCAB, Scripted, Sparse, padded_sources
 from transformer.config import BOS_ID, EOS_ID, NUM_SPECIAL_TOKENS, PAD_ID, ModelConfig
 from transformer.decoding import beam_search, greedy_search, length_penalty
+from transformer.fast_search import fast_beam_search
 from transformer.model import Transformer
 from transformer.support.errors import UserError
 
@@ -86,6 +87,18 @@ def test_an_alpha_out_of_range_is_refused(model: Transformer, src: Tensor) -> No
         for call in (partial(beam_search, model, src), partial(length_penalty, 7)):
             with pytest.raises(UserError, match=f"alpha is {alpha}: give a number from 0 to 10"):
                 call(alpha=alpha)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_a_model_whose_logits_are_no_numbers_is_an_error_and_no_translation(
+    model: Transformer, src: Tensor, value: float
+) -> None:
+    model = copy.deepcopy(model)
+    with torch.no_grad():
+        model.output.weight[7, 3] = value
+    for search in (greedy_search, beam_search, fast_beam_search):
+        with pytest.raises(UserError, match="logits hold nan or an infinite number"):
+            search(model, src)
 
 
 def test_scores_are_the_models_own_log_probabilities(model: Transformer, src: Tensor) -> None:

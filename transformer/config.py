@@ -2,10 +2,12 @@
 
 import dataclasses
 from enum import StrEnum
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
-from transformer.support.checks import check_fields
+from transformer.support.checks import check_fields, check_text
 from transformer.support.errors import UserError, short_repr, unknown_name_error
+
+ConfigT = TypeVar("ConfigT", bound="DataConfig | ModelConfig | RecurrentConfig | TrainingConfig")
 
 SPECIAL_TOKENS = ("<pad>", "<unk>", "<bos>", "<eos>")
 PAD_ID, UNK_ID, BOS_ID, EOS_ID = range(4)
@@ -183,6 +185,17 @@ class TrainingConfig:
         )
 
 
+# The settings that earlier versions had too, each with the value by which every run trains now.
+REMOVED_TRAINING_SETTINGS = {
+    "smooth_over_all": True,
+    "accumulate": 1,
+    "bf16": False,
+    "beta1": 0.9,
+    "weight_decay": 0.0,
+    "patience": 0,
+}
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Recipe:
     """A model from its data to its last step, under one name."""
@@ -195,6 +208,8 @@ class Recipe:
     differs: str = ""  # what is not as in the system of somebody else's that it follows
 
     def __post_init__(self) -> None:
+        for name in ("name", "about", "differs"):
+            check_text(name, getattr(self, name))
         is_tied = isinstance(self.model, ModelConfig) and self.model.tie_source_target
         if is_tied and not self.data.joint_vocabulary:
             raise UserError(
@@ -232,9 +247,9 @@ class Recipe:
         try:
             network = CONFIG_CLASSES_BY_NETWORK[values["network"]]
             return cls(
-                data=DataConfig(**words.pop("data")),
-                model=network(**words.pop("model")),
-                training=TrainingConfig(**words.pop("training")),
+                data=_section_from_dict(DataConfig, "data", words.pop("data")),
+                model=_section_from_dict(network, "model", words.pop("model")),
+                training=_section_from_dict(TrainingConfig, "training", words.pop("training")),
                 **words,
             )
         except (TypeError, KeyError) as error:
@@ -256,3 +271,12 @@ class Recipe:
         for name, section in sections.items():
             sections[name] = dataclasses.replace(section, **changes[name])
         return dataclasses.replace(self, **sections)
+
+
+def _section_from_dict(config_class: type[ConfigT], section: str, values: Any) -> ConfigT:
+    """Make a recipe's section; a UserError for a key that it does not have."""
+    known = {field.name for field in dataclasses.fields(config_class)}
+    for key in values if isinstance(values, dict) else ():
+        if key not in known:
+            raise UserError(f"not a recipe of this version: {section} has no {key!r} any more")
+    return config_class(**values)

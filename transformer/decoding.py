@@ -4,6 +4,7 @@ Both search a whole batch at once, each sentence for itself, in any model that h
 `decode` and `new_cache`.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
@@ -13,6 +14,7 @@ from torch import Tensor
 from transformer.config import BEAM_SIZE, BOS_ID, EOS_ID, LENGTH_PENALTY, MAX_DIMENSION, PAD_ID
 from transformer.masks import padding_mask
 from transformer.support.checks import check_id_tensor, check_number
+from transformer.support.errors import require
 
 EXTRA_LENGTH = 50  # §6.1: at most the input length + 50
 MAX_BEAM_SIZE = 1000
@@ -80,7 +82,15 @@ class Beam:
             indices: Of the same: the index of the prefix that it continues * vocab_size + its
                 token.
             vocab_size: Number of target types.
+
+        Raises:
+            UserError: the scores are nan, as those of a model whose weights are.
         """
+        require(
+            not math.isnan(scores[0]),
+            "the model's logits hold nan or an infinite number, so that no token is the most "
+            "probable: its weights are damaged, or its training has diverged; use other weights",
+        )
         if scores[0] == -torch.inf:  # no token can follow
             self._end_with_unfinished_prefixes()
             return []

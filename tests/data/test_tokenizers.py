@@ -224,3 +224,44 @@ def test_earlier_files_name_the_normalizer_otherwise_or_not_at_all(tmp_path: Pat
     write_json(path, values | {"normalizer": "germn"})
     with pytest.raises(UserError, match="unknown normalizer 'germn': did you mean 'german'"):
         load(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"kind": "letters"}, "it holds"),
+        ({"merges": None}, "merges is None"),
+        ({"lowercase": "no"}, "lowercase is 'no'"),
+        ({"normalizer": ["plain"]}, r"normalizer is \['plain'\]"),
+        ({"speed": 3}, "it has speed, which is unknown"),
+        ({"merges": ["a b", "ab"]}, "a merge is 'ab'"),
+        ({"merges": ["a b", 7]}, "a merge is 7"),
+        ({"merges": ["ab c", "a b"]}, "a merge is 'ab c'"),
+        ({"merges": ["a \u20ac"]}, "a merge is 'a \u20ac'"),
+        ({"kind": "words", "lang": "de", "types": ["a"]}, "it has merges, which is unknown"),
+    ],
+)
+def test_json_that_is_no_tokenizer_is_refused(
+    tmp_path: Path, change: dict[str, Any], problem: str
+) -> None:
+    path, values = tmp_path / "tokenizer.json", TRAINED.to_dict()
+    write_json(path, values | change)
+    with pytest.raises(UserError, match=rf"tokenizer\.json is no tokenizer .*{problem}.*; copy it"):
+        load(path)
+
+
+def test_json_that_is_no_word_tokenizer_is_refused(tmp_path: Path) -> None:
+    path, values = tmp_path / "tokenizer.json", WordTokenizer("de", ["Hund"]).to_dict()
+    for change, problem in (
+        ({"types": ["a", "b", "a"]}, "a type stands in it twice"),
+        ({"types": ["a", ""]}, "a type is ''"),
+        ({"types": ["a", 5]}, "a type is 5"),
+        ({"lang": None}, "lang is None"),
+    ):
+        write_json(path, values | change)
+        with pytest.raises(UserError, match=rf"tokenizer\.json is no tokenizer .*{problem}; copy"):
+            load(path)
+    for other in ([], "bpe", 3, None, {}, {"model": {"type": "BPE"}}):
+        write_json(path, other)
+        with pytest.raises(UserError, match=r"tokenizer\.json is no tokenizer .*: it holds"):
+            load(path)

@@ -20,8 +20,9 @@ from transformer.models.weights import (
 )
 from transformer.recipes import find_recipe
 from transformer.support.errors import UserError
-from transformer.support.files import write_json
+from transformer.support.files import read_json, write_json
 from transformer.support.folders import find_model_folder
+from transformer.support.formats import FORMAT_VERSION
 
 SENTENCE = "The old woman is reading a book."
 
@@ -56,16 +57,23 @@ def test_a_model_is_read_with_its_weights_ready_to_use(tiny_folder: Path) -> Non
 
 
 def test_one_flipped_bit_is_seen(tiny_folder: Path, tmp_path: Path) -> None:
-    for source in (tiny_folder, find_model_folder("demo-parser")):
-        folder = Path(shutil.copytree(source, tmp_path / source.name))
+    unfinished = Path(shutil.copytree(tiny_folder, tmp_path / "unfinished"))
+    (unfinished / WEIGHTS).unlink()
+    model_folder.write_description(unfinished, model_folder.read_description(tiny_folder))
+    for source in (tiny_folder, find_model_folder("demo-parser"), unfinished):
+        folder = Path(shutil.copytree(source, tmp_path / f"{source.name} copied"))
+        read = model_folder.read_description if source is unfinished else model_folder.read_model
+        read(folder)
         for name in (*model_folder.FILES_IN_MANIFEST, model_folder.MANIFEST):
+            if not (folder / name).is_file():
+                continue
             content = (folder / name).read_bytes()
             for place in range(3, len(content), len(content) // 7):
                 flipped = bytearray(content)
                 flipped[place] ^= 1 << (place % 8)
                 (folder / name).write_bytes(flipped)
                 with pytest.raises(UserError, match=r"\.json|model\.safetensors"):
-                    model_folder.read_model(folder)
+                    read(folder)
             (folder / name).write_bytes(content)
 
 
@@ -74,6 +82,35 @@ def test_a_run_that_has_not_ended_has_no_final_weights(folder: Path) -> None:
     with pytest.raises(UserError, match=r"training has not ended.*--resume"):
         model_folder.read_model(folder)
     assert model_folder.holds_run(folder)
+
+
+def test_a_file_of_a_later_version_is_refused_by_name(folder: Path) -> None:
+    # The manifest comes first, because a recipe with another check sum is damaged.
+    for name in (model_folder.MANIFEST, model_folder.RECIPE):
+        values = read_json(folder / name)
+        assert values["format"] == FORMAT_VERSION
+        write_json(folder / name, values | {"format": FORMAT_VERSION + 1})
+        reads = f"reads formats up to {FORMAT_VERSION}: install a later version"
+        with pytest.raises(UserError, match=f"{name} is of format {FORMAT_VERSION + 1}, .*{reads}"):
+            model_folder.read_model(folder)
+        (folder / name).unlink()
+
+
+def test_a_recipe_of_an_earlier_version_is_read_or_refused_with_what_can_be_done(
+    folder: Path,
+) -> None:
+    (folder / model_folder.MANIFEST).unlink()
+    recipe, values = model_folder.read_recipe(folder), read_json(folder / model_folder.RECIPE)
+    del values["format"]
+    values["training"]["smooth_over_all"] = True
+    write_json(folder / model_folder.RECIPE, values)
+    assert model_folder.read_recipe(folder) == recipe
+    values["model"]["depth"] = 3
+    write_json(folder / model_folder.RECIPE, values)
+    write_json(folder / model_folder.RUN, {"commit": "5eed"})
+    message = r"recipe\.json cannot be read .*model has no 'depth'.*that wrote it, commit 5eed, or"
+    with pytest.raises(UserError, match=message):
+        model_folder.read_recipe(folder)
 
 
 def test_a_tokenizer_of_another_model(folder: Path) -> None:
@@ -156,6 +193,54 @@ def test_weights_of_another_model(saved: Tied, model: Tied, problem: str) -> Non
     with pytest.raises(UserError, match=f"a.safetensors does not fit this model: {problem}"):
         load_weights(model, model_weights(saved), Path("a.safetensors"))
     assert all(torch.equal(before[name], tensor) for name, tensor in model.state_dict().items())
+
+
+@pytest.mark.parametrize("value", [torch.nan, torch.inf, -torch.inf])
+def test_weights_that_are_no_finite_numbers_are_refused(value: float) -> None:
+    model, weights = Tied(), model_weights(Tied())
+    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    for dtype in (torch.float32, torch.float16):
+        damaged = weights["embedding.weight"].detach().to(dtype, copy=True)
+        damaged[3, 2] = value
+        with pytest.raises(
+            UserError, match=r"a\.safetensors .*embedding\.weight holds (nan|an inf)"
+        ):
+            load_weights(model, weights | {"embedding.weight": damaged}, Path("a.safetensors"))
+    assert all(torch.equal(before[name], tensor) for name, tensor in model.state_dict().items())
+
+
+def test_weights_of_another_kind_are_refused_but_for_other_floats() -> None:
+    model, weights = Tied(), model_weights(Tied())
+    load_weights(model, weights | {"embedding.weight": weights["embedding.weight"].half()}, Path())
+    with pytest.raises(
+        UserError, match=r"embedding\.weight is torch\.int64 there and torch\.float32"
+    ):
+        load_weights(model, weights | {"embedding.weight": torch.ones(7, 5).long()}, Path())
+
+
+def test_an_infinite_buffer_that_is_so_by_design_is_loaded() -> None:
+    model = Tied()
+    model.register_buffer("mask", torch.tensor([0.0, -torch.inf]))
+    load_weights(model, model_weights(model), Path())
+
+
+def test_no_flipped_bit_makes_other_tensors_of_those_that_were_saved(tmp_path: Path) -> None:
+    path, tensors = tmp_path / "a.safetensors", {"a": torch.randn(7, 5), "b": torch.tensor(3)}
+    save_tensors(path, tensors, step=3, loss=0.25)
+    content = path.read_bytes()
+    refused = 0
+    for place in range(8, len(content), 3):
+        flipped = bytearray(content)
+        flipped[place] ^= 1 << (place % 7)
+        path.write_bytes(flipped)
+        try:
+            loaded, _ = load_tensors(path)
+        except UserError:
+            refused += 1
+        else:  # The bit was in the word by which the check sum is found.
+            assert loaded.keys() == tensors.keys()
+            assert all(torch.equal(loaded[name], tensors[name]) for name in tensors)
+    assert refused > 0.9 * len(content) / 3
 
 
 def test_what_is_no_whole_file_is_not_read(tmp_path: Path) -> None:

@@ -25,7 +25,8 @@ from transformer.parts import Parts
 from transformer.recipes import find_recipe
 from transformer.support import provenance
 from transformer.support.errors import UserError
-from transformer.support.files import read_json
+from transformer.support.files import read_json, write_json
+from transformer.support.formats import FORMAT_VERSION
 from transformer.training import devices
 from transformer.training import recipe as recipe_run
 from transformer.training.devices import Precision
@@ -123,6 +124,34 @@ def test_another_number_of_threads_is_said(tmp_path: Path, monkeypatch: Patch) -
     assert line.startswith("begun with hardware ")
     assert "97 threads: the weights will differ from an uninterrupted run's" in line
     assert resumed(3) == []
+
+
+def test_other_code_is_said_and_data_of_a_later_format_refused(
+    tmp_path: Path, monkeypatch: Patch
+) -> None:
+    train_silently(RECIPE, tmp_path, stop_after=1)
+    data = read_json(tmp_path / "data.json")
+    assert (data["format"], data["commit"]) == (FORMAT_VERSION, provenance.commit_or_version())
+    said: list[str] = []
+    with monkeypatch.context() as patch:
+        patch.setattr(recipe_run, "code_sha256", lambda: "another")
+        train_silently(RECIPE, tmp_path, stop_after=2, on_begin=said.append, resume=True)
+    assert said[0].startswith(f"begun with the code of {data['commit']}, resumed with that of ")
+    assert said[0].endswith("the weights may differ from an uninterrupted run's")
+    (tmp_path / "manifest.json").unlink()  # The check sum would be seen first.
+    write_json(tmp_path / "data.json", data | {"format": FORMAT_VERSION + 1})
+    with pytest.raises(UserError, match=r"data\.json is of format .* install a later version"):
+        train_silently(RECIPE, tmp_path, resume=True)
+
+
+def test_the_codes_check_sum_changes_with_any_file_of_it(tmp_path: Path) -> None:
+    (tmp_path / "inner").mkdir()
+    sums = []
+    for name, text in (("a.py", "x = 1"), ("inner/b.py", ""), ("a.py", "x = 2"), ("c.txt", "no")):
+        (tmp_path / name).write_text(text)
+        sums.append(provenance.code_sha256(tmp_path))
+    assert len({*sums[:3]}) == 3
+    assert sums[3] == sums[2]
 
 
 def test_a_run_that_began_while_the_text_was_read_is_not_overwritten(

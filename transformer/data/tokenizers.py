@@ -26,6 +26,7 @@ from transformer.config import (
     TokenizerKind,
 )
 from transformer.data.normalizers import DEFAULT_NORMALIZER, NORMALIZERS, normalizer_name
+from transformer.data.tokenizer_schema import tokenizer_problem
 from transformer.support.checks import check_text, check_texts, check_token_ids
 from transformer.support.errors import UserError, short_repr, unknown_name_error
 from transformer.support.files import read_json
@@ -313,14 +314,18 @@ def _learn_merges(config: DataConfig, texts: list[str], vocab_size: int) -> list
 
 
 def load(path: Path) -> Tokenizer:
-    """Read a tokenizer from a JSON file of its `to_dict`.
+    """Read a tokenizer from a JSON file of its `to_dict`; a UserError where it holds another thing.
 
     Earlier files call the normalizer "treatment", and the earliest have none.
     """
     values = read_json(path)
-    if "treatment" in values:
+    if isinstance(values, dict) and "treatment" in values:
         values["normalizer"] = values.pop("treatment")
+    if problem := tokenizer_problem(values, _BYTE_BY_LETTER):
+        raise UserError(
+            f"{path} is no tokenizer of this course: {problem}; copy it again, or train anew"
+        )
     if TokenizerKind(values.pop("kind")) == TokenizerKind.WORDS:
         return WordTokenizer(**values)
-    merges = [merge.split() for merge in values.pop("merges")]
+    merges = [merge.split(" ") for merge in values.pop("merges")]
     return BPETokenizer([(left, right) for left, right in merges], **values)

@@ -5,14 +5,18 @@ Not in the paper, but for the weights to average (§6.1).
     recipe.json                          all that was asked for; written last of the first four
     src_tokenizer.json                   the source side's tokenizer
     tgt_tokenizer.json                   the target side's; it has the same ids if they are joint
-    data.json                            digests of the training examples, and the first machine
+    data.json                            digests of the training examples, and the first machine and
+                                         code
     log.jsonl                            one line per report
     checkpoints/last.safetensors         to resume from (see `training.checkpoint`)
     checkpoints/best.safetensors         weights of the lowest validation loss before the end
     checkpoints/step_000500.safetensors  weights to average, the newest few
     model.safetensors                    the final weights
     run.json                             where, when and how long the run was
-    manifest.json                        the files' check sums, once the model is whole
+    manifest.json                        the check sums of the first four files, and of the final
+                                         weights once they are there
+
+recipe.json, data.json, manifest.json and last.safetensors name their format (`support.formats`).
 """
 
 import hashlib
@@ -21,7 +25,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from transformer.config import Recipe, RecurrentConfig
+from transformer.config import REMOVED_TRAINING_SETTINGS, Recipe, RecurrentConfig
 from transformer.data import tokenizers
 from transformer.data.tokenizers import Tokenizer
 from transformer.fast_dropout import use_fast_dropout
@@ -35,13 +39,14 @@ from transformer.parts import (
     require_same_parts,
 )
 from transformer.support.errors import UserError, require
-from transformer.support.files import read_json, write_json
+from transformer.support.files import read_json, to_json_bytes, write_atomically, write_json
+from transformer.support.formats import FORMAT_KEY, FORMAT_VERSION, read_json_object
 
 RECIPE, DATA, RUN, LOG = "recipe.json", "data.json", "run.json", "log.jsonl"
 SRC_TOKENIZER, TGT_TOKENIZER = "src_tokenizer.json", "tgt_tokenizer.json"
 LAST, BEST = "checkpoints/last.safetensors", "checkpoints/best.safetensors"
 WEIGHTS, MANIFEST = "model.safetensors", "manifest.json"
-FILES_IN_MANIFEST = (RECIPE, SRC_TOKENIZER, TGT_TOKENIZER, WEIGHTS)  # what translation reads
+FILES_IN_MANIFEST = (RECIPE, SRC_TOKENIZER, TGT_TOKENIZER, DATA, WEIGHTS)
 
 Network = Transformer | Recurrent
 
@@ -83,11 +88,28 @@ def holds_run(folder: Path) -> bool:
 
 
 def write_description(folder: Path, description: ModelDescription) -> None:
-    """Write the recipe and the tokenizers; the folder no longer counts as a whole model."""
+    """Write the recipe, the tokenizers and the check sums; the folder no longer counts as a model.
+
+    The recipe, by which `holds_run` knows a run, comes last.
+    """
+    for name in (RECIPE, MANIFEST):
+        (folder / name).unlink(missing_ok=True)
     write_json(folder / SRC_TOKENIZER, description.src_tokenizer.to_dict())
-    (folder / MANIFEST).unlink(missing_ok=True)
     write_json(folder / TGT_TOKENIZER, description.tgt_tokenizer.to_dict())
-    write_json(folder / RECIPE, description.recipe.to_dict())
+    recipe = _recipe_bytes(description.recipe)
+    _write_sums(folder, {RECIPE: hashlib.sha256(recipe).hexdigest()})
+    write_atomically(folder / RECIPE, recipe)
+
+
+def write_final_description(folder: Path, recipe: Recipe) -> None:
+    """Write the recipe of a run that has ended, which may have more steps, and all check sums."""
+    (folder / MANIFEST).unlink(missing_ok=True)  # A kill in between leaves no sum that is wrong.
+    write_atomically(folder / RECIPE, _recipe_bytes(recipe))
+    write_manifest(folder)
+
+
+def _recipe_bytes(recipe: Recipe) -> bytes:
+    return to_json_bytes({FORMAT_KEY: FORMAT_VERSION} | recipe.to_dict())
 
 
 def read_recipe(folder: Path) -> Recipe:
@@ -98,16 +120,49 @@ def read_recipe(folder: Path) -> Recipe:
     if not folder.is_dir():
         raise UserError(f"no model folder {str(folder)!r}: train one, or give the right path")
     require(holds_run(folder), f"{folder} is no model folder: it has no {RECIPE}")
-    if (folder / MANIFEST).exists():  # The run has ended.
-        expected_sums = read_json(folder / MANIFEST).get("sha256", {})
-        for name, check_sum in _sha256_by_file(folder).items():
-            require(
-                check_sum == expected_sums.get(name),
-                f"{folder / name} is damaged: its check sum is not the one in {MANIFEST}; copy "
-                "the folder again (a model that comes with the course: git checkout, or install "
-                "again), or train anew",
-            )
-    return Recipe.from_dict(read_json(folder / RECIPE))
+    if (folder / MANIFEST).exists():
+        _check_sums(folder)
+    values = read_json_object(folder / RECIPE)
+    training = values.get("training")
+    if isinstance(training, dict):
+        # A trained model is used as before; a checkpoint says how its run was trained.
+        kept = training.keys() - REMOVED_TRAINING_SETTINGS.keys()
+        values["training"] = {name: training[name] for name in training if name in kept}
+    try:
+        return Recipe.from_dict(values)
+    except UserError as error:
+        raise UserError(
+            f"{folder / RECIPE} cannot be read by this version: {error}; use the version that "
+            f"wrote it{commit_in_words(folder)}, or train anew"
+        ) from error
+
+
+def commit_in_words(folder: Path) -> str:
+    """Return ", commit abc" of the code that made a folder's model, "" where it is not known."""
+    for name in (RUN, DATA):
+        if (folder / name).is_file():
+            values = read_json(folder / name)
+            commit = values.get("commit") if isinstance(values, dict) else None
+            if isinstance(commit, str):
+                return f", {commit}" if commit.startswith("version") else f", commit {commit}"
+    return ""
+
+
+def _check_sums(folder: Path) -> None:
+    """Raise unless the files that are there have the check sums of the manifest."""
+    values = read_json_object(folder / MANIFEST)
+    sums = values.get("sha256")
+    if len(values) > 1 or not isinstance(sums, dict) or not sums.keys() <= {*FILES_IN_MANIFEST}:
+        message = f"{folder / MANIFEST} is damaged: it holds other things than check sums"
+        raise UserError(f"{message}; copy the folder again, or train anew")
+    for name, check_sum in _sha256_by_file(folder).items():
+        # Earlier versions took no sum of data.json.
+        require(
+            check_sum == sums.get(name) or (name == DATA and name not in sums),
+            f"{folder / name} is damaged: its check sum is not the one in {MANIFEST}; copy "
+            "the folder again (a model that comes with the course: git checkout, or install "
+            "again), or train anew",
+        )
 
 
 def read_description(folder: Path) -> ModelDescription:
@@ -137,8 +192,13 @@ def read_model(
 
 
 def write_manifest(folder: Path) -> None:
-    """Mark a model as whole: write the check sums of the files that translation reads."""
-    write_json(folder / MANIFEST, {"sha256": _sha256_by_file(folder)})
+    """Write the check sums of what is there of `FILES_IN_MANIFEST`: of a whole model, all."""
+    _write_sums(folder, {})
+
+
+def _write_sums(folder: Path, more_sums: dict[str, str]) -> None:
+    sums = _sha256_by_file(folder) | more_sums
+    write_json(folder / MANIFEST, {FORMAT_KEY: FORMAT_VERSION, "sha256": sums})
 
 
 def _sha256_by_file(folder: Path) -> dict[str, str]:

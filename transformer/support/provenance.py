@@ -4,6 +4,7 @@ Not in the paper.
 """
 
 import datetime
+import hashlib
 import os
 import platform
 import re
@@ -52,6 +53,15 @@ def commit_or_version(root: Path = PACKAGE_FOLDER.parent) -> str:
             git = ["git", "-C", str(root), *words]
             return subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip()
     return f"version {__version__}"
+
+
+def code_sha256(package: Path = PACKAGE_FOLDER) -> str:
+    """Return a check sum of a package's source, which tells any two versions of it apart."""
+    digest = hashlib.sha256()
+    for path in sorted(package.rglob("*.py")):
+        digest.update(f"{path.relative_to(package).as_posix()}\n".encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 def hardware_name(device: torch.device) -> str:

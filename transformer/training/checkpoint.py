@@ -21,6 +21,7 @@ from transformer.models.weights import (
     save_tensors,
 )
 from transformer.support.errors import UserError, short_repr
+from transformer.support.formats import FORMAT_KEY, FORMAT_VERSION
 from transformer.training.checkpoint_checks import (
     OptimizerState,
     optimizer_state_problem,
@@ -75,6 +76,7 @@ class TrainingState:
         save_tensors(
             path,
             tensors,
+            **{FORMAT_KEY: FORMAT_VERSION},
             progress=vars(self.progress),
             scaler=self.scaler.state_dict(),
             settings=settings,
@@ -124,7 +126,7 @@ class TrainingState:
         check_weights(self.model, weights, path)
         problems = self._problems(weights, optimizer_state, random_states, about)
         if problem := next(filter(None, problems), ""):
-            raise damaged_checkpoint_error(path, problem)
+            raise damaged_checkpoint_error(path, problem, about)
         load_weights(self.model, weights, path)
         self.optimizer.load_state_dict(self.optimizer.state_dict() | {"state": optimizer_state})
         self.scaler.load_state_dict(about["scaler"])
@@ -169,7 +171,8 @@ def _split_tensors(
     random_states: dict[str, Tensor] = {}
     plain_numbers = about.get("plain_numbers", [])
     if not isinstance(plain_numbers, list):
-        raise damaged_checkpoint_error(path, f"plain_numbers is {short_repr(plain_numbers)}")
+        problem = f"plain_numbers is {short_repr(plain_numbers)}"
+        raise damaged_checkpoint_error(path, problem, about)
     for name, tensor in tensors.items():
         state_name = re.fullmatch(f"{OPTIMIZER_PREFIX}([0-9]+)/([^/]+)", name)
         if name.startswith(MODEL_PREFIX):
@@ -181,13 +184,16 @@ def _split_tensors(
         elif name in (CPU_RNG_STATE_NAME, DEVICE_RNG_STATE_NAME):
             random_states[name] = tensor
         else:
-            raise damaged_checkpoint_error(path, f"{short_repr(name)} is unknown here")
+            problem = f"{short_repr(name)} is unknown here"
+            raise damaged_checkpoint_error(path, problem, about)
     return weights, optimizer_state, random_states
 
 
-def damaged_checkpoint_error(path: Path, problem: str) -> UserError:
+def damaged_checkpoint_error(path: Path, problem: str, about: Mapping[str, Any]) -> UserError:
     """Return the error for a checkpoint that nothing is restored from."""
+    remedy = "put the file back as it was written"
+    if FORMAT_KEY not in about:
+        remedy = "an earlier version wrote it: resume with that one"
     return UserError(
-        f"{path} cannot be resumed from: {problem}; put the file back as it was written, or begin "
-        "in another folder"
+        f"{path} cannot be resumed from: {problem}; {remedy}, or begin in another folder"
     )

@@ -14,7 +14,8 @@ from transformer.data.batches import TokenBudgetBatches, collate, encode_pairs, 
 from transformer.models import folder
 from transformer.models.folder import ModelDescription, Network
 from transformer.support.errors import is_out_of_memory, require
-from transformer.support.files import check_writable_folder, read_json
+from transformer.support.files import check_writable_folder
+from transformer.support.formats import read_json_object
 from transformer.training import devices
 from transformer.training.devices import DeviceAndPrecision, Precision
 from transformer.training.model_loss import batch_loss
@@ -93,12 +94,14 @@ def read_initial_settings(out: Path, resume: bool) -> dict[str, Any]:
     check_writable_folder(out)
     if not resume:
         return {}
-    settings = read_json(out / folder.DATA)
+    settings = read_json_object(out / folder.DATA)
     require(
-        isinstance(settings, dict) and settings.get("precision") in list(Precision),
-        f"{out / folder.DATA} is damaged: put it back, or begin in another folder",
+        settings.get("precision") in list(Precision),
+        f"{out / folder.DATA} names no precision of this version's: put it back if it is damaged, "
+        f"resume with the version that wrote it{folder.commit_in_words(out)}, or begin in another "
+        "folder",
     )
-    return dict(settings)
+    return settings
 
 
 def largest_micro_tokens(model: nn.Module, prepared: PreparedRun, device: torch.device) -> int:

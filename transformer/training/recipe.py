@@ -17,7 +17,13 @@ from transformer.models.folder import ModelDescription, Network
 from transformer.models.translator import Translator
 from transformer.support.errors import require
 from transformer.support.files import folder_lock, write_json
-from transformer.support.provenance import hardware_name, provenance
+from transformer.support.formats import FORMAT_KEY, FORMAT_VERSION
+from transformer.support.provenance import (
+    code_sha256,
+    commit_or_version,
+    hardware_name,
+    provenance,
+)
 from transformer.training import processes
 from transformer.training.devices import Precision
 from transformer.training.loop import TrainingResult, train
@@ -120,9 +126,10 @@ def _begin_or_check_folder(
         "torch": torch.__version__,
         "processes": processes.world_size(),
     }
+    code = {"commit": commit_or_version(), "code_sha256": code_sha256()}
     if not resume:
-        settings = examples | machine | {"precision": prepared.picked.precision}
-        write_json(out / folder.DATA, settings)
+        settings = {FORMAT_KEY: FORMAT_VERSION} | examples | machine | code
+        write_json(out / folder.DATA, settings | {"precision": prepared.picked.precision})
         folder.write_description(out, prepared.description)
         return False
     for split, digest in examples.items():
@@ -131,6 +138,12 @@ def _begin_or_check_folder(
             f"the {split} examples are not those that the run was begun with "
             f"({out / folder.DATA}): put the corpus and the tokenizers back as they were, or begin "
             "in another folder",
+        )
+    if code["code_sha256"] != first_settings.get("code_sha256"):
+        first_code = first_settings.get("commit", "an earlier version")
+        on_begin(
+            f"begun with the code of {first_code}, resumed with that of {code['commit']}: the "
+            "weights may differ from an uninterrupted run's"
         )
     for name, value in machine.items():
         if value != first_settings.get(name):
@@ -197,9 +210,7 @@ def _complete_folder(
     require((out / folder.WEIGHTS).is_file(), f"{out} was moved: --resume where it is now")
     if run_record is not None:
         write_json(out / folder.RUN, run_record)
-    # A resumed run may have more steps than its recipe.json said.
-    write_json(out / folder.RECIPE, prepared.description.recipe.to_dict())
-    folder.write_manifest(out)
+    folder.write_final_description(out, prepared.description.recipe)
     first = prepared.validation_batches.examples[0]
     line = prepared.description.src_tokenizer.decode(first.src)
     Translator.load(out, build=build).translate([line], beam_size=1)

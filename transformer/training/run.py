@@ -15,6 +15,7 @@ from transformer.models.weights import load_tensors, model_weights, save_tensors
 from transformer.parts import non_paper_part_class_names
 from transformer.support.errors import UserError, require
 from transformer.support.files import remove_temporary_files
+from transformer.support.formats import check_format_version
 from transformer.training import processes
 from transformer.training.checkpoint import TrainingState, damaged_checkpoint_error
 from transformer.training.checkpoint_checks import settings_problem
@@ -90,8 +91,9 @@ class Run:
             return None
         path = self.out / folder.LAST
         tensors, about = load_tensors(path)
+        check_format_version(about, path)
         if problem := settings_problem(about.get("settings")):
-            raise damaged_checkpoint_error(path, problem)
+            raise damaged_checkpoint_error(path, problem, about)
         require_same_run_settings(about["settings"], self.settings, self.schedule)
         return tensors, about
 

@@ -13,7 +13,7 @@ from typing import Any
 from torch import nn
 from torch.optim import Optimizer
 
-from transformer.config import TrainingConfig
+from transformer.config import REMOVED_TRAINING_SETTINGS, TrainingConfig
 from transformer.parts import non_paper_part_class_names, require_same_parts
 from transformer.support.errors import UserError, require
 
@@ -67,14 +67,18 @@ def require_same_run_settings(
     """
     for name, value in saved.items():
         removed = f"the run was begun with {name}={value}, which this version does not have"
-        require(name in current, f"{removed}: resume it with the version that began it")
+        require(
+            name in current or value == REMOVED_TRAINING_SETTINGS.get(name),
+            f"{removed}: resume it with the version that began it",
+        )
     defaults = asdict(TrainingConfig())
     _require_same_values([*defaults, "d_model", "precision"], defaults | dict(saved), current)
     require_same_parts("the run", saved.get("parts", {}), current["parts"])
     # The names that a user typed come before what they led to.
     if "extra_settings" in saved:
         require_equal_but_for_steps(saved["extra_settings"], current["extra_settings"])
-    _require_same_values(["optimizer"], saved, current)
+    if "optimizer" in saved:
+        _require_same_values(["optimizer"], saved, current)
     if "parameter_groups" in saved:
         _require_same_parameter_groups(saved["parameter_groups"], current["parameter_groups"])
     for step, rate in saved.get("learning_rates", {}).items():
