@@ -61,7 +61,7 @@ export function read_link(hash, state, known) {
     const value = reader === null ? null : reader.read(text);
     if (reader === null) ignored.push(told(name, text, "no setting of this page"));
     else if (read.has(name)) ignored.push(told(name, text, "given twice"));
-    else if (value === null) ignored.push(told(name, text, reader.wanted));
+    else if (value === null) ignored.push(told(name, text, `give ${reader.wanted}`));
     else reader.put(value);
     read.set(name, text);
   }
@@ -92,7 +92,7 @@ function readers_of(state, known) {
     model: choice(Object.keys(known.models), "a model of the list", put_into(state, "model")),
     s: { wanted: "a sentence", read: (text) => text, put: put_into(state, "sentence") },
     box: choice(Object.keys(known.boxes), "a box of the drawing", put_into(state, "box")),
-    head: { wanted: "as cross.2.1", read: read_head, put: put_into(state, "head") },
+    head: { wanted: "a head such as cross.2.1", read: read_head, put: put_into(state, "head") },
     search: choice(["beam", "draw"], "beam or draw", put_into(state.options, "search")),
     ...Object.fromEntries(options),
     step: place("step", 1, 1000),
@@ -128,7 +128,8 @@ export function beyond(hash, asked, { num_layers, num_heads, src_len, tgt_len })
     if (!Object.hasOwn(last, name)) return [];
     const [value, least, most] = last[name];
     const is_beyond = Number.isFinite(value) && value > most;
-    return is_beyond ? told(name, text, describe_range({ least, most, whole: true })) : [];
+    const wanted = describe_range({ least, most, whole: true });
+    return is_beyond ? told(name, text, `give ${wanted}`) : [];
   });
 }
 
