@@ -139,8 +139,8 @@ def test_mistakes_are_told_in_a_line(tmp_path: Path) -> None:
         "no place 4 to hide: the source has 4 tokens, counted from 0",
         *["every place is hidden: leave one that can be attended to"] * 2,
         "no head cross 3.1: the model has the stacks encoder, decoder, cross, 2 layers",
-        "this page reads byte-pair encoding, not words: choose",
-        'demo-lstm is of the kind "lstm", and this page runs Transformers only: choose',
+        'src_tokenizer.json is of the kind "words", and this page reads byte-pair encoding only',
+        'recipe.json is of the kind "lstm", and this page runs Transformers only',
     ]
     answers = ask(tmp_path, *questions)
     for answer, beginning in zip(answers, beginnings, strict=True):

@@ -2,7 +2,7 @@
 // to a library; here it stands in `merge`.
 
 import { NUM_SPECIAL_TOKENS, SPECIAL_TOKENS } from "./config.js";
-import { ModelFileError, UserError } from "./errors.js";
+import { ModelFileError } from "./errors.js";
 import { find_normalizer } from "./normalizers.js";
 
 // Where a text is cut before anything is merged, as GPT-2 does it: an English ending, or letters,
@@ -35,7 +35,8 @@ export class BPETokenizer {
   constructor(values, file = "the tokenizer") {
     if (typeof values?.kind !== "string") throw tokenizer_error(file, 'no "kind"');
     if (values.kind !== "bpe") {
-      throw new UserError(`this page reads byte-pair encoding, not ${values.kind}: choose a model`);
+      const problem = `is of the kind "${values.kind}", and this page reads byte-pair encoding only`;
+      throw new ModelFileError(file, problem);
     }
     if (typeof values.lowercase !== "boolean") throw tokenizer_error(file, 'no "lowercase"');
     if (!Array.isArray(values.merges)) throw tokenizer_error(file, 'no "merges"');

@@ -1,6 +1,6 @@
 // Compare transformer/config.py. The values are read from the model's recipe.json.
 
-import { ModelFileError, UserError } from "./errors.js";
+import { ModelFileError } from "./errors.js";
 
 export const SPECIAL_TOKENS = ["<pad>", "<unk>", "<bos>", "<eos>"];
 export const [PAD_ID, UNK_ID, BOS_ID, EOS_ID] = [0, 1, 2, 3];
@@ -106,10 +106,8 @@ function recipe_error(detail) {
 export function config_of(recipe) {
   if (typeof recipe?.network !== "string") throw recipe_error('no "network"');
   if (recipe.network !== "transformer") {
-    throw new UserError(
-      `${recipe.name} is of the kind "${recipe.network}", and this page runs Transformers only: ` +
-        "choose another model",
-    );
+    const problem = `is of the kind "${recipe.network}", and this page runs Transformers only`;
+    throw new ModelFileError("recipe.json", problem);
   }
   return new ModelConfig(recipe.model);
 }

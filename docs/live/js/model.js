@@ -93,7 +93,7 @@ export class Transformer {
   constructor(config, weights, src_vocab_size, tgt_vocab_size) {
     if (config.tie_source_target && src_vocab_size !== tgt_vocab_size) {
       const sizes = `${src_vocab_size} and ${tgt_vocab_size} types`;
-      throw new ModelFileError("recipe.json", `ties the vocabularies, and they have ${sizes}`);
+      throw new ModelFileError("recipe.json", `ties the vocabularies, and the tokenizers have ${sizes}`);
     }
     const { d_model, output_bias } = config;
     this.config = config;
