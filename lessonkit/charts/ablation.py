@@ -123,7 +123,7 @@ def _check_num_ablations(src_len: int, tgt_len: int, edges: bool) -> None:
         count += src_len**2 + src_len * tgt_len + tgt_len**2 // 2
     if count > MAX_ABLATIONS_PER_CHART:
         raise UserError(
-            f"{count:,} cuts to make, and a chart holds {MAX_ABLATIONS_PER_CHART:,}: "
+            f"{count:,} ablations to make, and a chart holds {MAX_ABLATIONS_PER_CHART:,}: "
             "give a shorter sentence"
         )
 
