@@ -19,6 +19,7 @@ from attention_course.options import (
     add_corpus_argument,
     add_model_argument,
     option_adder,
+    parse_path,
     parse_settings,
 )
 from attention_course.training import train_with_options
@@ -110,8 +111,8 @@ def train_model(options: argparse.Namespace) -> int:
     add_beam_option,
     option_adder("--n-best", "N", N_BEST_HELP, type=int),
     option_adder("--json", None, "print one line of JSON for each sentence, with its candidates"),
-    option_adder("--weights", "FILE", WEIGHTS_HELP, type=Path),
-    option_adder("--attention", "FILE", ATTENTION_HELP, type=Path),
+    option_adder("--weights", "FILE", WEIGHTS_HELP, type=parse_path),
+    option_adder("--attention", "FILE", ATTENTION_HELP, type=parse_path),
 )
 def translate_standard_input(options: argparse.Namespace) -> None:
     """Translate standard input, one sentence a line.
@@ -164,7 +165,7 @@ def translate_standard_input(options: argparse.Namespace) -> None:
         "--record",
         "FILE",
         "also write the figures to FILE, with the provenance of the run",
-        type=Path,
+        type=parse_path,
     ),
 )
 def evaluate_model(options: argparse.Namespace) -> None:
@@ -194,7 +195,7 @@ def evaluate_model(options: argparse.Namespace) -> None:
     "export",
     add_model_argument,
     option_adder("--to", "ENGINE", " or ".join(ENGINE_NAMES), required=True, choices=ENGINE_NAMES),
-    option_adder("--out", "DIR", "folder to write (default: runs/MODEL-ENGINE)", type=Path),
+    option_adder("--out", "DIR", "folder to write (default: runs/MODEL-ENGINE)", type=parse_path),
 )
 def export_model_folder(options: argparse.Namespace) -> None:
     """Write a model for another engine: CTranslate2, ONNX or Hugging Face transformers.

@@ -34,6 +34,13 @@ def parse_micro_tokens(text: str) -> int:
     return int(text)
 
 
+def parse_path(text: str) -> Path:
+    """Read a path; an empty text, which `Path` takes for the current folder, is none."""
+    if not text:
+        raise argparse.ArgumentTypeError("the path is empty: give the name of a file or folder")
+    return Path(text)
+
+
 def parse_settings(pairs: Sequence[str], steps: int | None) -> dict[str, str]:
     """Read `KEY=VALUE` strings, and the value of --steps, into one mapping."""
     settings = {}
@@ -75,7 +82,7 @@ TRAIN_OPTION_ADDERS = (
         default=[],
     ),
     option_adder("--steps", "N", "number of updates, instead of the recipe's", type=int),
-    option_adder("--out", "DIR", "model folder (default: runs/RECIPE)", type=Path),
+    option_adder("--out", "DIR", "model folder (default: runs/RECIPE)", type=parse_path),
     option_adder("--resume", None, "continue the run in the model folder"),
     option_adder(
         "--precision",

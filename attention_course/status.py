@@ -1,6 +1,7 @@
 """A command as a process of the system: its exit status, its line of error, its memory."""
 
 import ctypes
+import errno
 import os
 import sys
 import traceback
@@ -52,6 +53,11 @@ def _exit_status_and_message(error: BaseException) -> tuple[int, str]:
     # A reader has read enough, `head` for example, which is no mistake.
     if isinstance(error, BrokenPipeError):
         return EXIT_USER_ERROR, ""
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return EXIT_USER_ERROR, (
+            f"error: cannot go on: {error}: make room, and give the command again; what was saved "
+            "before is kept"
+        )
     if isinstance(error, OSError):
         return EXIT_USER_ERROR, f"error: cannot go on: {error}"
     if is_out_of_memory(error):

@@ -107,15 +107,21 @@ def export_model(model: str | Path, engine: str, out: Path) -> Path:
         raise UserError(f"{model} is an LSTM, and only Transformers are exported: name another")
     source = check_tokenizer_exportable(description.src_tokenizer)
     target = check_tokenizer_exportable(description.tgt_tokenizer)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=out.parent, prefix=".") as temporary:
-        folder = Path(temporary) / "model"
-        folder.mkdir()
-        _write_engine_files(folder, engine, network, source, target)
-        readme = _readme_text(model, engine, description.recipe)
-        write_atomically(folder / "README.md", readme.encode())
-        # The folder gets its name once it is whole.
-        folder.rename(out)
+    readme = _readme_text(model, engine, description.recipe)
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=out.parent, prefix=".") as temporary:
+            folder = Path(temporary) / "model"
+            folder.mkdir()
+            _write_engine_files(folder, engine, network, source, target)
+            write_atomically(folder / "README.md", readme.encode())
+            # The folder gets its name once it is whole.
+            folder.rename(out)
+    except OSError as error:
+        raise UserError(
+            f"cannot write {out} ({error.strerror}), and nothing of it is left: make room, or give "
+            "another folder"
+        ) from error
     return out
 
 

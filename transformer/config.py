@@ -4,7 +4,7 @@ import dataclasses
 from enum import StrEnum
 from typing import Any, Self, TypeVar
 
-from transformer.support.checks import check_fields, check_text
+from transformer.support.checks import check_fields, check_number, check_text
 from transformer.support.errors import UserError, short_repr, unknown_name_error
 
 ConfigT = TypeVar("ConfigT", bound="DataConfig | ModelConfig | RecurrentConfig | TrainingConfig")
@@ -14,6 +14,7 @@ PAD_ID, UNK_ID, BOS_ID, EOS_ID = range(4)
 NUM_SPECIAL_TOKENS = len(SPECIAL_TOKENS)  # the first id of a type that stands for text
 BEAM_SIZE = 4  # §6.1
 LENGTH_PENALTY = 0.6  # §6.1: alpha
+MAX_NUM_LAYERS = 1024  # of a stack; more would take minutes to make
 MAX_DIMENSION = 2**16  # a larger network is a slip of the finger, refused before training
 
 
@@ -60,6 +61,7 @@ class ModelConfig:
     def __post_init__(self) -> None:
         rates = ("dropout", "attention_dropout", "feed_forward_dropout")
         check_fields(self, max_number=MAX_DIMENSION, fractions=rates)
+        check_number("num_layers", self.num_layers, 1, MAX_NUM_LAYERS, integer=True)
         d_model, num_heads = self.d_model, self.num_heads
         if d_model % num_heads != 0 and (self.d_k is None or self.d_v is None):
             raise UserError(

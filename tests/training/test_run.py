@@ -1,6 +1,8 @@
 """A run in its folder: what it reports, and what it refuses to go on with or to overwrite."""
 
+import warnings
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,6 +13,7 @@ import pytest
 from tests.helpers.tiny_training import (
     CONFIG,
     DATA,
+    HELD_OUT,
     Tiny,
     assert_same_runs,
     file_contents,
@@ -18,8 +21,8 @@ from tests.helpers.tiny_training import (
     run_tiny,
     with_bad_steps,
 )
-from transformer.models.folder import LAST
-from transformer.models.weights import load_tensors
+from transformer.models.folder import LAST, LOG, WEIGHTS
+from transformer.models.weights import load_tensors, load_weights
 from transformer.support.errors import UserError
 from transformer.training import run
 from transformer.training.checkpoint import TrainingState
@@ -119,6 +122,48 @@ def test_two_runs_do_not_share_a_folder(tmp_path: Path) -> None:
     run_tiny(tmp_path / "1", Tiny())
     run_tiny(tmp_path / "2", Tiny(), on_report=second_run)
     assert_same_runs(tmp_path / "1", tmp_path / "2")
+
+
+@pytest.mark.parametrize("removed_after", [6, 9, 12])
+@pytest.mark.parametrize("names", ["*", "best*", "step*", "last*"])
+def test_a_run_whose_checkpoints_are_removed_ends_and_can_be_resumed(
+    names: str, removed_after: int, tmp_path: Path
+) -> None:
+    """The learning rate makes validation losses rise, so that the best is an early one."""
+
+    def remove(report: Report) -> None:
+        if report.kind == "validation" and report.step == removed_after and not removed:
+            removed.extend((tmp_path / "checkpoints").glob(names))
+            for path in removed:
+                path.unlink()
+
+    removed: list[Path] = []
+    rising = replace(CONFIG, learning_rate=None, learning_rate_factor=30.0, average_last=3)
+    lost = names in ("*", "step*") or (names == "best*" and removed_after > 3)
+    with pytest.warns(UserWarning, match="were removed: the run ends") if lost else nullcontext():
+        ended = run_tiny(tmp_path, Tiny(), rising, on_report=remove)
+    assert ended.step == 12
+    tensors, about = load_tensors(tmp_path / WEIGHTS)
+    model = Tiny()
+    load_weights(model, tensors, tmp_path / WEIGHTS)
+    assert about["loss"] == ended.final_loss
+    assert validation_loss(model.eval(), HELD_OUT) == pytest.approx(ended.final_loss)
+    # What was removed at the very end is missed again: the last checkpoint is older.
+    with warnings.catch_warnings(action="ignore"):
+        longer = run_tiny(tmp_path, Tiny(), replace(rising, steps=15), resume=True)
+    assert (longer.step, read_log(tmp_path / LOG)[-1]["step"]) == (15, 15)
+
+
+def test_a_run_without_the_checkpoint_to_resume_from_does_not_begin_anew(tmp_path: Path) -> None:
+    run_tiny(tmp_path, Tiny(), stop_after=4)
+    for path in (tmp_path / "checkpoints").iterdir():
+        path.unlink()
+    log = (tmp_path / LOG).read_bytes()
+    with pytest.raises(
+        UserError, match=r"has no checkpoints/last\.safetensors, which --resume goes"
+    ):
+        run_tiny(tmp_path, Tiny(), resume=True)
+    assert (tmp_path / LOG).read_bytes() == log
 
 
 def test_no_data(tmp_path: Path) -> None:

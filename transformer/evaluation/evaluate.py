@@ -91,7 +91,8 @@ def evaluate_folder(
     """
     translator = Translator.load(folder, pick_device(), build=build)
     data = translator.recipe.data
-    split = split or corpora.default_test_split(data.corpus)
+    if split is None:
+        split = corpora.default_test_split(data.corpus)
     trained_in = read_json(find_model_folder(folder) / RUN)["precision"]
     text = corpora.load(data.corpus, split, data.src_lang, data.tgt_lang)
     measured = {

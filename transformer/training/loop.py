@@ -252,6 +252,9 @@ def _finish_run(
     final_loss: float | None = None
     final_from = ""
     if ended:
+        run.forget_removed_weights()
+        if progress.best_loss is None:
+            on_report(run.validate(measure_loss))
         final_loss, final_from = _save_better_weights(run, measure_loss)
     return TrainingResult(
         step=progress.step,

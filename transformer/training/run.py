@@ -2,6 +2,7 @@
 
 import math
 import time
+import warnings
 from collections.abc import Callable
 from os.path import samestat
 from pathlib import Path
@@ -88,6 +89,12 @@ class Run:
         """Return the last checkpoint, if there is one, of a run that may go on."""
         check_may_train_in(self.out, resume)
         if not (self.out / folder.LAST).exists():
+            log = self.out / folder.LOG
+            require(
+                not (resume and log.is_file() and log.stat().st_size > 0),
+                f"{self.out} has no {folder.LAST}, which --resume goes on from: put it back, or "
+                "begin in another folder",
+            )
             return None
         path = self.out / folder.LAST
         tensors, about = load_tensors(path)
@@ -163,6 +170,7 @@ class Run:
     def validate(self, measure_loss: Callable[[], float]) -> Report:
         """Measure the validation loss, and keep the weights for the average (§6.1)."""
         self._read_pending_stats()
+        self.forget_removed_weights()
         progress = self.progress
         loss = measure_loss()
         self._add_elapsed_time()  # of the run, but not of its updates
@@ -171,7 +179,8 @@ class Run:
         average_last = self.settings["average_last"]
         if average_last > 1:
             self._save_weights(folder.step_weights_path(self.out, progress.step), loss=loss)
-            progress.to_average = [*progress.to_average, progress.step][-average_last:]
+            earlier = [step for step in progress.to_average if step != progress.step]
+            progress.to_average = [*earlier, progress.step][-average_last:]
         is_best = progress.best_loss is None or loss < progress.best_loss
         if is_best:
             progress.best_loss, progress.best_step = loss, progress.step
@@ -202,6 +211,39 @@ class Run:
         return report
 
     # --- files ---
+
+    def forget_removed_weights(self) -> None:
+        """Leave out of the best and the averaged weights those whose files are gone, and say so.
+
+        Without them a run could not end, and never could however often it is resumed.
+        """
+        removed = processes.on_rank_zero(self._removed_weight_files)
+        if not removed:
+            return
+        progress = self.progress
+        if folder.BEST in removed:
+            progress.best_loss, progress.best_step = None, None
+        progress.to_average = [
+            step
+            for step in progress.to_average
+            if folder.step_weights_path(Path(), step).as_posix() not in removed
+        ]
+        if processes.rank() == 0:
+            names = ", ".join(removed)
+            warnings.warn(
+                f"{names} of {self.out} were removed: the run ends with the best, or the average, "
+                "of the weights that are left",
+                stacklevel=2,
+            )
+
+    def _removed_weight_files(self) -> list[str]:
+        """Return the names of the weight files that the progress names and that are not there."""
+        progress = self.progress
+        names = [folder.step_weights_path(Path(), step).as_posix() for step in progress.to_average]
+        # The best are written when the run is saved, after the validation that found them.
+        if progress.best_step not in (None, progress.step):
+            names.append(folder.BEST)
+        return [name for name in names if not (self.out / name).is_file()]
 
     def save(self) -> None:
         """Write the checkpoint to resume from, then bring the other files of weights in line."""
