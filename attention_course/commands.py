@@ -196,6 +196,7 @@ def evaluate_model(options: argparse.Namespace) -> None:
     add_model_argument,
     option_adder("--to", "ENGINE", " or ".join(ENGINE_NAMES), required=True, choices=ENGINE_NAMES),
     option_adder("--out", "DIR", "folder to write (default: runs/MODEL-ENGINE)", type=parse_path),
+    option_adder("--replace", None, "replace an earlier export once the new one is whole"),
 )
 def export_model_folder(options: argparse.Namespace) -> None:
     """Write a model for another engine: CTranslate2, ONNX or Hugging Face transformers.
@@ -211,7 +212,7 @@ def export_model_folder(options: argparse.Namespace) -> None:
     from engines.folder import export_model
 
     out = options.out or Path("runs") / f"{Path(options.model).name}-{options.to}"
-    export_model(options.model, options.to, out)
+    export_model(options.model, options.to, out, options.replace)
     print(out)
     print(f'try: echo "..." | python {shlex.quote(str(out / "translate.py"))}')
 

@@ -27,9 +27,16 @@ from transformer.data.corpora import CORPORA
 from transformer.data.tokenizers import BPETokenizer
 from transformer.model import Transformer
 from transformer.models.folder import SRC_TOKENIZER, TGT_TOKENIZER, read_model
-from transformer.support.errors import UserError, unknown_name_error
-from transformer.support.files import check_writable_folder, read_json, write_atomically
+from transformer.support.errors import UserError, require, unknown_name_error
+from transformer.support.files import (
+    check_writable_folder,
+    read_json,
+    replace_folder,
+    write_atomically,
+)
 from transformer.support.folders import CARD_FILE_NAME, find_model_folder
+
+SCRIPT = "translate.py"
 
 
 class ExportEngine(NamedTuple):
@@ -84,17 +91,23 @@ Made with `python -m transformer export {model} --to {engine}`, and trained on t
 """
 
 
-def export_model(model: str | Path, engine: str, out: Path) -> Path:
+def export_model(model: str | Path, engine: str, out: Path, replace: bool = False) -> Path:
     """Write a trained model, a folder or a shipped one, for one of `ENGINES`; return `out`.
 
+    With `replace` it takes the place of an earlier export at once (see `replace_folder`).
+
     Raises:
-        UserError: `out` exists or cannot be made, the engine's package is not installed, the model
-            cannot be read, or the engine has no form for it. Nothing is then made.
+        UserError: `out` exists (with `replace`: and is no export) or cannot be made, the engine's
+            package is not installed, the model cannot be read, or the engine has no form for it.
+            Nothing is then made.
     """
     if engine not in ENGINES:
         raise unknown_name_error("engine", engine, ENGINES)
-    if os.path.lexists(out):
-        raise UserError(f"{out} exists: remove it first, or give another folder")
+    if replace and out.is_dir():
+        # Nobody's other files are deleted by a slip of the finger.
+        require((out / SCRIPT).is_file(), f"{out} holds no {SCRIPT}, so it is no export: remove it")
+    elif os.path.lexists(out):
+        raise UserError(f"{out} exists: remove it first (--replace), or give another folder")
     check_writable_folder(out)
     package = ENGINES[engine].writer
     if importlib.util.find_spec(package) is None:
@@ -116,7 +129,10 @@ def export_model(model: str | Path, engine: str, out: Path) -> Path:
             _write_engine_files(folder, engine, network, source, target)
             write_atomically(folder / "README.md", readme.encode())
             # The folder gets its name once it is whole.
-            folder.rename(out)
+            if replace and out.is_dir():
+                replace_folder(folder, out)
+            else:
+                folder.rename(out)
     except OSError as error:
         raise UserError(
             f"cannot write {out} ({error.strerror}), and nothing of it is left: make room, or give "
@@ -147,7 +163,7 @@ def _write_engine_files(
         write_tokenizer_json(source, network.config.max_len, folder / SRC_TOKENIZER)
         write_tokenizer_json(target, network.config.max_len, folder / TGT_TOKENIZER)
     script = Path(__file__).with_name(f"serve_{engine}.py")
-    write_atomically(folder / "translate.py", script.read_bytes())
+    write_atomically(folder / SCRIPT, script.read_bytes())
 
 
 def _readme_text(model: str | Path, engine: str, recipe: Recipe) -> str:

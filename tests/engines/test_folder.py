@@ -71,7 +71,7 @@ def test_what_cannot_be_exported_says_so(engine: str, tmp_path: Path, monkeypatc
             export_model(model, wanted, out)
     for there in (tmp_path, tmp_path / "file"):
         (tmp_path / "file").touch()
-        with pytest.raises(UserError, match=r"exists: remove it first, or give another folder"):
+        with pytest.raises(UserError, match=r"exists: remove it first .*, or give another folder"):
             export_model("demo-en-fr", engine, there)
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(UserError, match=r"onnx is not installed: python -m pip install onnx"):
@@ -94,8 +94,28 @@ def test_an_export_that_is_cut_short_leaves_nothing(
     assert not list(tmp_path.iterdir())
 
 
+def test_an_export_takes_the_place_of_an_earlier_one_and_of_nothing_else(
+    engine: str, tmp_path: Path, monkeypatch: Patch
+) -> None:
+    out = tmp_path / "out"
+    export_model("demo-en-fr", engine, out, replace=True)  # there is none yet
+    (out / "of_before").touch()
+    with monkeypatch.context() as patch:
+        patch.setattr(folder, "write_tokenizer_json", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            export_model("demo-fr-en", engine, out, replace=True)
+    assert (out / "of_before").exists()
+    export_model("demo-fr-en", engine, out, replace=True)
+    assert not (out / "of_before").exists()
+    assert "demo-fr-en" in (out / "README.md").read_text(encoding="utf-8")
+    (out / "translate.py").unlink()
+    with pytest.raises(UserError, match="so it is no export"):
+        export_model("demo-en-fr", engine, out, replace=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
 def test_where_it_is_and_how_to_try_it_is_said(capsys: Capture, monkeypatch: Patch) -> None:
-    asked: list[tuple[str, str, Path]] = []
+    asked: list[tuple[str, str, Path, bool]] = []
     monkeypatch.setattr(folder, "export_model", lambda *arguments: asked.append(arguments))
     for model, engine, options, out in (
         ("demo-en-fr", "onnx", [], "runs/demo-en-fr-onnx"),
@@ -103,7 +123,7 @@ def test_where_it_is_and_how_to_try_it_is_said(capsys: Capture, monkeypatch: Pat
         ("runs/mine/", "ctranslate2", [], "runs/mine-ctranslate2"),
     ):
         assert main(["export", model, "--to", engine, *options]) == 0
-        assert asked.pop() == (model, engine, Path(out))
+        assert asked.pop() == (model, engine, Path(out), False)
         first, second = capsys.readouterr().out.splitlines()
         assert first == out
         assert second.startswith('try: echo "..." | python ')

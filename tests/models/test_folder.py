@@ -1,6 +1,8 @@
 """A model's folder: read back as written, or refused for a reason."""
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,7 @@ from transformer.models.weights import (
     save_tensors,
 )
 from transformer.recipes import find_recipe
+from transformer.support import files
 from transformer.support.errors import UserError
 from transformer.support.files import read_json, write_json
 from transformer.support.folders import find_model_folder
@@ -56,7 +59,61 @@ def test_a_model_is_read_with_its_weights_ready_to_use(tiny_folder: Path) -> Non
     assert not model.training
 
 
-def test_one_flipped_bit_is_seen(tiny_folder: Path, tmp_path: Path) -> None:
+SAVER = """
+import sys, time
+from pathlib import Path
+import torch
+from transformer.models import folder
+from transformer.models.weights import model_weights, save_tensors
+out = Path(sys.argv[1])
+description = folder.read_description(out)
+weights = model_weights(description.build())
+for seed in range(10_000):
+    recipe = description.recipe.override({"seed": str(seed)})
+    folder.write_description(out, description._replace(recipe=recipe))
+    same = {name: torch.full_like(tensor, seed) for name, tensor in weights.items()}
+    save_tensors(out / folder.WEIGHTS, same)
+    folder.write_manifest(out)
+    if seed == 0: print("saved", flush=True)
+    time.sleep(float(sys.argv[2]))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.* was being saved while it was read")
+def test_a_reader_beside_a_saver_gets_one_model_whole(folder: Path) -> None:
+    """Recipe and weights hold one number. What cannot be read is never called damaged."""
+    command = [sys.executable, "-c", SAVER, str(folder), "0.7"]
+    right = 0
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as saver:
+        assert saver.stdout is not None
+        assert saver.stdout.readline() == b"saved\n"
+        try:
+            for _ in range(40):
+                try:
+                    description, model = model_folder.read_model(folder)
+                except UserError as error:
+                    assert "is being saved by another process" in str(error)  # noqa: PT017
+                else:
+                    numbers = {float(tensor.unique()) for tensor in model_weights(model).values()}
+                    assert numbers == {description.recipe.training.seed}
+                    right += 1
+        finally:
+            saver.kill()
+    assert right > 10
+
+
+@pytest.mark.filterwarnings("error")
+def test_what_is_damaged_while_nothing_is_saved_is_refused_at_once(folder: Path) -> None:
+    (folder / WEIGHTS).write_bytes(b"")
+    with pytest.raises(UserError, match=r"model\.safetensors is damaged"):
+        model_folder.read_model(folder)
+
+
+def test_one_flipped_bit_is_seen(
+    tiny_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "SECONDS_TO_SEE_A_SAVE", 0.0)  # for each of many damages
     unfinished = Path(shutil.copytree(tiny_folder, tmp_path / "unfinished"))
     (unfinished / WEIGHTS).unlink()
     model_folder.write_description(unfinished, model_folder.read_description(tiny_folder))

@@ -19,6 +19,7 @@ from transformer.support.files import (
     folder_lock,
     read_json,
     remove_temporary_files,
+    replace_folder,
     write_atomically,
     write_json,
 )
@@ -70,6 +71,19 @@ def test_a_new_file_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
         write_json(path, {"new": 2})
         assert json.load(old) == {"old": 1}
     assert read_json(path) == {"new": 2}
+
+
+def test_a_folder_takes_the_place_of_another_whole_or_not_at_all(tmp_path: Path) -> None:
+    new, old = tmp_path / "new", tmp_path / "old"
+    for folder in (new, old):
+        folder.mkdir()
+        (folder / folder.name).touch()
+    with pytest.raises(OSError, match="nothing"):
+        replace_folder(tmp_path / "nothing", old)
+    assert [path.name for path in old.iterdir()] == ["old"]
+    replace_folder(new, old)
+    assert [path.name for path in old.iterdir()] == ["new"]
+    assert [path.name for path in tmp_path.iterdir()] == ["old"]
 
 
 def test_threads_that_write_one_file_do_not_disturb_each_other(tmp_path: Path) -> None:

@@ -39,7 +39,13 @@ from transformer.parts import (
     require_same_parts,
 )
 from transformer.support.errors import UserError, require
-from transformer.support.files import read_json, to_json_bytes, write_atomically, write_json
+from transformer.support.files import (
+    read_json,
+    read_unchanged,
+    to_json_bytes,
+    write_atomically,
+    write_json,
+)
 from transformer.support.formats import FORMAT_KEY, FORMAT_VERSION, read_json_object
 
 RECIPE, DATA, RUN, LOG = "recipe.json", "data.json", "run.json", "log.jsonl"
@@ -178,12 +184,23 @@ def read_model(
     weights: Path | None = None,
     build: Callable[[ModelDescription], Network] = ModelDescription.build,
 ) -> tuple[ModelDescription, Network]:
-    """Read a trained model, in evaluation mode, on the CPU; arguments as of `Translator.load`."""
-    description = read_description(folder)
+    """Read a trained model, in evaluation mode, on the CPU; arguments as of `Translator.load`.
+
+    If another process saves it meanwhile, it is read once more, with a warning: it is never a
+    mixture of two models.
+    """
     path = weights or folder / WEIGHTS
+    names = (MANIFEST, *FILES_IN_MANIFEST)
+    return read_unchanged(folder, names, lambda: _read_model(folder, path, build))
+
+
+def _read_model(
+    folder: Path, path: Path, build: Callable[[ModelDescription], Network]
+) -> tuple[ModelDescription, Network]:
+    description = read_description(folder)
     message = f"{folder} has no {WEIGHTS}: its training has not ended"
     remedy = "go on with the command that began it and --resume"
-    require(weights is not None or path.is_file(), f"{message}; {remedy}")
+    require(path != folder / WEIGHTS or path.is_file(), f"{message}; {remedy}")
     model = build(description)
     tensors, about = load_tensors(path)
     require_same_parts(str(path), about.get("parts", {}), non_paper_part_class_names(model))

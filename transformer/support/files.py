@@ -2,17 +2,23 @@
 
 import json
 import os
+import shutil
 import sys
 import tempfile
 import threading
+import time
 import uuid
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from transformer.support.errors import UserError
 
+ResultT = TypeVar("ResultT")
+SECONDS_TO_SEE_A_SAVE = 0.5  # in which a process that saves a folder changes a file
+MAX_SECONDS_OF_A_SAVE = 10.0  # that a reader waits for its end
 MAX_PATH_LEVELS = 200  # Python makes one folder inside the other, 1,000 at most
 # Threads of this process, with the folders that they hold.
 _held_locks: set[tuple[int, Path]] = set()
@@ -41,7 +47,7 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 def remove_temporary_files(folder: Path) -> None:
     """Delete what `write_atomically` left when it was killed; no other process may write there."""
-    for path in folder.glob(".*.tmp"):
+    for path in _temporary_files(folder):
         path.unlink()
 
 
@@ -70,6 +76,77 @@ def read_json(path: Path) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"cannot read {path}: {error}; copy it again or train anew") from error
+
+
+def read_unchanged(folder: Path, names: Sequence[str], read: Callable[[], ResultT]) -> ResultT:
+    """Return what `read` returns of files in a folder that no process saves meanwhile.
+
+    If one does, wait, and read once more with a warning. A UserError if they change again; those
+    of `read` if nothing changes.
+    """
+    for is_last in (False, True):
+        before = _file_versions(folder, names)
+        try:
+            result = read()
+        except UserError:
+            # A save may have begun before, and go on.
+            time.sleep(SECONDS_TO_SEE_A_SAVE)
+            if _file_versions(folder, names) == before and not _temporary_files(folder):
+                raise
+        else:
+            if _file_versions(folder, names) == before:
+                return result
+        if not is_last:
+            message = f"{folder} was being saved while it was read: reading it again"
+            warnings.warn(message, stacklevel=2)
+            _wait_until_saved(folder, names)
+    raise UserError(f"{folder} is being saved by another process: try again when it has ended")
+
+
+def _file_versions(folder: Path, names: Sequence[str]) -> list[tuple[int, ...] | None]:
+    """Return for each file what changes when it is written or replaced; None if it is missing."""
+    versions: list[tuple[int, ...] | None] = []
+    for name in names:
+        try:
+            status = (folder / name).stat()
+        except OSError:
+            versions.append(None)
+        else:
+            versions.append((status.st_ino, status.st_size, status.st_mtime_ns))
+    return versions
+
+
+def _wait_until_saved(folder: Path, names: Sequence[str]) -> None:
+    """Wait until no file of a folder changes, but not for ever."""
+    end = time.monotonic() + MAX_SECONDS_OF_A_SAVE
+    earlier = None
+    while time.monotonic() < end:
+        now = _file_versions(folder, names)
+        if now == earlier and not _temporary_files(folder):
+            return
+        earlier = now
+        time.sleep(SECONDS_TO_SEE_A_SAVE)
+
+
+def _temporary_files(folder: Path) -> list[Path]:
+    """Return the files that `write_atomically` is writing, or was when it was killed."""
+    return list(folder.glob(".*.tmp"))
+
+
+def replace_folder(new: Path, old: Path) -> None:
+    """Put a whole folder in the place of another, on the same disk, and delete that one.
+
+    Both are renamed, so that whoever opens a file finds the old folder or the new, never half of
+    one; for an instant there is none. An OSError leaves the old one in its place.
+    """
+    aside = old.with_name(f".{uuid.uuid4().hex}.old")
+    old.rename(aside)
+    try:
+        new.rename(old)
+    except OSError:
+        aside.rename(old)
+        raise
+    shutil.rmtree(aside, ignore_errors=True)
 
 
 def check_writable_folder(folder: Path) -> None:
