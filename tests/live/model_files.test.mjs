@@ -9,6 +9,7 @@ import { BPETokenizer } from "../../docs/live/js/bpe.js";
 import { check_direction, check_files } from "../../docs/live/js/checks.js";
 import { config_of, ModelConfig } from "../../docs/live/js/config.js";
 import { ModelFileError, UserError } from "../../docs/live/js/errors.js";
+import { parse_json_object } from "../../docs/live/js/formats.js";
 import { read_safetensors } from "../../docs/live/js/safetensors.js";
 import { sha256 } from "../../docs/live/js/sha256.js";
 import { FILES, Translator } from "../../docs/live/js/translator.js";
@@ -84,6 +85,17 @@ test("a manifest that has not every file's sum is told by its own name", () => {
   refuses(() => check_files(MANIFEST.slice(0, -9), WHOLE), "manifest.json");
 });
 
+test("JSON that is no object, and of a later format", () => {
+  const objects = [json({ a: 1 }), json({ a: 1, format: 0 }), json({ a: 1, format: 1 })];
+  for (const bytes of objects) assert.equal(parse_json_object("x.json", bytes).a, 1);
+  const whole = encode('{"a": 1}').buffer;
+  const damaged = [null, [], 3, "x", { format: -1 }, { format: "1" }, { format: 0.5 }].map(json);
+  for (const bytes of [...damaged, whole.slice(0, -1), new ArrayBuffer(0)]) {
+    refuses(() => parse_json_object("x.json", bytes), "x.json", /damaged/);
+  }
+  refuses(() => parse_json_object("x.json", json({ format: 2 })), "x.json", /format 2/);
+});
+
 test("a model from other languages than its name says", () => {
   check_direction("demo-en-fr", RECIPE);
   for (const recipe of [{ data: { src_lang: "fr", tgt_lang: "en" } }, { data: null }, {}]) {
@@ -128,14 +140,20 @@ test("a recipe of no network", () => {
   refuses(() => new ModelConfig(concatenated), "recipe.json", /tie_softmax/);
   const narrow = { ...concatenated, tie_softmax: false, position_dim: 128 };
   refuses(() => new ModelConfig(narrow), "recipe.json", /position_dim/);
-  for (const recipe of [null, [], 3, {}, { ...RECIPE, network: null }, { ...RECIPE, model: null }]) {
+  for (const recipe of [{}, { ...RECIPE, network: null }, { ...RECIPE, model: null }]) {
     refuses(() => config_of(recipe), "recipe.json");
   }
 });
 
+test("a network or tokens of another kind", () => {
+  refuses(() => config_of({ ...RECIPE, network: "lstm" }), "recipe.json", /Transformers only/);
+  const words = { ...TOKENIZER, kind: "words" };
+  refuses(() => new BPETokenizer(words, FILES[2]), FILES[2], /byte-pair encoding only/);
+});
+
 test("a file that is no tokenizer", () => {
   const { merges } = TOKENIZER;
-  const wrong = [null, [], {}, { ...TOKENIZER, lowercase: "no" }, { ...TOKENIZER, merges: null }];
+  const wrong = [{}, { ...TOKENIZER, lowercase: "no" }, { ...TOKENIZER, merges: null }];
   for (const name of ["dutch", "toString", 3]) wrong.push({ ...TOKENIZER, normalizer: name });
   for (const merge of ["ab", "ж b", "a b c", "a bc", 7, null]) {
     wrong.push({ ...TOKENIZER, merges: [merge, ...merges] });

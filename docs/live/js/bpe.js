@@ -28,12 +28,12 @@ const BYTES = new Map(LETTERS.map((letter, byte) => [letter, byte]));
 export class BPETokenizer {
   /**
    * @param {object} values A tokenizer's JSON: "merges", the learned pairs in order ("Ġ t");
-   *   "lowercase"; "normalizer", which earlier files call "treatment".
+   *   "lowercase"; "normalizer", which earlier files call "treatment" and the earliest lack.
    * @param {string} file Its name, for errors.
    * @throws {ModelFileError} A value is missing, or no tokenizer's.
    */
   constructor(values, file = "the tokenizer") {
-    if (typeof values?.kind !== "string") throw tokenizer_error(file, 'no "kind"');
+    if (typeof values.kind !== "string") throw tokenizer_error(file, 'no "kind"');
     if (values.kind !== "bpe") {
       const problem = `is of the kind "${values.kind}", and this page reads byte-pair encoding only`;
       throw new ModelFileError(file, problem);

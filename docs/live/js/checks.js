@@ -1,6 +1,7 @@
 // Checks that a model's files are what was shipped: one flipped bit could change translations unseen.
 
 import { ModelFileError, UserError } from "./errors.js";
+import { parse_json_object } from "./formats.js";
 import { CODES, MODELS } from "./models.js";
 import { sha256 } from "./sha256.js";
 import { FILES } from "./translator.js";
@@ -23,12 +24,7 @@ export function check_files(manifest, files) {
 
 /** Return the check sums of a manifest, by file. */
 function sums_of(manifest) {
-  let sums;
-  try {
-    sums = JSON.parse(new TextDecoder().decode(manifest)).sha256;
-  } catch {
-    throw new ModelFileError(MANIFEST, "is damaged");
-  }
+  const { sha256: sums } = parse_json_object(MANIFEST, manifest);
   const has_sum = (file) => /^[0-9a-f]{64}$/.test(sums?.[file]);
   if (!FILES.every(has_sum)) throw new ModelFileError(MANIFEST, "is damaged");
   return sums;

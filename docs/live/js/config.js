@@ -104,7 +104,7 @@ function recipe_error(detail) {
 
 /** Return what a recipe.json says of the network. */
 export function config_of(recipe) {
-  if (typeof recipe?.network !== "string") throw recipe_error('no "network"');
+  if (typeof recipe.network !== "string") throw recipe_error('no "network"');
   if (recipe.network !== "transformer") {
     const problem = `is of the kind "${recipe.network}", and this page runs Transformers only`;
     throw new ModelFileError("recipe.json", problem);

@@ -25,7 +25,7 @@ import { unseen_words } from "./unseen.js";
 
 const FILES = [
   ...["masks", "attention", "feed_forward", "positions", "embeddings", "layers", "model"],
-  ...["next_token", "decoding", "sampling", "matrix", "linear", "safetensors", "sha256"],
+  ...["next_token", "decoding", "sampling", "matrix", "linear", "safetensors", "sha256", "formats"],
   ...["normalizers", "bpe", "translator", "interventions", "trace"],
 ];
 const TYPING = 150; // milliseconds without a key before what is typed is translated

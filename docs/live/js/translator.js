@@ -3,7 +3,8 @@
 import { BPETokenizer } from "./bpe.js";
 import { BOS_ID, config_of, EOS_ID } from "./config.js";
 import { beam_search } from "./decoding.js";
-import { ModelFileError, UserError } from "./errors.js";
+import { UserError } from "./errors.js";
+import { parse_json_object } from "./formats.js";
 import { SourceMaskedModel, probabilities, ablate_heads } from "./interventions.js";
 import { softmax } from "./matrix.js";
 import { Transformer } from "./model.js";
@@ -28,15 +29,6 @@ function too_long(text, size, most) {
   return new UserError(`"${shown}" has ${size}, and this model takes ${most}: split the sentence`);
 }
 
-/** Return what a JSON file of a model holds. */
-function parse_json(file, bytes) {
-  try {
-    return JSON.parse(new TextDecoder().decode(bytes));
-  } catch {
-    throw new ModelFileError(file, "is damaged or cut short");
-  }
-}
-
 /** A model with its tokenizers, ready to translate. */
 export class Translator {
   /**
@@ -44,7 +36,7 @@ export class Translator {
    * @throws {ModelFileError} One of them is damaged, or does not fit the others.
    */
   constructor(files) {
-    const values = FILES.slice(0, 3).map((file, i) => parse_json(file, files[i]));
+    const values = FILES.slice(0, 3).map((file, i) => parse_json_object(file, files[i]));
     this.recipe = values[0];
     const config = config_of(this.recipe);
     this.src_tokenizer = new BPETokenizer(values[1], FILES[1]);
