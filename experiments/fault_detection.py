@@ -118,7 +118,7 @@ def _fault_group_table(group: str, verdicts_of: Mapping[str, Any]) -> str:
         if fault.group == group and fault.name in verdicts_of
     ]
     return markdown_table(
-        ["fault", "what the code does", "breaks", "reported"], rows, words=range(4)
+        ["fault", "what the code does", "laws broken", "reported in"], rows, words=range(4)
     )
 
 
@@ -164,4 +164,6 @@ def _faults_by_law_table(record: Mapping[str, Any]) -> str:
         if warned := sum(law in laws["warned"] for laws in faults):
             count += f" (warns of {warned})"
         rows.append([f"`{law}`", count, str(alone)])
-    return markdown_table(["law", "faults", "alone"], rows, words=range(3))
+    return markdown_table(
+        ["law", "faults that break it", "found by it alone"], rows, words=range(3)
+    )

@@ -44,7 +44,7 @@ MAX_P_VALUE_BY_GOAL = {
     HIGHER_GOAL: 0.01,
 }  # largest probability of a mean this far above by chance
 TABLE_HEADINGS = ["", "date", "what is new", "seconds", "seeds", "BLEU"]
-TABLE_HEADINGS += [f"p, {GOAL}", f"p, {HIGHER_GOAL}", "on"]
+TABLE_HEADINGS += [f"p, {GOAL}", f"p, {HIGHER_GOAL}", "processor and precision"]
 
 
 def time_training_command(settings: Sequence[str], seed: int, processes: int, out: Path) -> float:

@@ -54,8 +54,8 @@ def gpu_steps_table(figures: dict[str, Any]) -> str:
                     f"{step['first_two_seconds']:.1f}",
                 ]
             )
-    head = ["model", "way", "tokens/s", "ms a step", "GB", "of the largest product's rate"]
-    head += ["loss, last step", "first two steps, s"]
+    head = ["model", "precision", "tokens/s", "ms per step", "GB"]
+    head += ["share of the largest product's rate", "last step's loss", "first two steps, s"]
     about = f"{figures['hardware']}, torch {figures['torch']}, {figures['date']}:"
     return f"{about}\n\n{markdown_table(head, rows, words=range(2))}"
 
@@ -83,9 +83,9 @@ def training_steps_tables(figures: dict[str, Any]) -> str:
             batch_shares.append(f"{measured['pipeline_seconds_a_batch'] / step_seconds:.1%}")
     kinds = next(iter(profiles.values()))
     rows = [[kind, *(f"{shares[kind]:.0%}" for shares in profiles.values())] for kind in kinds]
-    rows.append(["making the batch, beside the step", *batch_shares])
-    heading = ["recipe", "precision", "who", "parameters", "tokens/s", "ours is times"]
-    heading += ["of the largest product's rate"]
-    profile_table = markdown_table(["a step's time", *profiles], rows, words=range(1))
+    rows.append(["making the batch, over the step's time", *batch_shares])
+    heading = ["recipe", "precision", "model", "parameters", "tokens/s", "our speed over its"]
+    heading += ["share of the largest product's rate"]
+    profile_table = markdown_table(["share of a step's time", *profiles], rows, words=range(1))
     origin = f"{figures['hardware']}, {figures['date']}:"
     return f"{origin}\n\n{markdown_table(heading, speeds, words=range(3))}\n\n{profile_table}"
