@@ -13,11 +13,11 @@ from lessonkit.analysis.ablation import (
 from lessonkit.charts.controls import UNFRAMED_VIEW, colour_scale, make_live_title
 from lessonkit.charts.style import INK_COLOUR, PAPER_COLOUR, SOURCE_COLOUR, TARGET_COLOUR
 
-CHART_WIDTH_PIXELS = 760  # pixels
-LINE_PIXELS, BAR_PIXELS = 34, 15  # pixels of a line of tokens, of a bar
-LABEL_PIXELS, FONT_POINTS = 96, 13  # pixels of the lines' names; points
-LETTER_PIXELS, TOKEN_GAP_LETTERS = 7.3, 1.4  # pixels of a letter; letters between two tokens
-PROBABILITY_BAR_KINDS = ["whole model", "cut"]  # of bars
+CHART_WIDTH_PIXELS = 760
+LINE_PIXELS, BAR_PIXELS = 34, 15  # heights of a line of tokens and of a bar
+LABEL_PIXELS, FONT_POINTS = 96, 13  # the width of the labels at the left of the lines
+LETTER_PIXELS, TOKEN_GAP_LETTERS = 7.3, 1.4  # the width of a letter; letters between two tokens
+PROBABILITY_BAR_KINDS = ["whole model", "cut"]
 
 IS_ENCODER_EDGE_EXPR, IS_CROSS_EDGE_EXPR, IS_DECODER_EDGE_EXPR = (
     f"ablation == '{EDGE_KIND_BY_STACK[stack]}'" for stack in ("encoder", "cross", "decoder")
@@ -36,7 +36,7 @@ KEY_POSITION_EXPR = (
 )
 HIDDEN_POSITION_EXPR = f"min(key, {LAST_SRC_EXPR})"
 IS_EDGE_EXPR = "test(/^an edge/, ablation)"
-IS_EDGE_END_EXPR = (  # the two ends of an edge, where they stand in the lines
+IS_EDGE_END_EXPR = (  # whether a token of a line is one of the two ends of the edge
     f"{IS_ENCODER_EDGE_EXPR} && datum.line == 0 && (datum.place == {QUERY_POSITION_EXPR} || "
     f"datum.place == {KEY_POSITION_EXPR})"
     f" || {IS_CROSS_EDGE_EXPR} && datum.place == (datum.line == 0 ? {KEY_POSITION_EXPR} : "
@@ -49,7 +49,7 @@ TOKEN_COLOUR_EXPR = (
     f"datum.changed || datum.touched ? '{TARGET_COLOUR}' "
     f": datum.hidden ? '{INK_COLOUR}77' : '{INK_COLOUR}'"
 )
-SPACE_MARK_REMOVAL_EXPR_TEMPLATE = "replace({}, /▁/g, '')"  # without the mark of a space
+SPACE_MARK_REMOVAL_EXPR_TEMPLATE = "replace({}, /▁/g, '')"  # removes the mark of a space
 IS_SHOWN_EXPR_TEMPLATE = "datum.line == 2 && datum.ablation == ablation && datum.target == {target}"
 TOKEN_X_CHANNEL = alt.X(
     "x:Q", scale=alt.Scale(domain=[0, CHART_WIDTH_PIXELS], nice=False), axis=None
@@ -63,7 +63,7 @@ LINE_COLOUR_CHANNEL = alt.Color(
 
 
 def _ablation_target_expr(edges: bool) -> str:
-    """Return the Vega expression for which ablation of the chosen kind is shown."""
+    """Return the Vega expression of the target of the ablation that is shown: an edge, a head ..."""
     place = (
         f"({IS_HEAD_EXPR} ? head : (test(/^a place/, ablation) ? '' + {HIDDEN_POSITION_EXPR} : ''))"
     )
@@ -75,9 +75,9 @@ def _ablation_target_expr(edges: bool) -> str:
 
 
 def draw_token_lines(edges: bool) -> alt.LayerChart:
-    """Draw the source, the whole model's translation and the ablated one's, token by token.
+    """Draw the source and the translations of the whole and of the ablated model, token by token.
 
-    `edges` tells whether the chart can ablate edges, and has the controls for that.
+    `edges` says whether the chart can ablate edges and has controls for that.
     """
     shown = IS_SHOWN_EXPR_TEMPLATE.format(target=_ablation_target_expr(edges))
     chosen = alt.Chart().transform_filter(f"datum.line < 2 || ({shown})")
@@ -143,7 +143,7 @@ def _lay_out_tokens(chosen: alt.Chart, edges: bool) -> alt.Chart:
 
 
 def _title_expr(edges: bool) -> str:
-    """Return the expression of the title, which says what is taken away."""
+    """Return the Vega expression of the title, which says what is ablated."""
     place = f"'place ' + {HIDDEN_POSITION_EXPR} + ', ' + views.src[{HIDDEN_POSITION_EXPR}]"
     said = [
         (f"ablation == '{SOURCE_BEFORE_ENCODER_KIND}'", f"'Hidden before the encoder: ' + {place}"),
@@ -183,7 +183,7 @@ def _title_expr(edges: bool) -> str:
 
 
 def _control_settings_expr(edges: bool) -> str:
-    """Return an expression that says where all the controls stand, needed by the choice or not."""
+    """Return the Vega expression of a line that shows the values of all controls."""
     parts = ["'place ' + key + ' of the source: ' + (views.src[key] || 'none')"]
     if edges:
         parts.append(

@@ -1,4 +1,4 @@
-"""What the trace explorer shows: the steps of a trace as matrices with names, by part (§3)."""
+"""The steps of a trace that the trace explorer shows: named matrices, part by part (§3)."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -11,25 +11,25 @@ from lessonkit.analysis.tracing import EmbeddingTrace, Trace
 from transformer.positions import rotate
 from transformer.support.errors import UserError, unknown_name_error
 
-NUM_RANKED_TYPES = 8  # types shown of a vocabulary: the one written, then the likeliest others
-POSITION_SHIFT = 7  # places by which the turned queries and keys are moved on, to compare
+NUM_RANKED_TYPES = 8  # types shown for each position: the one written, then the likeliest others
+POSITION_SHIFT = 7  # positions by which the rotated queries and keys are shifted, to compare
 
 
 @dataclass(frozen=True)
 class TraceStep:
     """One step of a trace, as a table."""
 
-    name: str  # in the control that chooses it
-    about: str  # what it is, in a line
-    rows: list[str]  # what each row belongs to
+    name: str  # in the control that chooses a step
+    about: str  # one line on what it is
+    rows: list[str]  # the label of each row
     values: Tensor  # (rows, columns); NaN where there is nothing
-    columns: Sequence[str] = ()  # none where a column is a number's place in a vector
-    words: list[list[str]] = field(default_factory=list)  # in cells, where these are no numbers
+    columns: Sequence[str] = ()  # their labels; none if columns are the dimensions of a vector
+    words: list[list[str]] = field(default_factory=list)  # texts of the cells, if not numbers
     shares: bool = False  # whether the values are weights or probabilities, from 0 to 1
 
 
 def steps_of_part(trace: Trace, part: str | None) -> list[TraceStep]:
-    """Return the steps of one of `STEPS_FUNCTION_BY_PART`; None means the whole, in fewer."""
+    """Return the steps of a part, a key of `STEPS_FUNCTION_BY_PART`; None means the whole model."""
     if part is None:
         return _whole_model_steps(trace)
     if part not in STEPS_FUNCTION_BY_PART:
@@ -38,7 +38,7 @@ def steps_of_part(trace: Trace, part: str | None) -> list[TraceStep]:
 
 
 def _text_steps(trace: Trace) -> list[TraceStep]:
-    """Text to ids, on both sides (§5.1)."""
+    """Return the steps from text to ids, on both sides (§5.1)."""
     source, target = trace.source, trace.target
     texts, marked = ["source", "target"], ["src", "tgt_in", "tgt_out"]
     bare = [source.tokens[:-1], target.tokens[1:]]
@@ -56,7 +56,7 @@ def _text_steps(trace: Trace) -> list[TraceStep]:
 
 
 def _embedding_steps(side: EmbeddingTrace) -> list[TraceStep]:
-    """Vectors that know their place (§3.4, §3.5)."""
+    """Return the steps from token vectors to their sum with positions (§3.4, §3.5)."""
     rows = _numbered_tokens(side.tokens)
     return [
         TraceStep("token vectors", "rows of the embedding, times √d_model", rows, side.vectors),
@@ -66,7 +66,7 @@ def _embedding_steps(side: EmbeddingTrace) -> list[TraceStep]:
 
 
 def _attention_steps(trace: Trace) -> list[TraceStep]:
-    """One head, line by line of Eq. 1, and what joins the heads (§3.2)."""
+    """Return the steps of one head, line by line of Eq. 1, and of joining all heads (§3.2)."""
     at = trace.attention
     queries, keys, across = _query_labels(trace), _numbered_tokens(at.key_tokens), at.key_tokens
     d_k, hidden = at.queries.shape[-1], int((~at.mask).sum())
@@ -88,7 +88,7 @@ def _attention_steps(trace: Trace) -> list[TraceStep]:
 
 
 def _position_steps(trace: Trace) -> list[TraceStep]:
-    """The paper's way, adding a wave, and the way after it, turning q and k (§3.5)."""
+    """Return the steps of adding sinusoids (§3.5), then of RoPE, which rotates q and k instead."""
     at = trace.attention
     if at.head.stack == "cross":
         raise UserError(
@@ -111,7 +111,7 @@ def _position_steps(trace: Trace) -> list[TraceStep]:
 
 
 def _layer_steps(trace: Trace) -> list[TraceStep]:
-    """The residual stream through a layer, and up to the probabilities (§3.1, §3.3, §3.4)."""
+    """Return the steps of the residual stream through a layer, up to probabilities (§3.1, §3.3)."""
     rows = _query_labels(trace)
     firing = float((trace.inner > 0).float().mean())
     inner = f"{firing:.0%} of {trace.inner.shape[-1]} fire, the others are 0 after the ReLU"
@@ -130,7 +130,7 @@ def _layer_steps(trace: Trace) -> list[TraceStep]:
 
 
 def _logit_and_probability_steps(trace: Trace) -> list[TraceStep]:
-    """Logits and what becomes of them, for the likeliest types."""
+    """Return the logits and probabilities of the likeliest types."""
     types = _ranked_type_ids(trace)
     logits, chances = trace.logits.gather(-1, types), trace.probabilities.gather(-1, types)
     size = trace.logits.shape[-1]
@@ -143,7 +143,7 @@ def _logit_and_probability_steps(trace: Trace) -> list[TraceStep]:
 
 
 def _token_choice_steps(trace: Trace) -> list[TraceStep]:
-    """Probabilities to a token, greedily, and the total of what is written (§6.1)."""
+    """Return the steps of a greedy choice, and the log probability of the whole prefix (§6.1)."""
     logs = trace.logits.log_softmax(dim=-1)
     chosen = logs.gather(-1, trace.written_ids[:, None])[:, 0]
     totals = chosen.cumsum(0)[:, None]
@@ -163,7 +163,7 @@ def _token_choice_steps(trace: Trace) -> list[TraceStep]:
 
 
 def _whole_model_steps(trace: Trace) -> list[TraceStep]:
-    """From the text to the token, some steps of each part."""
+    """Return some steps of each part, from the text to the chosen token."""
     attention = {step.name: step for step in _attention_steps(trace)}
     layer = {step.name: step for step in _layer_steps(trace)}
     taken = ("queries", "keys", "scaled", "weights", "values", "mix", "output")
@@ -186,18 +186,18 @@ STEPS_FUNCTION_BY_PART: dict[str, Callable[[Trace], list[TraceStep]]] = {
 
 
 def _numbered_tokens(tokens: Sequence[str]) -> list[str]:
-    """Put its place, from 0, before each piece."""
+    """Return each token with its position, from 0, before it."""
     return [f"{place} {token}" for place, token in enumerate(tokens)]
 
 
 def _read_and_written_labels(trace: Trace) -> list[str]:
-    """Name the target's places by what is read there, and what is written then."""
+    """Return labels of target positions: the token read there, and the token written then."""
     pairs = zip(trace.target.tokens, trace.written, strict=True)
     return _numbered_tokens([f"{read} → {written}" for read, written in pairs])
 
 
 def _query_labels(trace: Trace) -> list[str]:
-    """Name the places of the stack that the traced head belongs to."""
+    """Return labels of the positions of the stack that the traced head belongs to."""
     inside = trace.attention.head.stack == "encoder"
     return _numbered_tokens(trace.source.tokens) if inside else _read_and_written_labels(trace)
 
@@ -205,7 +205,7 @@ def _query_labels(trace: Trace) -> list[str]:
 def _make_words_step(
     name: str, about: str, rows: list[str], words: Sequence[Iterable[str]]
 ) -> TraceStep:
-    """Make a step of words alone, shorter rows filled up with nothing."""
+    """Make a step whose cells are texts; shorter rows are filled up with empty ones."""
     kept = [list(row) for row in words]
     longest = max(map(len, kept))
     filled = [row + [""] * (longest - len(row)) for row in kept]
@@ -213,7 +213,7 @@ def _make_words_step(
 
 
 def _ranked_type_ids(trace: Trace) -> Tensor:
-    """Return the type written at each place, then the likeliest others, (tgt_len, RANKS)."""
+    """Return the type written at each position, then the likeliest others, (tgt_len, types)."""
     first = trace.written_ids[:, None]
     others = trace.probabilities.scatter(-1, first, -1.0).topk(NUM_RANKED_TYPES - 1).indices
     return torch.cat((first, others), dim=-1)
@@ -227,7 +227,7 @@ def _make_ranked_types_step(
     rest: Tensor | None = None,
     shares: bool = False,
 ) -> TraceStep:
-    """Make a step of the ranked types' numbers, (tgt_len, RANKS), and perhaps of all others'."""
+    """Make a step of numbers of the ranked types, (tgt_len, types), and perhaps of all others."""
     words = [[trace.types[number] for number in row] for row in _ranked_type_ids(trace).tolist()]
     if rest is not None:
         values = torch.cat((values, rest.clamp(min=0)[:, None]), dim=-1)
