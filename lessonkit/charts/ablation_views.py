@@ -63,7 +63,7 @@ LINE_COLOUR_CHANNEL = alt.Color(
 
 
 def _ablation_target_expr(edges: bool) -> str:
-    """Return the Vega expression of the target of the ablation that is shown: an edge, a head ..."""
+    """Return the Vega expression of what is ablated in the shown line: an edge, a head, ..."""
     place = (
         f"({IS_HEAD_EXPR} ? head : (test(/^a place/, ablation) ? '' + {HIDDEN_POSITION_EXPR} : ''))"
     )
