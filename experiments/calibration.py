@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from sacrebleu.significance import estimate_ci
 from tqdm import tqdm
 
+from experiments.tables import markdown_table
 from lessonkit.analysis.bleu_comparison import (
     NUM_RESAMPLES,
     BleuCounts,
@@ -280,3 +281,40 @@ def record_calibration(file: Path) -> None:
     about |= {"resamples": NUM_RESAMPLES, "exchanges": NUM_EXCHANGES}
     about |= {"figures": figures, "identical": identical}
     write_json(file, provenance(torch.device("cpu")) | about)
+
+
+def calibration_table(record: Mapping[str, Any]) -> str:
+    """Return a Markdown table of a record, a row for each test, and a line on the intervals.
+
+    "equal" joins all the pairs of equal systems, which are as many test sets each.
+    """
+    measured = [one for sizes in record["figures"].values() for one in sizes]
+    equal = [one for one in measured if abs(one["bleu"][1] - one["bleu"][0]) < 0.05]
+    ahead = record["figures"]["ahead"]
+    lead = ahead[0]["bleu"][1] - ahead[0]["bleu"][0]
+    rows = []
+    for test in ahead[0]["tests"]:
+        shares = [one["tests"][test] for one in equal]
+        cells = [
+            _percent(float(np.mean([share[level] for share in shares]))) for level in shares[0]
+        ]
+        cells += [_percent(one["tests"][test]["below 0.05"]) for one in ahead]
+        rows.append([test, *cells, f"{record['identical'][test]:.3f}"])
+    levels = [f"equal: p {level}" for level in equal[0]["tests"]["centred bootstrap"]]
+    powers = [f"{lead:.0f} BLEU apart, {one['sentences']} sentences: p below 0.05" for one in ahead]
+    heading = ["test", *levels, *powers, "identical: p"]
+    intervals = ", ".join(
+        f"{name} {_percent(min(shares))} to {_percent(max(shares))}"
+        for name in measured[0]["coverage"]
+        for shares in [[one["coverage"][name] for one in measured]]
+    )
+    table = markdown_table(heading, [["right", "5.0%", "20.0%", "50.0%", "", "", "1"], *rows], {0})
+    sets = record["test_sets"]
+    return (
+        f"{table}\n\n{len(equal)} times {sets} test sets with equal systems, {sets} for each "
+        f"of the others. Truth within the 95% interval, over all {len(measured)}: {intervals}."
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f}%"

@@ -18,7 +18,7 @@ from lessonkit.analysis.alignment import (
     word_occlusion,
 )
 from lessonkit.analysis.bleu_comparison import compare_bleu
-from lessonkit.analysis.heads import all_heads
+from lessonkit.analysis.heads import STACK_NAMES, all_heads
 from lessonkit.analysis.interventions import patch_heads
 from transformer.data import corpora
 from transformer.data.parallel import ParallelText
@@ -40,33 +40,47 @@ def scores_without_each_head(
     references: Sequence[str],
     others: Sequence[str],
 ) -> dict[str, Any]:
-    """Score a Transformer without each of its heads; their mean outputs are over `others`.
+    """Score a Transformer without each of its heads, and without all of each stack's.
+
+    A head's mean output is that over `others`.
 
     Returns:
         "whole", the figures with all heads; "zero" and "mean", by what stands in the removed
-        head's place, each with "heads", by name ("cross 1.4"). Figures, in points of BLEU: "beam"
-        (of 4), and `compare_bleu` with the whole model's: "low", "high" and "p".
+        heads' place, each with "heads", by name ("cross 1.4"), and "stacks" (all of a stack's
+        heads removed). Figures, in points of BLEU: "beam" (of 4), and `compare_bleu` with the
+        whole model's: "low", "high" and "p".
     """
     model = require_transformer(translator)
     gold = [[reference] for reference in references]
     translations = translator.translate(sentences)
     scores: dict[str, Any] = {"whole": {"beam": float(bleu(translations, gold)["score"])}}
+    heads = all_heads(model)
+    removals = {str(head): [head] for head in heads}
+    removals |= {stack: [head for head in heads if head.stack == stack] for stack in STACK_NAMES}
     means = mean_head_outputs(translator, others)
     zeros = {head: torch.zeros_like(mean) for head, mean in means.items()}
     for replacement, outputs in (("zero", zeros), ("mean", means)):
         figures = {}
-        for head in tqdm(all_heads(model), desc=replacement, unit="head"):
-            with patch_heads(model, {head: outputs[head]}):
+        for name, removed in tqdm(removals.items(), desc=replacement, unit="removal"):
+            with patch_heads(model, {head: outputs[head] for head in removed}):
                 ablated = translator.translate(sentences)
-            comparison = compare_bleu(translations, ablated, gold)
-            figures[str(head)] = {
-                "beam": float(bleu(ablated, gold)["score"]),
-                "low": round(comparison.low, 2),
-                "high": round(comparison.high, 2),
-                "p": round(comparison.p_value, 4),
-            }
-        scores[replacement] = {"heads": figures}
+            figures[name] = _removal_figures(translations, ablated, gold)
+        stacks = {stack: figures.pop(stack) for stack in STACK_NAMES}
+        scores[replacement] = {"heads": figures, "stacks": stacks}
     return scores
+
+
+def _removal_figures(
+    translations: Sequence[str], ablated: Sequence[str], gold: Sequence[Sequence[str]]
+) -> dict[str, float]:
+    """Score translations without some heads beside those with all."""
+    comparison = compare_bleu(translations, ablated, gold)
+    return {
+        "beam": float(bleu(ablated, gold)["score"]),
+        "low": round(comparison.low, 2),
+        "high": round(comparison.high, 2),
+        "p": round(comparison.p_value, 4),
+    }
 
 
 def record_head_removals(model: str, file: Path) -> None:

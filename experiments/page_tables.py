@@ -5,7 +5,7 @@ Not in the paper. `python -m experiments tables` makes each anew in its place.
 
 from pathlib import Path
 
-from experiments import fault_detection, lesson_counts, speedrun
+from experiments import calibration, fault_detection, lesson_counts, speedrun
 from experiments.bench import sections
 from experiments.tables import SEED_COLUMNS, earlier_systems_table, runs_table, seeds_table
 from transformer.support.files import read_json, write_atomically
@@ -34,6 +34,7 @@ def tables_by_page_and_mark(root: Path) -> dict[tuple[str, str], str]:
     """Return every table by the page that it stands on and the name of its place there."""
     steps = read_json(results_folder() / "bench" / "training.json")
     gpu = read_json(results_folder() / "bench" / "gpu.json")
+    bleu_tests = read_json(results_folder() / "calibration" / "bleu_tests.json")
     return {
         ("README.md", "lessons"): lesson_counts.readme_lessons_table(
             lesson_counts.count_lessons(root)
@@ -44,6 +45,7 @@ def tables_by_page_and_mark(root: Path) -> dict[tuple[str, str], str]:
         ("docs/results.md", "results"): runs_table(),
         ("docs/results.md", "seeds"): seeds_table(),
         ("docs/results.md", "systems"): earlier_systems_table(),
+        ("docs/evidence.md", "calibration"): calibration.calibration_table(bleu_tests),
         ("docs/records.md", "records"): speedrun.speed_records_table(speedrun.load_speed_records()),
         ("docs/benchmarks.md", "training"): sections.training_steps_tables(steps),
         ("docs/benchmarks.md", "gpu"): sections.gpu_steps_table(gpu),

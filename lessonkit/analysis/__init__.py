@@ -20,6 +20,7 @@ EXPORTED_NAMES_BY_MODULE = {
         "approximate_randomization_p_value",
         "bleu_from_counts",
         "compare_bleu",
+        "resampled_bleu",
         "sentence_bleu_counts",
     ),
     "bleu_variants": ("score_five_ways",),
@@ -80,6 +81,7 @@ if TYPE_CHECKING:
         approximate_randomization_p_value,
         bleu_from_counts,
         compare_bleu,
+        resampled_bleu,
         sentence_bleu_counts,
     )
     from lessonkit.analysis.bleu_variants import score_five_ways

@@ -96,6 +96,7 @@ def resampled_bleu(
 
     The same seed draws the same sentences for every system, and the same as sacreBLEU.
     """
+    counts = np.asarray(counts)
     draws = np.random.default_rng(seed).choice(len(counts), (resamples, len(counts)))
     sums, done = [], 0
     for size in _chunk_sizes(resamples):

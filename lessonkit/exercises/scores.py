@@ -29,6 +29,7 @@ progress = show_progress
 recall = lesson_words.recall()
 five_ways_apart = lesson_words.prediction("five_ways_apart")
 seven_points = lesson_words.prediction("seven_points")
+false_alarms = lesson_words.prediction("false_alarms")
 point_seen = lesson_words.prediction("point_seen")
 
 
@@ -129,6 +130,45 @@ paired_differences = Exercise(
     expected=lambda first, second, draws, score: [
         score(often @ second) - score(often @ first)
         for often in (torch.bincount(rows, minlength=len(first)) for rows in draws)
+    ],
+)
+
+
+def my_swapped_differences(
+    first: Tensor, second: Tensor, coins: Tensor, score: ScoreFunction
+) -> list[float]:
+    """Return how far the second is ahead after each exchange."""
+    differences = []
+    for is_exchanged in coins:
+        one = torch.where(is_exchanged[:, None], second, first)
+        other = torch.where(is_exchanged[:, None], first, second)
+        differences.append(score(other.sum(0)) - score(one.sum(0)))
+    return differences
+
+
+def _exchange_case(sentences: int, number: int) -> tuple[Tensor, Tensor, Tensor, ShareScore]:
+    """Two systems on some sentences, and three rows of coins more than there are sentences."""
+    first, second, _, score = _paired_resampling_case(sentences, number)
+    generator = seeded_generator(100 * sentences + number)
+    coins = torch.randint(2, (sentences + 3, sentences), generator=generator).bool()
+    return first, second, coins, score
+
+
+_EXCHANGED_SENTENCES = torch.tensor([[False, False], [True, True], [True, False]])
+
+swapped_differences = Exercise(
+    my_swapped_differences,
+    lesson_words,
+    worked=[
+        # of 4 words 1 right and 3; then 3 and 1; the first sentences are alike
+        ((_ALONE, _BOTH, _EXCHANGED_SENTENCES, ShareScore()), [50.0, -50.0, 50.0]),
+        ((_ALONE, _ALONE, _EXCHANGED_SENTENCES, ShareScore()), [0.0, 0.0, 0.0]),
+    ],
+    cases=[_exchange_case(sentences, number) for sentences in (2, 3, 5) for number in range(4)],
+    # what changes sides, taken from one sum and added to the other
+    expected=lambda first, second, coins, score: [
+        score(second.sum(0) - moved) - score(first.sum(0) + moved)
+        for moved in coins.long() @ (second - first)
     ],
 )
 

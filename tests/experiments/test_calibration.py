@@ -1,5 +1,7 @@
 """The tests of a difference are themselves tested: by sacreBLEU, by hand, and by simulation."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from sacrebleu.metrics import BLEU
@@ -87,6 +89,30 @@ def test_spliced_systems_have_the_bleu_that_was_asked_for() -> None:
     is_one = (spliced == one).all(axis=1)
     assert ((spliced == other).all(axis=1) | is_one).all()
     assert 0 < is_one.sum() < len(one)
+
+
+def test_a_table_joins_equal_systems_and_names_the_others() -> None:
+    levels = ("below 0.05", "below 0.2", "above 0.5")
+
+    def kind(second: float, *shares: float) -> dict[str, Any]:
+        tests = {"centred bootstrap": dict(zip(levels, shares, strict=True))}
+        held = {"score": shares[0], "difference": shares[1]}
+        return {"sentences": 7, "bleu": [40.0, second], "tests": tests, "coverage": held}
+
+    record = {
+        "figures": {
+            "alike": [kind(40.0, 0.25, 0.5, 0.75)],
+            "exchanged": [kind(40.01, 0.75, 0.5, 0.25)],
+            "ahead": [kind(43.0, 0.875, 1.0, 0.0)],
+        },
+        "test_sets": 13,
+        "identical": {"centred bootstrap": 1.0},
+    }
+    table = calibration.calibration_table(record).splitlines()
+    assert table[3] == "| centred bootstrap | 50.0% | 50.0% | 50.0% | 87.5% | 1.000 |"
+    assert "3 BLEU apart, 7 sentences" in table[0]
+    assert "2 times 13 test sets" in table[-1]
+    assert "over all 3: score 25.0% to 87.5%, difference 50.0% to 100.0%." in table[-1]
 
 
 @pytest.mark.weekly

@@ -25,6 +25,7 @@ def test_what_each_head_is_worth(shipped: Translator) -> None:
     names, gold = [str(head) for head in all_heads(model)], [[tgt] for tgt in references]
     for way in ("zero", "mean"):
         assert list(scores[way]["heads"]) == names
+        assert list(scores[way]["stacks"]) == ["encoder", "decoder", "cross"]
 
     whole = shipped.translate(sources)
     assert scores["whole"]["beam"] == bleu(whole, gold)["score"]
@@ -36,6 +37,11 @@ def test_what_each_head_is_worth(shipped: Translator) -> None:
     compared = compare_bleu(whole, broken, gold)
     assert (found["low"], found["high"]) == (round(compared.low, 2), round(compared.high, 2))
     assert found["p"] == round(compared.p_value, 4)
+
+    with ablate_heads(model, [each for each in all_heads(model) if each.stack == "encoder"]):
+        without_encoder_heads = shipped.translate(sources)
+    expected = bleu(without_encoder_heads, gold)["score"]
+    assert scores["zero"]["stacks"]["encoder"]["beam"] == expected
 
     means = mean_head_outputs(shipped, others)
     with patch_heads(model, {head: means[head]}):
