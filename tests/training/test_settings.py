@@ -25,7 +25,8 @@ from transformer.training.settings import (
     run_settings,
 )
 
-OLDER_RUN = Path(__file__).with_name("older_run")  # its README says what made it
+# Their README says what made them: a run from before formats had versions, and one of format 1.
+OLDER_RUNS = [Path(__file__).with_name(name) for name in ("older_run", "run_of_format_1")]
 
 
 def descent(model: nn.Module, momentum: float = 0.5, factor: float = 1.0) -> torch.optim.Optimizer:
@@ -110,6 +111,10 @@ def test_a_run_of_before_a_setting_came_has_its_default() -> None:
     message = "begun with smoothing=all, which this version does not have: resume it with the"
     with pytest.raises(UserError, match=message):
         hold(older | {"smoothing": "all"}, given)
+    # A setting that was removed is no other if its value is what every run has now.
+    hold(older | {"smooth_over_all": True, "accumulate": 1}, given)
+    with pytest.raises(UserError, match="begun with smooth_over_all=False, which this version"):
+        hold(older | {"smooth_over_all": False}, given)
 
 
 def test_rates_may_differ_in_their_last_bits_as_processors_do() -> None:
@@ -131,15 +136,18 @@ def test_only_the_steps_may_be_others() -> None:
             require_equal_but_for_steps(begun, given)
 
 
-def test_an_older_versions_run_resumes_and_its_model_translates(tmp_path: Path) -> None:
-    shutil.copytree(OLDER_RUN, tmp_path / "run")
+@pytest.mark.parametrize("older_run", OLDER_RUNS, ids=lambda path: path.name)
+def test_an_older_versions_run_resumes_and_its_model_translates(
+    tmp_path: Path, older_run: Path
+) -> None:
+    shutil.copytree(older_run, tmp_path / "run")
     assert len(Translator.load(tmp_path / "run").translate(["A dog."], beam_size=1)) == 1
     recipe = read_recipe(tmp_path / "run").override({"steps": 9})
     result = train_recipe(recipe, tmp_path / "run", resume=True, on_begin=lambda line: None)
     assert (result.step, result.interrupted) == (9, False)
     log = read_log(tmp_path / "run" / "log.jsonl")
     assert [line["step"] for line in log] == [2, 3, 4, 6, 6, 8, 9]
-    assert log[:5] == read_log(OLDER_RUN / "log.jsonl")
+    assert log[:5] == read_log(older_run / "log.jsonl")
     assert log[-1]["loss"] < log[1]["loss"]
     counts = {
         float(tensor)
