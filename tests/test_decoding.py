@@ -85,7 +85,7 @@ def test_a_target_is_at_most_source_length_plus_the_extra(model: Transformer, sr
 def test_an_alpha_out_of_range_is_refused(model: Transformer, src: Tensor) -> None:
     for alpha in (-0.1, 10.1, 400.0, math.nan, math.inf, -math.inf):
         for call in (partial(beam_search, model, src), partial(length_penalty, 7)):
-            with pytest.raises(UserError, match=f"alpha is {alpha}: give a number from 0 to 10"):
+            with pytest.raises(UserError, match=f"alpha is {alpha}: give a number"):
                 call(alpha=alpha)
 
 

@@ -149,7 +149,6 @@ class MultiHeadAttention(nn.Module):
             The output (batch, q_len, d_model), and the weights (batch, num_heads, q_len, k_len), or
             None unless asked for.
         """
-        check_hidden_states("query", query, self.d_model, self.query_projection.weight, axes=3)
         queries, keys, values = self.project(query, memory, cache)
         check_same_batch_size("query", query, "memory", keys)
         if mask is not None:
@@ -166,6 +165,7 @@ class MultiHeadAttention(nn.Module):
         They are (batch, num_heads, q_len or k_len, d_k or d_v). Keys and values of earlier steps
         come from the cache, and the new ones are added to it.
         """
+        check_hidden_states("query", query, self.d_model, self.query_projection.weight, axes=3)
         queries = self._split_heads(self.query_projection(query))  # (batch, num_heads, q_len, d_k)
         if memory is not None and cache is not None and cache.tensors:
             keys, values = cache.tensors
@@ -205,6 +205,7 @@ class MultiHeadAttention(nn.Module):
         return joined.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
 
 
+@check_argument_types
 def make_attention(config: ModelConfig) -> MultiHeadAttention:
     """Make an attention of the configuration's widths (§3.2.2)."""
     return MultiHeadAttention(

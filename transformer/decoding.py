@@ -15,6 +15,7 @@ from transformer.config import BEAM_SIZE, BOS_ID, EOS_ID, LENGTH_PENALTY, MAX_DI
 from transformer.masks import padding_mask
 from transformer.support.checks import check_id_tensor, check_number
 from transformer.support.errors import require
+from transformer.support.signatures import check_argument_types
 
 EXTRA_LENGTH = 50  # §6.1: at most the input length + 50
 MAX_BEAM_SIZE = 1000
@@ -168,6 +169,7 @@ def top_continuations(logits: Tensor, prefix_scores: Tensor, count: int) -> tupl
 PickContinuations = Callable[[Tensor, Tensor, int], tuple[Tensor, Tensor]]
 
 
+@check_argument_types
 @torch.inference_mode()
 def beam_search(
     model: EncoderDecoder,
@@ -234,6 +236,7 @@ def beam_search(
     return [beam.best_hypotheses() for beam in all_beams]
 
 
+@check_argument_types
 def greedy_search(model: EncoderDecoder, src: Tensor, **options: Any) -> list[Hypothesis]:
     """Take the most probable token at every step: a beam of one, without length penalty.
 

@@ -9,6 +9,7 @@ from transformer.support.checks import (
     check_number,
     check_sizes,
 )
+from transformer.support.signatures import check_argument_types
 
 
 class FeedForward(nn.Module):
@@ -34,6 +35,7 @@ class FeedForward(nn.Module):
         return self.outer(self.dropout(inner))  # (batch, length, d_model)
 
 
+@check_argument_types
 def make_feed_forward(config: ModelConfig) -> FeedForward:
     """Make a feed-forward network of the configuration's widths (§3.3)."""
     return FeedForward(config.d_model, config.d_ff, config.feed_forward_dropout)

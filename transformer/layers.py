@@ -55,6 +55,7 @@ class Residual(nn.Module):
         return (total, *others) if others else total
 
 
+@check_argument_types
 def make_residual(config: ModelConfig, parts: Parts = PAPER_PARTS) -> Residual:
     """Make the residual connection around a sub-layer (§3.1)."""
     return Residual(config.d_model, config.dropout, config.pre_norm, parts.norm(config))
@@ -72,9 +73,9 @@ class EncoderLayer(nn.Module):
         self.feed_forward_residual = make_residual(config, parts)
 
     def forward(
-        self, hidden: Tensor, mask: Tensor, return_weights: bool = False
+        self, hidden: Tensor, mask: Tensor | None, return_weights: bool = False
     ) -> tuple[Tensor, Tensor | None]:
-        """Run (batch, src_len, d_model) through the layer; the mask is `padding_mask`'s.
+        """Run (batch, src_len, d_model) through the layer; the mask is `padding_mask`'s or None.
 
         Returns the weights, (batch, num_heads, src_len, src_len), too if they are asked for.
         """
@@ -103,7 +104,7 @@ class DecoderLayer(nn.Module):
         hidden: Tensor,
         memory: Tensor,
         tgt_mask: Tensor | None,
-        src_mask: Tensor,
+        src_mask: Tensor | None,
         cache: tuple[KeyValueCache, KeyValueCache] | None = None,
         return_weights: bool = False,
     ) -> tuple[Tensor, Tensor | None, Tensor | None]:
@@ -112,8 +113,8 @@ class DecoderLayer(nn.Module):
         Args:
             hidden: (batch, tgt_len, d_model)
             memory: The encoder's output, (batch, src_len, d_model).
-            tgt_mask, src_mask: The masks of self-attention (None allows all) and of
-                cross-attention.
+            tgt_mask, src_mask: The masks of self-attention and of cross-attention; None allows
+                all.
             cache: The caches of self-attention and of cross-attention.
             return_weights: Whether to return the attention weights.
 
@@ -121,6 +122,7 @@ class DecoderLayer(nn.Module):
             (batch, tgt_len, d_model); the weights of self-attention (batch, num_heads, tgt_len,
             k_len) and of cross-attention (batch, num_heads, tgt_len, src_len), or None for each.
         """
+        check_float_tensor("memory", memory, (None, None, None))
         self_cache, cross_cache = (None, None) if cache is None else cache
         hidden, self_weights = self.self_attention_residual(
             hidden,

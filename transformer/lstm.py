@@ -16,7 +16,9 @@ from transformer.masks import padding_mask
 from transformer.model import AttentionMaps
 from transformer.support.checks import (
     MAX_VOCAB_SIZE,
+    check_float_tensor,
     check_id_tensor,
+    check_mask,
     check_not_empty,
     check_sizes,
     check_src_and_tgt,
@@ -44,6 +46,7 @@ class Recurrent(nn.Module):
         self.config = config
         width, size = config.embedding_size, config.hidden_size
         memory_size = 2 * size if config.attention else 0
+        self.memory_width = memory_size or size
         self.src_embedding = nn.Embedding(src_vocab_size, width)
         self.tgt_embedding = nn.Embedding(tgt_vocab_size, width)
         self.dropout = nn.Dropout(config.dropout)
@@ -60,6 +63,7 @@ class Recurrent(nn.Module):
         src_mask = padding_mask(src)
         return self.decode(tgt_in, self.encode(src, src_mask), src_mask)
 
+    @check_argument_types
     def encode(self, src: Tensor, src_mask: Tensor) -> Tensor:
         """Encode ids (batch, src_len) as both directions' hidden states, 0 at padding.
 
@@ -68,6 +72,8 @@ class Recurrent(nn.Module):
         """
         check_id_tensor("src", src)
         check_not_empty("src", src)
+        check_mask(src_mask, (len(src), 1, 1, src.shape[1]))
+        src_mask = src_mask.expand(len(src), 1, 1, src.shape[1])
         embedded = self.dropout(look_up(self.src_embedding, src))
         # An LSTM reads one token at least. That of a source without any is hidden by the mask.
         lengths = src_mask.flatten(start_dim=1).sum(dim=1).clamp(min=1).cpu()
@@ -77,12 +83,18 @@ class Recurrent(nn.Module):
             return torch.stack((hidden[0], cell[0]), dim=1)
         return pad_packed_sequence(outputs, batch_first=True, total_length=src.shape[1])[0]
 
+    @check_argument_types
     def decode(
         self, tgt_in: Tensor, memory: Tensor, src_mask: Tensor, cache: TensorCache | None = None
     ) -> Tensor:
         """Score the token after each of `tgt_in`, with the arguments of `Transformer.decode`."""
         check_id_tensor("tgt_in", tgt_in)
         check_not_empty("tgt_in", tgt_in)
+        check_float_tensor(
+            "memory", memory, (len(tgt_in), None, self.memory_width), self.output.weight
+        )
+        if self.config.attention:
+            check_mask(src_mask, (len(tgt_in), 1, 1, memory.shape[1]))
         hidden, _ = self._decode_step_by_step(tgt_in, memory, src_mask, cache or self.new_cache())
         return self.output(hidden)  # (batch, tgt_len, tgt_vocab_size)
 
@@ -125,6 +137,7 @@ class Recurrent(nn.Module):
         """Return an empty cache for `decode`: of hidden and cell state, and the source's keys."""
         return TensorCache()
 
+    @check_argument_types
     @torch.no_grad()
     def attention_maps(self, src: Tensor, tgt_in: Tensor) -> AttentionMaps:
         """Return every attention weight: `cross`, with attention, has one layer of one head."""

@@ -7,7 +7,8 @@ import torch
 from torch import Tensor
 
 from transformer.config import MAX_DIMENSION, PAD_ID
-from transformer.support.checks import MAX_COUNT, check_id_tensor, check_number
+from transformer.support.checks import MAX_COUNT, check_id_tensor, check_num_elements, check_number
+from transformer.support.signatures import check_argument_types
 
 
 def padding_mask(ids: Tensor, pad_id: int = PAD_ID) -> Tensor:
@@ -25,6 +26,7 @@ def padding_mask(ids: Tensor, pad_id: int = PAD_ID) -> Tensor:
     return (ids != pad_id)[:, None, None, :]  # (batch, 1, 1, k_len)
 
 
+@check_argument_types
 def causal_mask(q_len: int, k_len: int | None = None, device: torch.device | None = None) -> Tensor:
     """Return the mask that lets each position attend to itself and to those before it (§3.2.3).
 
@@ -40,5 +42,6 @@ def causal_mask(q_len: int, k_len: int | None = None, device: torch.device | Non
     k_len = q_len if k_len is None else k_len
     check_number("k_len", k_len, 0, MAX_DIMENSION, integer=True)
     check_number("q_len", q_len, 0, k_len, integer=True)
+    check_num_elements(q_len=q_len, k_len=k_len)
     mask = torch.ones(q_len, k_len, dtype=torch.bool, device=device)  # (q_len, k_len)
     return mask.tril(diagonal=k_len - q_len)[None, None]  # (1, 1, q_len, k_len)

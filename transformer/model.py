@@ -13,7 +13,13 @@ from transformer.layers import DecoderLayer, EncoderLayer
 from transformer.masks import causal_mask, padding_mask
 from transformer.parts import PAPER_PARTS, Parts
 from transformer.positions import LearnedPositions
-from transformer.support.checks import MAX_VOCAB_SIZE, check_sizes, check_src_and_tgt
+from transformer.support.checks import (
+    MAX_VOCAB_SIZE,
+    check_id_tensor,
+    check_mask,
+    check_sizes,
+    check_src_and_tgt,
+)
 from transformer.support.errors import UserError
 from transformer.support.modes import evaluation_mode
 from transformer.support.signatures import check_argument_types
@@ -23,6 +29,7 @@ class Encoder(nn.Module):
     """A stack of encoder layers (§3.1)."""
 
     @check_argument_types
+    @check_argument_types
     def __init__(self, config: ModelConfig, parts: Parts = PAPER_PARTS) -> None:
         super().__init__()
         layers = (EncoderLayer(config, parts) for _ in range(config.num_layers))
@@ -30,7 +37,7 @@ class Encoder(nn.Module):
         self.norm = parts.norm(config) if config.pre_norm else nn.Identity()
 
     def forward(
-        self, hidden: Tensor, mask: Tensor, return_weights: bool = False
+        self, hidden: Tensor, mask: Tensor | None, return_weights: bool = False
     ) -> tuple[Tensor, list[Tensor]]:
         """Run (batch, src_len, d_model) through every layer.
 
@@ -78,7 +85,7 @@ class Decoder(nn.Module):
         hidden: Tensor,
         memory: Tensor,
         tgt_mask: Tensor | None,
-        src_mask: Tensor,
+        src_mask: Tensor | None,
         cache: DecoderCache | None = None,
         return_weights: bool = False,
     ) -> tuple[Tensor, list[Tensor], list[Tensor]]:
@@ -166,6 +173,8 @@ class Transformer(nn.Module):
 
         `src_mask` is `padding_mask`'s, (batch, 1, 1, src_len).
         """
+        check_id_tensor("src", src)
+        check_mask(src_mask, (len(src), self.config.num_heads, src.shape[1], src.shape[1]))
         embedded = self.src_embedding(src)  # (batch, src_len, d_model)
         return self.encoder(embedded, src_mask)[0]
 
@@ -185,6 +194,7 @@ class Transformer(nn.Module):
         Returns:
             Logits, (batch, tgt_len, tgt_vocab_size).
         """
+        check_id_tensor("tgt_in", tgt_in)
         start = 0 if cache is None else cache.length
         length = tgt_in.shape[1]
         hidden = self.tgt_embedding(tgt_in, start)  # (batch, tgt_len, d_model)

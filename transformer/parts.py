@@ -29,10 +29,12 @@ from transformer.config import ModelConfig
 from transformer.feed_forward import make_feed_forward
 from transformer.positions import make_positions
 from transformer.support.errors import require
+from transformer.support.signatures import check_argument_types, check_field_types
 
 MakePart = Callable[[ModelConfig], Any]  # returns an nn.Module
 
 
+@check_argument_types
 def make_norm(config: ModelConfig) -> nn.LayerNorm:
     """Make a layer normalization of the configuration's width (§3.1)."""
     return nn.LayerNorm(config.d_model)
@@ -55,6 +57,9 @@ class Parts:
     # Called with the scaled words, (batch, length, word_dim), and the position of the first one;
     # returns (batch, length, d_model).
     positions: MakePart = make_positions
+
+    def __post_init__(self) -> None:
+        check_field_types(self)
 
 
 PAPER_PARTS = Parts()

@@ -15,6 +15,7 @@ from transformer.support.checks import (
     check_number,
 )
 from transformer.support.errors import UserError
+from transformer.support.signatures import check_argument_types
 
 
 def sinusoidal_positions(length: int, d_model: int) -> Tensor:
@@ -86,6 +87,7 @@ class ConcatenatedPositions(nn.Embedding):
         return torch.cat((words, positions), dim=-1)
 
 
+@check_argument_types
 def make_positions(config: ModelConfig) -> nn.Module:
     """Make the positions module that a configuration names."""
     if config.positions == PositionKind.LEARNED:

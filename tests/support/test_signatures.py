@@ -84,7 +84,7 @@ def test_what_an_annotation_describes_passes() -> None:
 
 @pytest.mark.parametrize(("annotation", "value"), REFUSED)
 def test_what_it_does_not_describe_is_refused(annotation: Any, value: Any) -> None:
-    with pytest.raises(UserError, match=r"^it is .*: give "):
+    with pytest.raises(UserError, match=r"it is .*: give "):
         check_type("it", value, annotation)
 
 
@@ -110,7 +110,7 @@ def test_a_function_checks_each_argument_however_it_is_given() -> None:
     assert (join.__name__, join.__doc__) == ("join", "Join.")
     for call, message in (
         (lambda: join("ab"), "words is 'ab': give a list of texts"),
-        (lambda: join(words=[3]), r"words is \[3\]: give a list of texts"),
+        (lambda: join(words=["a", 3]), "one of words is 3: give a text"),
         (lambda: join([], times=True), "times is True: give a whole number"),
     ):
         with pytest.raises(UserError, match=f"^{message}$"):
@@ -134,5 +134,5 @@ class Map:
 
 def test_a_dataclass_checks_its_fields_and_those_of_the_records_in_them() -> None:
     Map([Place(1, 2)])
-    with pytest.raises(UserError, match=r"^places is .*: give a list of Places$"):
+    with pytest.raises(UserError, match=r"^one of places is .*: give a Place$"):
         Map([Place(1, "2")])  # type: ignore[arg-type]

@@ -1,6 +1,7 @@
 """A run in its folder: what it reports, and what it refuses to go on with or to overwrite."""
 
 import warnings
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import replace
@@ -13,6 +14,7 @@ import pytest
 from tests.helpers.tiny_training import (
     CONFIG,
     DATA,
+    EXAMPLES,
     HELD_OUT,
     Tiny,
     assert_same_runs,
@@ -21,6 +23,7 @@ from tests.helpers.tiny_training import (
     run_tiny,
     with_bad_steps,
 )
+from transformer.data.batches import Batch, TokenBudgetBatches
 from transformer.models.folder import LAST, LOG, WEIGHTS
 from transformer.models.weights import load_tensors, load_weights
 from transformer.support.errors import UserError
@@ -167,9 +170,11 @@ def test_a_run_without_the_checkpoint_to_resume_from_does_not_begin_anew(tmp_pat
 
 
 def test_no_data(tmp_path: Path) -> None:
+    class NoBatches(TokenBudgetBatches):
+        def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
+            return iter(())
+
     with pytest.raises(UserError, match="epoch 0 has no batches"):
-        run_tiny(
-            tmp_path / "1", Tiny(), batches=SimpleNamespace(epoch=lambda number, start: iter(()))
-        )
+        run_tiny(tmp_path / "1", Tiny(), batches=NoBatches(EXAMPLES, 60))
     with pytest.raises(UserError, match="no validation tokens"):
         run_tiny(tmp_path / "2", Tiny(), validation_batches=[])

@@ -11,8 +11,15 @@ from torch import Tensor
 from transformer.config import BOS_ID, EOS_ID, PAD_ID
 from transformer.data.parallel import ParallelText
 from transformer.data.tokenizers import Tokenizer
-from transformer.support.checks import check_id_tensor, check_list, check_number
+from transformer.support.checks import (
+    check_id_tensor,
+    check_list,
+    check_number,
+    check_same_batch_size,
+)
+from transformer.support.devices import usable_device
 from transformer.support.errors import UserError, require, short_repr
+from transformer.support.signatures import check_argument_types
 
 
 class Example(NamedTuple):
@@ -30,6 +37,16 @@ class Batch:
     tgt_in: Tensor  # (batch, tgt_len), what the decoder reads: bos first
     tgt_out: Tensor  # (batch, tgt_len), what it is to predict: one token further on, eos last
 
+    def __post_init__(self) -> None:
+        for name, ids in (("src", self.src), ("tgt_in", self.tgt_in), ("tgt_out", self.tgt_out)):
+            check_id_tensor(name, ids)
+        check_same_batch_size("src", self.src, "tgt_in", self.tgt_in)
+        require(
+            self.tgt_in.shape == self.tgt_out.shape,
+            f"tgt_in has the shape {tuple(self.tgt_in.shape)} and tgt_out "
+            f"{tuple(self.tgt_out.shape)}: give equal ones",
+        )
+
     @property
     def num_tgt_tokens(self) -> int:
         """Number of target tokens without padding, eos included: the terms of the loss."""
@@ -37,13 +54,20 @@ class Batch:
 
     def to(self, device: torch.device | str) -> Self:
         """Return the batch on another device."""
-        return type(self)(self.src.to(device), self.tgt_in.to(device), self.tgt_out.to(device))
+        try:
+            src, tgt_in, tgt_out = (ids.to(device) for ids in (self.src, self.tgt_in, self.tgt_out))
+        except (RuntimeError, AssertionError, TypeError):
+            usable_device(device)  # Its error names the device.
+            raise
+        return type(self)(src, tgt_in, tgt_out)
 
+    @check_argument_types
     def select_rows(self, rows: slice) -> Self:
         """Return some of its sentences, padded as they are."""
         return type(self)(self.src[rows], self.tgt_in[rows], self.tgt_out[rows])
 
 
+@check_argument_types
 def encode_pairs(
     src_tokenizer: Tokenizer,
     tgt_tokenizer: Tokenizer,
@@ -112,6 +136,7 @@ def _pad(
     return padded
 
 
+@check_argument_types
 def shard(batch: Batch, rank: int, world_size: int) -> Batch:
     """Return the part of a batch that process `rank` trains on: every `world_size`-th sentence.
 
@@ -126,6 +151,7 @@ def shard(batch: Batch, rank: int, world_size: int) -> Batch:
     return own
 
 
+@check_argument_types
 def micro_batches(batch: Batch, max_tokens: int | None = None) -> list[Batch]:
     """Divide a batch into micro-batches of at most `max_tokens` on either side, padding included.
 
@@ -140,6 +166,7 @@ def micro_batches(batch: Batch, max_tokens: int | None = None) -> list[Batch]:
     return [batch.select_rows(slice(start, start + sentences)) for start in starts]
 
 
+@check_argument_types
 def padding_share(batches: Iterable[Batch]) -> float:
     """Return the share of all positions, source and target, that is padding: 0 to 1."""
     padding = positions = 0
@@ -180,6 +207,7 @@ class TokenBudgetBatches:
     ) -> None:
         _check_examples(examples)
         self.examples = examples
+        check_number("seed", seed, integer=True)
         self.seed = seed
         self.batch_tokens = batch_tokens
         self.pool_batches = pool_batches
@@ -194,6 +222,7 @@ class TokenBudgetBatches:
             f"its end mark: give {longest} or more, or a smaller max_train_tokens",
         )
 
+    @check_argument_types
     def plan(self, epoch: int) -> list[list[int]]:
         """Return an epoch's batches as indices of `examples`, each exactly once."""
         generator = random.Random(f"{self.seed} {epoch}")
@@ -203,6 +232,7 @@ class TokenBudgetBatches:
         generator.shuffle(batches)
         return batches
 
+    @check_argument_types
     def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
         """Yield the batches of epoch `number`, from 0, in order, without the first `start`."""
         for indices in self.plan(number)[start:]:
@@ -235,6 +265,7 @@ class TokenBudgetBatches:
         yield batch
 
 
+@check_argument_types
 def length_sort_key(example: Example) -> tuple[int, int]:
     """Return what to sort by: positions of the longer side with its eos, then target tokens."""
     src, tgt = example

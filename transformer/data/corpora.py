@@ -12,11 +12,13 @@ from transformer.data.grouping import Pair
 from transformer.data.parallel import ParallelText
 from transformer.data.readers import READERS_BY_FORMAT, Corpus, read_pairs
 from transformer.support.errors import require, unknown_name_error
+from transformer.support.signatures import check_argument_types
 
 _CORPUS_TABLES = tomllib.loads(Path(__file__).with_name("corpora.toml").read_text(encoding="utf-8"))
 CORPORA = {name: Corpus(name=name, **table) for name, table in _CORPUS_TABLES.items()}
 
 
+@check_argument_types
 def find_corpus(name: str) -> Corpus:
     """Return the corpus of this name; a UserError names the nearest one."""
     if name not in CORPORA:
@@ -24,11 +26,13 @@ def find_corpus(name: str) -> Corpus:
     return CORPORA[name]
 
 
+@check_argument_types
 def default_test_split(corpus: str) -> str:
     """Return the name of a corpus's first test set."""
     return next(split for split in find_corpus(corpus).splits if split.startswith("test"))
 
 
+@check_argument_types
 def load(corpus: str, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
     """Load one split of a corpus in one direction, as `CORPORA` names them, getting its files.
 
@@ -45,17 +49,20 @@ def load(corpus: str, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
     return READERS_BY_FORMAT[entry.format](entry, split, src_lang, tgt_lang)
 
 
+@check_argument_types
 def all_pairs(corpus: str) -> list[Pair]:
     """Return all pairs of a corpus that is one file of them, in its order (see `read_pairs`)."""
     return read_pairs(find_corpus(corpus))
 
 
+@check_argument_types
 def fetch(name: str) -> list[Path]:
     """Return the files that a corpus downloads; a UserError where one cannot be had."""
     corpus = find_corpus(name)
     return [corpus.download_if_missing(file) for file in corpus.files]
 
 
+@check_argument_types
 def is_intact_by_file(name: str) -> dict[Path, bool]:
     """Return for each downloaded file of a corpus whether it is here, with the right sum."""
     corpus = find_corpus(name)

@@ -11,9 +11,11 @@ from typing import NamedTuple
 
 from transformer.data.parallel import ParallelText, split_lines
 from transformer.data.readers import Corpus, register_reader
-from transformer.support.errors import unknown_name_error
+from transformer.support.errors import require, unknown_name_error
 from transformer.support.folders import embedded_corpus_folder
+from transformer.support.signatures import check_argument_types
 
+LANGUAGES = ("en", "fr", "de")
 EMBEDDED_FILE_NAME = "sentences.tsv.gz"
 
 
@@ -63,6 +65,7 @@ class EmbeddedCorpus:
             splits.setdefault(split, []).append(TrilingualSentence(*columns))
         return splits
 
+    @check_argument_types
     def sentences(self, split: str) -> Sequence[TrilingualSentence]:
         """Return the sentences of a split in three languages.
 
@@ -73,8 +76,13 @@ class EmbeddedCorpus:
             raise unknown_name_error("split", split, self.splits)
         return self.splits[split]
 
+    @check_argument_types
     def pairs(self, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
         """Return a split in one of the six directions, with its gold alignments."""
+        for lang in (src_lang, tgt_lang):
+            if lang not in LANGUAGES:
+                raise unknown_name_error("language", lang, LANGUAGES)
+        require(src_lang != tgt_lang, f"both languages are {src_lang!r}: give two")
         sentences = self.sentences(split)
         return ParallelText(
             src_lang,
@@ -84,6 +92,7 @@ class EmbeddedCorpus:
             alignments=[sentence.alignment(src_lang, tgt_lang) for sentence in sentences],
         )
 
+    @check_argument_types
     def sentences_and_parses(self, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
         """Return English sentences and their trees, to be learned like a translation (§6.3)."""
         sentences = self.sentences(split)
@@ -91,6 +100,7 @@ class EmbeddedCorpus:
         return ParallelText(src_lang, tgt_lang, src, [sentence.parse for sentence in sentences])
 
 
+@check_argument_types
 def detokenize(tokens: str, lang: str) -> str:
     """Join each punctuation mark to the word before it, but for the French question mark."""
     attached = ",." if lang == "fr" else ",.?"

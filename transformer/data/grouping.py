@@ -10,8 +10,7 @@ import re
 from collections.abc import Sequence
 
 from transformer.data.normalizers import normalize_whitespace
-from transformer.support.checks import check_list, check_texts
-from transformer.support.errors import UserError, short_repr
+from transformer.support.signatures import check_argument_types
 
 Pair = tuple[str, str]  # a sentence and its translation, in any two languages
 
@@ -24,6 +23,7 @@ def grouping_key(sentence: str) -> str:
     return normalize_whitespace(re.sub(r"[^\w\s]", " ", sentence.lower()))
 
 
+@check_argument_types
 def group_pairs(pairs: Sequence[Pair]) -> list[list[Pair]]:
     """Gather the pairs that share a side (up to case and punctuation), however indirectly.
 
@@ -31,7 +31,6 @@ def group_pairs(pairs: Sequence[Pair]) -> list[list[Pair]]:
     directions of a corpus have the same groups. They come in the order of their first pairs, the
     pairs of each in their own order.
     """
-    _check_pairs(pairs)
     groups = _DisjointSets()
     for first, second in pairs:
         groups.join((0, grouping_key(first)), (1, grouping_key(second)))
@@ -60,14 +59,6 @@ def split_pairs(pairs: Sequence[Pair], naming_side: int = 0) -> dict[str, list[P
         else:
             splits["train"] += group
     return splits
-
-
-def _check_pairs(pairs: Sequence[Pair]) -> None:
-    check_list("pairs", pairs, "pairs of texts")
-    for pair in pairs:
-        check_texts("pair", pair)
-        if len(pair) != 2:
-            raise UserError(f"{short_repr(pair)} is no pair: give two texts")
 
 
 _SideAndKey = tuple[int, str]  # which side of a pair, 0 or 1, and its grouping key

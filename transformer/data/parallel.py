@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from transformer.data.normalizers import normalize_whitespace
-from transformer.support.checks import check_text, check_texts
-from transformer.support.errors import UserError
+from transformer.support.checks import check_list, check_text, check_texts
+from transformer.support.errors import UserError, require
+from transformer.support.signatures import check_argument_types
 
 # What gold alignments count: a word or a punctuation mark.
 WORD_OR_MARK_PATTERN = r"[^\s,.?!]+|[,.?!]"
@@ -28,6 +29,8 @@ class ParallelText:
     alignments: Sequence[frozenset[tuple[int, int]]] | None = None
 
     def __post_init__(self) -> None:
+        check_text("src_lang", self.src_lang)
+        check_text("tgt_lang", self.tgt_lang)
         check_texts("src", self.src)
         check_texts("tgt", self.tgt)
         if len(self.src) != len(self.tgt):
@@ -38,6 +41,12 @@ class ParallelText:
         if len(self.src) == 0:
             message = f"no sentence pair in {self.src_lang}-{self.tgt_lang}"
             raise UserError(f"{message}: give a corpus with text")
+
+        for name, lists in (("references", self.references), ("alignments", self.alignments)):
+            if lists is not None:
+                check_list(name, lists, "lists, one for each sentence")
+                message = f"{len(lists)} {name} for {len(self.src)} sentences: give one for each"
+                require(len(lists) == len(self.src), message)
 
     def __len__(self) -> int:
         return len(self.src)
@@ -70,6 +79,7 @@ def split_lines(text: str) -> list[str]:
     return text.removesuffix("\n").split("\n")
 
 
+@check_argument_types
 def tokenize_for_alignment(text: str) -> list[str]:
     """Cut a sentence into the words and punctuation marks that gold alignments count."""
     check_text("the text", text)

@@ -112,6 +112,8 @@ def read_pairs(corpus: Corpus) -> list[Pair]:
     "en-fr"; `member` is its name where `file` is a zip archive. Pairs with an empty side are
     dropped.
     """
+    message = f"corpus {corpus.name} is no file of pairs: give one whose format is pairs"
+    require("languages" in corpus.options, message)
     file = corpus.download_if_missing(corpus.options["file"])
     first_lang, second_lang = _language_pair(corpus)
     normalize_first = NORMALIZERS[normalizer_name(first_lang)]

@@ -28,8 +28,9 @@ from transformer.config import (
 from transformer.data.normalizers import DEFAULT_NORMALIZER, NORMALIZERS, normalizer_name
 from transformer.data.tokenizer_schema import tokenizer_problem
 from transformer.support.checks import check_text, check_texts, check_token_ids
-from transformer.support.errors import UserError, short_repr, unknown_name_error
+from transformer.support.errors import UserError, require, short_repr, unknown_name_error
 from transformer.support.files import read_json
+from transformer.support.signatures import check_argument_types
 
 TREE_LANGUAGE = "tree"  # a tree of phrases in a line, whose tokens stand between blanks
 
@@ -52,6 +53,7 @@ class _BaseTokenizer:
         """Number of ids, the four special ones included."""
         return len(self._names)
 
+    @check_argument_types
     def encode(self, text: str) -> list[int]:
         """Return the ids of a sentence."""
         return self.encode_all([text])[0]
@@ -78,12 +80,17 @@ class BPETokenizer(_BaseTokenizer):
     GPT-2's letters of bytes ("Ġ" is the blank); `normalizer` is a name in `NORMALIZERS`.
     """
 
+    @check_argument_types
     def __init__(
         self,
         merges: Sequence[tuple[str, str]],
         lowercase: bool = False,
         normalizer: str = DEFAULT_NORMALIZER,
     ) -> None:
+        for merge in merges:
+            are_letters = _BYTE_BY_LETTER.keys() >= set("".join(merge))
+            message = f"{short_repr(merge)} is no merge: give two texts in GPT-2's letters of bytes"
+            require(all(merge) and are_letters, message)
         self.merges = list(merges)
         self.vocabulary = dict(_BYTE_BY_LETTER)  # each piece but the special ones, numbered from 0
         for left, right in merges:
@@ -159,6 +166,7 @@ class WordTokenizer(_BaseTokenizer):
     `lang` says whose rules cut the text (see `split_words`); `types[i]` has the id 4 + i.
     """
 
+    @check_argument_types
     def __init__(
         self,
         lang: str,
@@ -197,6 +205,7 @@ class WordTokenizer(_BaseTokenizer):
         }
 
 
+@check_argument_types
 def split_words(lang: str, text: str, lowercase: bool = False) -> list[str]:
     """Cut a sentence into words and marks, then lower-case them, as spaCy would not know "mr.".
 
@@ -211,6 +220,7 @@ def split_words(lang: str, text: str, lowercase: bool = False) -> list[str]:
     return [word.lower() for word in words] if lowercase else words
 
 
+@check_argument_types
 def can_split_words(lang: str) -> bool:
     """Return whether `split_words` can cut text of a language."""
     try:
@@ -244,6 +254,7 @@ def _load_spacy_tokenizer(lang: str) -> Any:
 Tokenizer = BPETokenizer | WordTokenizer
 
 
+@check_argument_types
 def train(
     config: DataConfig, src: Sequence[str], tgt: Sequence[str]
 ) -> tuple[Tokenizer, Tokenizer]:
@@ -313,6 +324,7 @@ def _learn_merges(config: DataConfig, texts: list[str], vocab_size: int) -> list
     return [(left, right) for left, right in json.loads(learner.to_str())["model"]["merges"]]
 
 
+@check_argument_types
 def load(path: Path) -> Tokenizer:
     """Read a tokenizer from a JSON file of its `to_dict`; a UserError where it holds another thing.
 

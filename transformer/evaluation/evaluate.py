@@ -17,12 +17,14 @@ from transformer.models.folder import RUN, ModelDescription, Network
 from transformer.models.translator import Translator
 from transformer.support.files import read_json
 from transformer.support.folders import find_model_folder
+from transformer.support.signatures import check_argument_types
 from transformer.training.devices import pick_device
 from transformer.training.model_loss import validation_loss
 
 MAX_LOG_OF_PERPLEXITY = 700.0  # nats per token; e to the power of more is no number
 
 
+@check_argument_types
 def evaluate_translator(
     translator: Translator,
     text: ParallelText,
@@ -63,6 +65,7 @@ def evaluate_translator(
     return figures
 
 
+@check_argument_types
 def text_loss(translator: Translator, text: ParallelText) -> float:
     """Return the mean surprise at the references, nats per token, of pairs that fit the model."""
     max_tokens = max(translator.recipe.training.batch_tokens, translator.recipe.model.max_len)

@@ -47,6 +47,7 @@ from transformer.support.files import (
     write_json,
 )
 from transformer.support.formats import FORMAT_KEY, FORMAT_VERSION, read_json_object
+from transformer.support.signatures import check_argument_types
 
 RECIPE, DATA, RUN, LOG = "recipe.json", "data.json", "run.json", "log.jsonl"
 SRC_TOKENIZER, TGT_TOKENIZER = "src_tokenizer.json", "tgt_tokenizer.json"
@@ -88,6 +89,7 @@ class ModelDescription(NamedTuple):
         return use_fast_dropout(network)
 
 
+@check_argument_types
 def holds_run(folder: Path) -> bool:
     """Return whether a run was begun in this folder."""
     return (folder / RECIPE).exists()
@@ -171,6 +173,7 @@ def _check_sums(folder: Path) -> None:
         )
 
 
+@check_argument_types
 def read_description(folder: Path) -> ModelDescription:
     """Read the recipe and the tokenizers; errors as of `read_recipe`."""
     recipe = read_recipe(folder)

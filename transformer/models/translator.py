@@ -14,8 +14,10 @@ from transformer.fast_search import fast_beam_search
 from transformer.model import AttentionMaps
 from transformer.models.folder import ModelDescription, Network, read_model
 from transformer.support.checks import check_number, check_text, check_texts
-from transformer.support.errors import UserError, short_repr
+from transformer.support.devices import usable_device
+from transformer.support.errors import UserError
 from transformer.support.folders import find_model_folder
+from transformer.support.signatures import check_argument_types
 
 MAX_BATCH_TOKENS = 4096  # source tokens searched at once, padding included, times the beam
 
@@ -52,22 +54,10 @@ def check_n_best(n_best: int, beam_size: int) -> None:
         )
 
 
-def usable_device(device: torch.device | str) -> torch.device:
-    """Return a device by its name; a UserError where it is not there, or holds no numbers."""
-    try:
-        torch_device = torch.device(device)
-        torch.zeros(1, device=torch_device).item()
-    except (RuntimeError, AssertionError, TypeError) as error:
-        lines = str(error).splitlines()
-        reason = lines[0] if lines else ""
-        message = f"device is {short_repr(device)} ({reason})"
-        raise UserError(f"{message}: give 'cpu', or one here") from error
-    return torch_device
-
-
 class Translator:
     """A trained model with its recipe and tokenizers, ready to translate."""
 
+    @check_argument_types
     def __init__(
         self, description: ModelDescription, model: Network, device: torch.device | str = "cpu"
     ) -> None:
@@ -76,6 +66,7 @@ class Translator:
         self.model = model.to(self.device).eval()
 
     @classmethod
+    @check_argument_types
     def load(
         cls,
         folder: str | Path,
@@ -165,6 +156,7 @@ class Translator:
 
     def encode(self, sentence: str) -> list[int]:
         """Return a sentence's source ids, none for a blank one; warn if it is cut short."""
+        check_text("the sentence", sentence)
         text = sentence.strip()
         ids = self.src_tokenizer.encode(text) if text else []
         max_tokens = self.recipe.model.max_len - 1  # one position is for eos

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from transformer.support.errors import UserError, require
 from transformer.support.files import write_atomically
+from transformer.support.signatures import check_argument_types
 
 # A file's metadata have one entry alone, so that equal runs leave equal bytes.
 METADATA_KEY = "about"
@@ -41,6 +42,7 @@ def _tensors_sha256(tensors: Mapping[str, Tensor], about: Mapping[str, Any]) -> 
     return digest.hexdigest()
 
 
+@check_argument_types
 def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Read what `save_tensors` wrote, on the CPU.
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from transformer.config import RECIPE_SECTIONS, Recipe
 from transformer.support.errors import unknown_name_error
+from transformer.support.signatures import check_argument_types
 
 
 def _read_toml(name: str) -> dict[str, dict[str, Any]]:
@@ -44,8 +45,9 @@ RECIPES = {
 EARLIER_SYSTEMS = [RECIPES[name] for name in EARLIER_SYSTEM_TABLES]
 
 
+@check_argument_types
 def find_recipe(name: str) -> Recipe:
     """Return the recipe of this name; a UserError names the nearest one."""
-    if not isinstance(name, str) or name not in RECIPES:
+    if name not in RECIPES:
         raise unknown_name_error("recipe", name, RECIPES)
     return RECIPES[name]

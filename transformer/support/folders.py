@@ -3,7 +3,8 @@
 import os
 from pathlib import Path
 
-from transformer.support.errors import UserError, short_repr
+from transformer.support.errors import UserError
+from transformer.support.signatures import check_argument_types
 
 PACKAGE_FOLDER = Path(__file__).resolve().parents[1]
 CARD_FILE_NAME = "card.json"  # in the folder of every shipped model; `experiments.ship` makes it
@@ -58,13 +59,12 @@ def shipped_model_names() -> list[str]:
     return sorted(card.parent.name for card in models_folder().glob(f"*/{CARD_FILE_NAME}"))
 
 
+@check_argument_types
 def find_model_folder(model: str | Path) -> Path:
     """Return the folder of a model: this path, or that of the shipped model of this name.
 
     A UserError where there is neither.
     """
-    if not isinstance(model, str | Path):
-        raise UserError(f"model is {short_repr(model)}: give a folder, or a name")
     if Path(model).is_dir():
         return Path(model)
     if str(model) in shipped_model_names():

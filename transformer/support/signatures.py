@@ -9,6 +9,7 @@ import functools
 import inspect
 import math
 import numbers
+import os
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
@@ -21,6 +22,7 @@ from transformer.support.errors import UserError
 
 P = ParamSpec("P")
 R = TypeVar("R")
+MAX_NAME_BYTES = 255  # of a file or a folder, in all usual file systems
 Matcher = Callable[[Any], bool]  # whether a value is of the kind that an annotation describes
 
 # By the annotation, and for more than one.
@@ -29,7 +31,7 @@ _DESCRIPTIONS: dict[Any, tuple[str, str]] = {
     float: ("a number", "numbers"),
     bool: ("true or false", "truth values"),
     str: ("a text", "texts"),
-    Path: ("a pathlib.Path", "pathlib.Paths"),
+    Path: ("a pathlib.Path whose names have 255 bytes at most", "pathlib.Paths"),
     type(None): ("none", "none"),
     collections.abc.Callable: ("a function", "functions"),
 }
@@ -86,8 +88,26 @@ def check_type(name: str, value: Any, annotation: Any) -> None:
 
 
 def _wrong_type_error(name: str, value: Any, annotation: Any) -> UserError:
+    """Build the error for a value that its annotation does not describe, or for an item of it."""
+    arguments = typing.get_args(annotation)
+    if typing.get_origin(annotation) in (typing.Union, types.UnionType):
+        lists = [each for each in arguments if _is_list_of_other_items(value, each)]
+        if lists:
+            return _wrong_type_error(name, value, lists[0])
+    elif _is_list_of_other_items(value, annotation):
+        item = next(item for item in value if not _matcher(arguments[0])(item))
+        return _wrong_type_error(f"one of {name}", item, arguments[0])
     wanted = describe_annotation(annotation)
     return UserError(f"{name} is {describe_value(value)}: give {wanted}")
+
+
+def _is_list_of_other_items(value: Any, annotation: Any) -> bool:
+    """Return whether a value is such a list as an annotation describes, but for its items."""
+    kind, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if not isinstance(kind, type) or not issubclass(kind, collections.abc.Iterable):
+        return False
+    has_one_kind_of_item = len(arguments) == 1 or arguments[-1] is Ellipsis
+    return has_one_kind_of_item and _iterable_matcher(kind, (Any,))(value)
 
 
 @functools.cache
@@ -107,6 +127,8 @@ def _matcher(annotation: Any) -> Matcher:
         return lambda value: value is None
     if kind is collections.abc.Callable:
         return callable
+    if kind is Path:
+        return _is_path
     if kind in (int, float):
         return functools.partial(_is_number, numbers.Integral if kind is int else numbers.Real)
     if kind is Any or not isinstance(kind, type):  # nor is a type variable a type
@@ -120,6 +142,14 @@ def _matcher(annotation: Any) -> Matcher:
     if arguments and issubclass(kind, collections.abc.Iterable):
         return _iterable_matcher(kind, arguments)
     return lambda value: isinstance(value, kind)
+
+
+def _is_path(value: Any) -> bool:
+    """Return whether a value is a path that a file could have; others end in the system's words."""
+    if not isinstance(value, Path):
+        return False
+    names = [os.fsencode(name) for name in value.parts]
+    return all(len(name) <= MAX_NAME_BYTES and b"\0" not in name for name in names)
 
 
 def _is_number(kind: type, value: Any) -> bool:
@@ -151,14 +181,19 @@ def _iterable_matcher(kind: type, arguments: tuple[Any, ...]) -> Matcher:
         return _tuple_matcher(arguments)
     if issubclass(kind, collections.abc.Sequence):
         kind = collections.abc.Sequence
-    is_item = _matcher(arguments[0])
+    item_kind, is_item = arguments[0], _matcher(arguments[0])
 
     def matches_iterable(value: Any) -> bool:
         is_array = getattr(value, "ndim", 0) == 1
         if isinstance(value, str | bytes | bytearray) or not (is_array or isinstance(value, kind)):
             return False
         can_be_read_again = is_array or isinstance(value, collections.abc.Collection)
-        return not can_be_read_again or all(map(is_item, value))
+        if not can_be_read_again:
+            return True
+        # The usual case is decided quickly: a corpus has millions of ids.
+        if item_kind in (int, str) and set(map(type, value)) <= {item_kind}:
+            return True
+        return all(map(is_item, value))
 
     return matches_iterable
 

@@ -18,6 +18,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from transformer.support.errors import require
 from transformer.support.provenance import hardware_name
+from transformer.support.signatures import check_argument_types
 
 # The kernels for attention in 16 bits. On a CPU the backward pass of the fused one is ten times
 # slower than in float32; on an H200 cuDNN's is slow for each new shape (docs/benchmarks.md).
@@ -80,6 +81,7 @@ class DeviceAndPrecision:
         return f"{hardware_name(self.device)}{gigabytes}, {self.precision} ({self.why})"
 
 
+@check_argument_types
 def pick_device_and_precision(
     device: torch.device | None = None, precision: Precision | None = None
 ) -> DeviceAndPrecision:

@@ -21,8 +21,10 @@ from transformer.config import TrainingConfig
 from transformer.data.batches import Batch, TokenBudgetBatches, micro_batches, shard
 from transformer.models import folder
 from transformer.models.weights import average_weights, load_tensors, load_weights, model_weights
+from transformer.support.devices import usable_device
 from transformer.support.errors import UserError
 from transformer.support.files import folder_lock
+from transformer.support.signatures import check_argument_types
 from transformer.training import processes
 from transformer.training.checkpoint import Progress, TrainingState
 from transformer.training.devices import Precision
@@ -64,6 +66,7 @@ class TrainingResult:
         )
 
 
+@check_argument_types
 def train(
     model: nn.Module,
     config: TrainingConfig,
@@ -111,7 +114,7 @@ def train(
             was begun with other settings (only `steps` may differ); a loss is not finite (seen at
             a report or checkpoint).
     """
-    model.to(device).train()
+    model.to(usable_device(device)).train()
     state = new_state(model, config, precision, optimizer)
     progress = state.progress
     if schedule is None:
@@ -180,6 +183,7 @@ def paper_adam(parameters: Iterable[nn.Parameter], config: TrainingConfig) -> Ad
     )
 
 
+@check_argument_types
 def new_state(
     model: nn.Module,
     config: TrainingConfig,
@@ -196,6 +200,7 @@ def new_state(
     return TrainingState(model, make_optimizer(model), scaler, device)
 
 
+@check_argument_types
 def update(
     network: nn.Module,
     state: TrainingState,

@@ -10,12 +10,14 @@ from transformer.config import PAD_ID, TrainingConfig
 from transformer.data.batches import Batch, micro_batches
 from transformer.support.errors import UserError
 from transformer.support.modes import evaluation_mode
+from transformer.support.signatures import check_argument_types
 from transformer.training import processes
 from transformer.training.devices import Precision
 from transformer.training.fast_loss import fast_label_smoothing_loss
 from transformer.training.loss import LossSums
 
 
+@check_argument_types
 def batch_loss(
     model: nn.Module, batch: Batch, config: TrainingConfig, precision: Precision = Precision.FLOAT32
 ) -> LossSums:
@@ -30,6 +32,7 @@ def batch_loss(
     )
 
 
+@check_argument_types
 def validation_loss(
     model: nn.Module,
     batches: Iterable[Batch],

@@ -24,6 +24,7 @@ from transformer.support.provenance import (
     hardware_name,
     provenance,
 )
+from transformer.support.signatures import check_argument_types
 from transformer.training import processes
 from transformer.training.devices import Precision
 from transformer.training.loop import TrainingResult, train
@@ -35,6 +36,7 @@ from transformer.training.preparation import (
 )
 
 
+@check_argument_types
 def train_recipe(
     recipe: Recipe,
     out: Path,

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer.support.errors import UserError
+from transformer.support.signatures import check_argument_types
 
 # The fields of a report that are for whoever watches the run, and not for its log.
 UNLOGGED_REPORT_FIELDS = ("steps", "seconds_left", "note")
@@ -68,6 +69,7 @@ def truncate_log(path: Path, num_bytes: int) -> None:
         file.truncate(min(num_bytes, file.tell()))
 
 
+@check_argument_types
 def read_log(path: Path) -> list[dict[str, Any]]:
     """Read a log.jsonl, one dictionary a line (see `Report`); a `UserError` if it is none."""
     try:
