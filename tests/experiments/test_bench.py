@@ -144,7 +144,7 @@ def test_the_table_by_hand() -> None:
     whole = sections.training_steps_tables(TRAINING)
     peer = "| demo | float32 | torch.nn.Transformer | 1,234 | 9,876 | 1.25 (1.15 to 1.35) | 46% |"
     assert peer in whole
-    shares = ["products | 60%", "rest | 40%", "making the batch, beside the step | 2.0%"]
+    shares = ["products | 60%", "rest | 40%", "making the batch, over the step's time | 2.0%"]
     assert whole.splitlines()[-3:] == [f"| {share} |" for share in shares]
 
 
