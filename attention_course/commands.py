@@ -24,6 +24,7 @@ from attention_course.options import (
 )
 from attention_course.training import train_with_options
 from transformer.recipes import find_recipe
+from transformer.support.errors import UserError
 from transformer.support.files import check_writable_file, to_json_bytes, write_json
 
 PROGRAM_NAME = "python -m transformer"
@@ -113,6 +114,8 @@ def train_model(options: argparse.Namespace) -> int:
     option_adder("--json", None, "print one line of JSON for each sentence, with its candidates"),
     option_adder("--weights", "FILE", WEIGHTS_HELP, type=parse_path),
     option_adder("--attention", "FILE", ATTENTION_HELP, type=parse_path),
+    option_adder("--layer", "L", "layer that the picture shows, from 1 (the last)", type=int),
+    option_adder("--head", "H", "the one head that the picture shows, from 1 (all)", type=int),
 )
 def translate_standard_input(options: argparse.Namespace) -> None:
     """Translate standard input, one sentence a line.
@@ -138,7 +141,9 @@ def translate_standard_input(options: argparse.Namespace) -> None:
     if options.n_best is not None:
         check_n_best(options.n_best, options.beam)
     if options.attention is not None:
-        check_attention_file(options.attention)
+        check_attention_file(options.attention, options.layer, options.head)
+    elif options.layer is not None or options.head is not None:
+        raise UserError("--layer and --head are of a picture: give --attention FILE.png too")
     translator = Translator.load(options.model, pick_device(), options.weights)
     lines: list[str] = []  # all of them, if their attention is asked for
     number = 1  # of the first sentence of a block
@@ -152,7 +157,9 @@ def translate_standard_input(options: argparse.Namespace) -> None:
         if options.attention is not None:
             lines += block
     if options.attention is not None:
-        write_attention_file(options.attention, translator, lines, options.beam)
+        write_attention_file(
+            options.attention, translator, lines, options.beam, options.layer, options.head
+        )
 
 
 @register_command(

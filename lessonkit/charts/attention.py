@@ -1,5 +1,6 @@
 """Attention weights: a row for each query, a column for each key (§3.2.2, §3.2.3)."""
 
+import math
 from collections.abc import Sequence
 
 import altair as alt
@@ -16,6 +17,12 @@ from lessonkit.charts.controls import (
     make_radio_buttons,
     make_slider,
 )
+from lessonkit.charts.head_grid import (
+    LABEL_FONT_POINTS,
+    HeadGrid,
+    plan_head_grid,
+    shorten_label,
+)
 from lessonkit.charts.heatmap import (
     MatrixView,
     check_num_cells,
@@ -25,17 +32,10 @@ from lessonkit.charts.heatmap import (
 )
 from transformer.config import BOS_ID, SPECIAL_TOKENS
 from transformer.models.translator import TranslationWithAttention
-from transformer.support.checks import check_float_tensor, check_texts, describe_value
+from transformer.support.checks import check_float_tensor, check_number, check_texts, describe_value
 from transformer.support.errors import UserError
 
-LABEL_FONT_POINTS = 8
 MAX_WEIGHT_EXCESS = 0.01  # by which bfloat16 may put a weight above 1
-MIN_CELL_INCHES = 0.16  # inches: a label's line
-MIN_HEAD_PANEL_INCHES = 1.7  # inches
-PAGE_WIDTH_INCHES, MAX_HEADS_PER_ROW = (
-    10.0,
-    4,
-)  # inches that the heads of a row share; and how many at most
 # Bright is open and dark is shut, as in the maps of attention weights; the two differ
 # in lightness, so that they are told apart without any sense of colour.
 BLOCKED_COLOUR, ALLOWED_COLOUR = "#404040", "#F0E442"
@@ -55,10 +55,18 @@ def draw_attention(
     return ax
 
 
-def draw_heads(weights: Tensor, queries: Sequence[str], keys: Sequence[str], title: str) -> Figure:
+def draw_heads(
+    weights: Tensor,
+    queries: Sequence[str],
+    keys: Sequence[str],
+    title: str,
+    head_numbers: Sequence[int] | None = None,
+) -> Figure:
     """Draw every head of one layer side by side, with one scale from 0 to 1 (§3.2.2).
 
-    Weights are (num_heads, q_len, k_len), tokens as for `draw_attention`.
+    Weights are (num_heads, q_len, k_len), tokens as for `draw_attention`; `head_numbers` are 1, 2,
+    ... unless given. Where a sentence is long, cells are small and every few tokens labelled, which
+    the figure says; no side is over `head_grid.MAX_FIGURE_INCHES`.
     """
     check_attention_weights(weights)
     check_texts("queries", queries)
@@ -68,29 +76,48 @@ def draw_heads(weights: Tensor, queries: Sequence[str], keys: Sequence[str], tit
             f"weights of shape {tuple(weights.shape)} do not fit {len(queries)} queries and "
             f"{len(keys)} keys: give (num_heads, q_len, k_len)"
         )
-    cell = max(MIN_CELL_INCHES, MIN_HEAD_PANEL_INCHES / max(len(queries), len(keys)))
-    width, height = cell * len(keys), cell * len(queries)
-    max_columns = max(1, min(MAX_HEADS_PER_ROW, int(PAGE_WIDTH_INCHES / width)))
-    rows = -(-len(weights) // max_columns)
-    columns = -(-len(weights) // rows)  # as many in each row as can be
-    left, below = _longest_label_inches(queries), _longest_label_inches(keys)
-    size = (1.5 + left + columns * (width + 0.2), 0.8 + rows * (height + below + 0.4))
-    figure, axes = plt.subplots(rows, columns, figsize=size, squeeze=False, layout="compressed")
+    grid = plan_head_grid(len(weights), queries, keys)
+    rows, columns, shown = grid.rows, grid.columns, grid.tokens_drawn
+    every = grid.label_every
+    figure, axes = plt.subplots(
+        rows, columns, figsize=grid.figure_inches, squeeze=False, layout="compressed"
+    )
+    numbers = head_numbers or range(1, len(weights) + 1)
     for index, ax in enumerate(axes.flat):
         if index >= len(weights):
             ax.set_axis_off()
             continue
-        draw_attention(weights[index], queries, keys, ax, f"head {index + 1}")
+        part = weights[index, :shown, :shown]
+        draw_attention(part, queries[:shown], keys[:shown], ax, f"head {numbers[index]}")
+        label_every(ax, queries[:shown], keys[:shown], every)
         ax.set(xlabel="", ylabel="")
         if index % columns:
             ax.set_yticklabels([])
     figure.suptitle(title)
-    figure.supxlabel("attended to (key)", fontsize=9)
-    figure.supylabel("attends (query)", fontsize=9)
+    figure.supxlabel("attended to (key)" + _words_of_what_is_shown(len(keys), grid), fontsize=9)
+    figure.supylabel("attends (query)" + _words_of_what_is_shown(len(queries), grid), fontsize=9)
     scale = figure.colorbar(axes[0, 0].images[0], ax=axes, shrink=0.8, pad=0.01, aspect=20 * rows)
     scale.set_label("attention weight", fontsize=9)
     scale.ax.tick_params(labelsize=LABEL_FONT_POINTS)
     return figure
+
+
+def label_every(ax: Axes, queries: Sequence[str], keys: Sequence[str], every: int) -> None:
+    """Label every so many rows and columns of drawn axes with their tokens, the first included."""
+    columns, rows = range(0, len(keys), every), range(0, len(queries), every)
+    column_labels = [shorten_label(keys[place]) for place in columns]
+    ax.set_xticks(columns, column_labels, rotation=60, ha="right", rotation_mode="anchor")
+    ax.set_yticks(rows, [shorten_label(queries[place]) for place in rows])
+
+
+def _words_of_what_is_shown(num_tokens: int, grid: HeadGrid) -> str:
+    """Return what is left out of the tokens of a side, after a comma; nothing if nothing is."""
+    words = ""
+    if grid.tokens_drawn < num_tokens:
+        words += f", the first {grid.tokens_drawn:,} of {num_tokens:,} tokens"
+    if grid.label_every > 1:
+        words += f", 1 in {grid.label_every} labelled"
+    return words
 
 
 def check_attention_weights(weights: Tensor) -> None:
@@ -112,8 +139,10 @@ def label_axes_with_tokens(
             f"{what} of shape {tuple(matrix.shape)}, {len(queries)} queries and {len(keys)} keys "
             "do not fit: give (q_len, k_len)"
         )
-    ax.set_xticks(range(len(keys)), keys, rotation=60, ha="right", rotation_mode="anchor")
-    ax.set_yticks(range(len(queries)), queries)
+    # Of a long sentence only so many tokens are labelled as the figure has room for.
+    width, height = (side / ax.figure.dpi for side in ax.figure.bbox.size)  # inches
+    labels_per_line = max(len(keys) / width, len(queries) / height) * LABEL_FONT_POINTS / 72
+    label_every(ax, queries, keys, max(1, math.ceil(labels_per_line)))
     ax.tick_params(length=0, labelsize=LABEL_FONT_POINTS)
     ax.set_xlabel("attended to (key)", fontsize=9)
     ax.set_ylabel("attends (query)", fontsize=9)
@@ -151,28 +180,54 @@ def require_attention(attention: TranslationWithAttention) -> None:
         )
 
 
-def attention_explorer(attention: TranslationWithAttention) -> alt.Chart:
+def check_layer_and_head(
+    attention: TranslationWithAttention, layer: int | None, head: int | None
+) -> None:
+    """Raise a UserError unless a model has a layer and a head, both from 1; None is any."""
+    num_layers, _, num_heads = attention.maps.cross.shape[:3]
+    for name, number, most in (("layer", layer, num_layers), ("head", head, num_heads)):
+        if number is not None:
+            check_number(name, number, 1, most, integer=True)
+
+
+def attention_explorer(
+    attention: TranslationWithAttention, layer: int | None = None, head: int | None = None
+) -> alt.Chart:
     """Draw one head's weights, with controls for the stack, the layer and the head (§3.2.3).
+
+    A long sentence has too many weights for one chart: give a `layer` and a `head`, from 1, and it
+    holds these alone.
 
     Stacks: the encoder's self-attention (source to source), the decoder's (each token that it
     says, to those it has read, "<bos>" first) and cross-attention (to the source).
     """
     require_attention(attention)
+    check_layer_and_head(attention, layer, head)
+    num_layers, _, num_heads = attention.maps.cross.shape[:3]
+    layers = range(1, num_layers + 1) if layer is None else (layer,)
+    heads = range(1, num_heads + 1) if head is None else (head,)
     maps = attention.maps._asdict()
-    check_num_cells(tuple(weights.shape) for weights in maps.values())
+    check_num_cells(
+        ((len(layers), len(heads), *weights.shape[-2:]) for weights in maps.values()),
+        "choose one layer= or head=, give a shorter sentence, or take draw_heads",
+    )
     for weights in maps.values():
         check_attention_weights(weights)
-    num_layers, _, num_heads = attention.maps.cross.shape[:3]
     rows: list[dict[str, object]] = [
-        {"stack": name, "layer": layer, "head": head, "cells": pack_matrix(matrix)}
+        {
+            "stack": name,
+            "layer": layer_number,
+            "head": head_number,
+            "cells": pack_matrix(weights[layer_number - 1, 0, head_number - 1]),
+        }
         for name, weights in maps.items()
-        for layer, heads in enumerate(weights[:, 0], start=1)
-        for head, matrix in enumerate(heads, start=1)
+        for layer_number in layers
+        for head_number in heads
     ]
     controls = [
         make_radio_buttons("stack", "cross", list(maps)),
-        make_slider("layer", num_layers, 1, num_layers),
-        make_slider("head", 1, 1, num_heads),
+        make_slider("layer", layers[-1], layers[0], layers[-1]),
+        make_slider("head", heads[0], heads[0], heads[-1]),
     ]
     legend = alt.Legend(title="attention weight", gradientLength=120)
     return (
@@ -186,8 +241,8 @@ def attention_explorer(attention: TranslationWithAttention) -> alt.Chart:
             title=make_live_title("views[stack].title + ', layer ' + layer + ', head ' + head"),
             description="Grid of attention weights from 0 to 1, a row for each token that attends, "
             "a column for each attended to; each row sums to 1. Controls choose the stack "
-            f"(encoder, decoder, cross), the layer (1 to {num_layers}) and the head (1 to "
-            f"{num_heads}). Source: {' '.join(attention.src_tokens)} Translation: "
+            f"(encoder, decoder, cross), the layer ({layers[0]} to {layers[-1]}) and the head "
+            f"({heads[0]} to {heads[-1]}). Source: {' '.join(attention.src_tokens)} Translation: "
             f"{' '.join(attention.tgt_tokens)}",
         )
     )
@@ -201,8 +256,3 @@ def _views_by_stack(attention: TranslationWithAttention) -> dict[str, MatrixView
         "decoder": make_matrix_view("Decoder self-attention", tgt, tgt_in),
         "cross": make_matrix_view("Cross-attention", tgt, src),
     }
-
-
-def _longest_label_inches(tokens: Sequence[str]) -> float:
-    """Estimate the inches that the longest label takes."""
-    return 0.6 * LABEL_FONT_POINTS / 72 * max(map(len, tokens), default=0)

@@ -1,5 +1,6 @@
 """Attention weights as a file: numbers (.json) or a picture (.png). Not in the paper."""
 
+import warnings
 from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
@@ -10,24 +11,32 @@ from transformer.support.errors import UserError
 from transformer.support.files import check_writable_file, write_atomically, write_json
 
 
-def check_attention_file(path: Path) -> None:
+def check_attention_file(path: Path, layer: int | None = None, head: int | None = None) -> None:
     """Refuse, with a UserError, a file that `write_attention_file` could not write."""
+    if path.suffix == ".json" and (layer is not None or head is not None):
+        raise UserError(f"{path} holds every layer and head: leave --layer and --head out")
     if path.suffix not in (".json", ".png"):
         raise UserError(f"--attention {path}: give a name that ends in .json or .png")
     check_writable_file(path)
 
 
 def write_attention_file(
-    path: Path, translator: Translator, sentences: Sequence[str], beam_size: int
+    path: Path,
+    translator: Translator,
+    sentences: Sequence[str],
+    beam_size: int,
+    layer: int | None = None,
+    head: int | None = None,
 ) -> None:
     """Write the attention of translated sentences, as `translate --attention FILE` does.
 
     As .json every weight: a list with, for each sentence that is not empty, translation,
     src_tokens, tgt_tokens, and encoder, decoder and cross as nested lists (layer, head, query,
-    key). As .png the cross-attention of the last layer, of the first such sentence. A UserError
-    where there is nothing to show.
+    key). As .png the cross-attention of the first such sentence: of a layer, from 1 (None: the
+    last), and a head, from 1 (None: all). What a picture leaves out is said in a warning. A
+    UserError where there is nothing to show.
     """
-    check_attention_file(path)
+    check_attention_file(path, layer, head)
     shown = [sentence for sentence in sentences if sentence.strip()]
     if not shown:
         raise UserError(f"--attention {path}: every sentence is empty, there is nothing to show")
@@ -36,7 +45,15 @@ def write_attention_file(
             path, [_attention_to_json(translator.attention(text, beam_size)) for text in shown]
         )
     else:
-        write_atomically(path, _draw_cross_attention_png(translator.attention(shown[0], beam_size)))
+        attention = translator.attention(shown[0], beam_size)
+        picture, left_out = _draw_cross_attention_png(attention, layer, head)
+        write_atomically(path, picture)
+        if len(shown) > 1:
+            left_out.append(f"the {len(shown) - 1} other sentence{'s' * (len(shown) > 2)}")
+        if left_out:
+            ways = "" if head else "; --head H draws one head, larger"
+            message = f"{path} leaves out {', and '.join(left_out)}{ways}; a .json has all"
+            warnings.warn(message, stacklevel=2)
 
 
 def _attention_to_json(attention: TranslationWithAttention) -> dict[str, object]:
@@ -57,17 +74,33 @@ def _round_nested_numbers(values: Any) -> Any:
     )
 
 
-def _draw_cross_attention_png(attention: TranslationWithAttention) -> bytes:
+def _draw_cross_attention_png(
+    attention: TranslationWithAttention, layer: int | None, head: int | None
+) -> tuple[bytes, list[str]]:
+    """Return a picture, and what it leaves out of the attention, in words."""
     try:
         from matplotlib import pyplot as plt
 
-        from lessonkit.charts.attention import draw_heads, require_attention
+        from lessonkit.charts.attention import check_layer_and_head, draw_heads, require_attention
+        from lessonkit.charts.head_grid import plan_head_grid
     except ImportError as error:
         raise UserError(f"a picture needs {error.name}: pip install {error.name}") from error
     require_attention(attention)
-    title, drawn = "Cross-attention of the last layer", BytesIO()
-    weights = attention.maps.cross[-1, 0]
-    figure = draw_heads(weights, attention.tgt_tokens, attention.src_tokens, title)
+    check_layer_and_head(attention, layer, head)
+    weights = attention.maps.cross[-1 if layer is None else layer - 1, 0]
+    numbers = range(1, len(weights) + 1)
+    if head is not None:
+        weights, numbers = weights[head - 1 : head], range(head, head + 1)
+    which = "the last layer" if layer is None else f"layer {layer}"
+    queries, keys, drawn = attention.tgt_tokens, attention.src_tokens, BytesIO()
+    figure = draw_heads(weights, queries, keys, f"Cross-attention of {which}", numbers)
     figure.savefig(drawn, format="png", dpi=150)
     plt.close(figure)
-    return drawn.getvalue()
+
+    grid, left_out = plan_head_grid(len(weights), queries, keys), []
+    if grid.label_every > 1:
+        left_out.append(f"labels ({grid.label_every - 1} of {grid.label_every})")
+    for side, tokens in (("target", queries), ("source", keys)):
+        if grid.tokens_drawn < len(tokens):
+            left_out.append(f"the last {len(tokens) - grid.tokens_drawn:,} {side} tokens")
+    return drawn.getvalue(), left_out

@@ -36,13 +36,13 @@ def pack_matrix(matrix: Tensor) -> str:
     return ",".join("" if math.isnan(cell) else str(int(cell)) for cell in hundredths)
 
 
-def check_num_cells(shapes: Iterable[tuple[int, ...]]) -> None:
-    """Refuse, with a UserError, stacks of matrices that make a chart too large to store."""
+def check_num_cells(
+    shapes: Iterable[tuple[int, ...]], remedy: str = "give a shorter sentence"
+) -> None:
+    """Refuse, with a UserError and a remedy, stacks of matrices too large to store in a chart."""
     total = sum(map(math.prod, shapes))
     if total > MAX_CELLS_PER_CHART:
-        raise UserError(
-            f"{total:,} cells, and a chart holds {MAX_CELLS_PER_CHART:,}: give a shorter sentence"
-        )
+        raise UserError(f"{total:,} cells, and a chart holds {MAX_CELLS_PER_CHART:,}: {remedy}")
 
 
 def draw_chosen_matrix(

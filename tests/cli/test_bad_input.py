@@ -89,6 +89,7 @@ def test_translate_refuses(run: Run, here: Path, tiny_folder: Path) -> None:
         ([tiny_folder, "--attention", "folder.json"], "folder.json"),
         ([tiny_folder, "--attention", "file/a.json"], "file is not a folder"),
         ([tiny_folder, "--weights", "none"], "none"),
+        ([tiny_folder, "--head", 1], "give --attention FILE.png too"),
         ([tiny_folder, "--weights", state], "give best.safetensors or"),
     ):
         refused(run("translate", *arguments, stdin="A dog.\n"), *said)

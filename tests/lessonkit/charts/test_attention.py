@@ -103,8 +103,18 @@ def test_the_explorer_shows_the_chosen_head_of_each_stack() -> None:
 def test_attention_of_too_many_words_or_none_is_refused() -> None:
     tokens = [f"▁word{i}" for i in range(60)]
     maps = AttentionMaps(*(torch.full((6, 1, 8, 60, 60), 1 / 60) for _ in range(3)))
-    with pytest.raises(UserError, match=r"518,400 cells, and a chart holds 150,000"):
-        attention_explorer(TranslationWithAttention("words", tokens, tokens, maps))
+    long = TranslationWithAttention("words", tokens, tokens, maps)
+    with pytest.raises(UserError, match=r"518,400 cells, and .* 150,000: choose one layer="):
+        attention_explorer(long)
+    rows = attention_explorer(long, layer=5, head=8).to_dict()["data"]["values"]
+    assert [(row["stack"], row["layer"], row["head"]) for row in rows] == [
+        *(("encoder", 5, 8), ("decoder", 5, 8), ("cross", 5, 8))
+    ]
+    rows = attention_explorer(long, head=2).to_dict()["data"]["values"]
+    assert {(row["layer"], row["head"]) for row in rows} == {(layer, 2) for layer in range(1, 7)}
+    for numbers in ({"layer": 7}, {"layer": 0}, {"head": 9}):
+        with pytest.raises(UserError, match="give a whole number from 1 to"):
+            attention_explorer(long, **numbers)
     maps = AttentionMaps(*(weights[:0] for weights in some_attention().maps))
     with pytest.raises(UserError, match="this model has no attention to draw: give a Transformer"):
         attention_explorer(some_attention()._replace(maps=maps))

@@ -6,12 +6,19 @@ from pathlib import Path
 from types import ModuleType
 
 import altair as alt
+import numpy as np
 import pytest
 import torch
 from matplotlib import pyplot as plt
 
 from lessonkit.analysis import mean_head_outputs
-from lessonkit.charts import attention_widget, interactive_widget, renderer, schedule_explorer
+from lessonkit.charts import (
+    attention_widget,
+    draw_heads,
+    interactive_widget,
+    renderer,
+    schedule_explorer,
+)
 from lessonkit.charts.attention_export import check_attention_file, write_attention_file
 from lessonkit.charts.renderer import VEGALITE_MIME_TYPE
 from transformer.models.translator import Translator
@@ -86,6 +93,28 @@ def test_every_weight_in_a_json_file_and_a_picture(tiny: Translator, tmp_path: P
     write_attention_file(picture, tiny, ["", "A man sleeps."], beam_size=1)
     assert plt.imread(picture).ndim == 3
     assert not plt.get_fignums()
+
+
+def test_a_picture_of_one_head_and_what_it_leaves_out(tiny: Translator, tmp_path: Path) -> None:
+    sentences = ["A man sleeps.", "A dog."]
+    with pytest.warns(UserWarning, match=r"leaves out the 1 other sentence; a \.json has all"):
+        write_attention_file(tmp_path / "a.png", tiny, sentences, 1, layer=1, head=2)
+    attention = tiny.attention(sentences[0], beam_size=1)
+    weights, tokens = attention.maps.cross[0, 0, 1:2], (attention.tgt_tokens, attention.src_tokens)
+    figure = draw_heads(weights, *tokens, "Cross-attention of layer 1", [2])
+    figure.savefig(tmp_path / "b.png", dpi=150)
+    plt.close(figure)
+    assert np.array_equal(plt.imread(tmp_path / "a.png"), plt.imread(tmp_path / "b.png"))
+    for layer, head, message in (
+        (2, 1, "layer is 2"),
+        (1, 3, "head is 3"),
+        (0, None, "layer is 0"),
+    ):
+        with pytest.raises(UserError, match=message):
+            write_attention_file(tmp_path / "c.png", tiny, sentences[:1], 1, layer, head)
+    with pytest.raises(UserError, match="leave --layer and --head out"):
+        check_attention_file(tmp_path / "c.json", head=1)
+    assert not (tmp_path / "c.png").exists()
 
 
 def test_attention_files_that_cannot_be_written(tiny: Translator, tmp_path: Path) -> None:
