@@ -28,6 +28,7 @@ from transformer.support.errors import UserError
 
 MAX_TREE_NODES = 600  # more would be neither readable nor quick
 STEP_WIDTH_PIXELS, RANK_HEIGHT_PIXELS = 92, 46  # pixels between two columns, two rows
+MAX_TREE_STEPS = 60  # about 5,600 pixels
 COLOUR_BY_STATUS = {
     CandidateStatus.KEPT: SOURCE_COLOUR,
     CandidateStatus.FINISHED: OURS_COLOUR,
@@ -47,11 +48,11 @@ def beam_explorer(tree: BeamTree, token: Callable[[int], str]) -> alt.LayerChart
     `token` gives the text of a target id. Too large a tree is a UserError.
     """
     nodes = _candidate_rows(tree, token)
-    if len(nodes) > MAX_TREE_NODES:
+    if len(nodes) > MAX_TREE_NODES or len(tree.steps) > MAX_TREE_STEPS:
         raise UserError(
-            f"a tree of {len(nodes)} candidates is too large to draw, {MAX_TREE_NODES} "
-            "can be: give a "
-            "shorter sentence or a smaller beam"
+            f"a tree of {len(nodes)} candidates in {len(tree.steps)} steps is too large to draw, "
+            f"{MAX_TREE_NODES} in {MAX_TREE_STEPS} can be: give a shorter sentence or a smaller "
+            "beam"
         )
     num_steps, num_ranks = len(tree.steps), max(map(len, tree.steps))
     x = make_quantity_channel(

@@ -49,9 +49,11 @@ def test_it_says_what_was_found_and_refuses_too_large_a_tree(
 ) -> None:
     assert "3 steps: 10 candidates, 2 of them finished" in spec["description"]
     assert "The best translation: b <eos>, total -1.022 nats." in spec["description"]
-    monkeypatch.setattr(decoding, "MAX_TREE_NODES", 7)
-    with pytest.raises(UserError, match="a tree of 11 candidates is too large to draw, 7 can be"):
-        beam_explorer(tree, PIECES.__getitem__)
+    for limit, most in (("MAX_TREE_NODES", 7), ("MAX_TREE_STEPS", 2)):
+        with monkeypatch.context() as patch:
+            patch.setattr(decoding, limit, most)
+            with pytest.raises(UserError, match="a tree of 11 candidates in 3 steps is too large"):
+                beam_explorer(tree, PIECES.__getitem__)
 
 
 LOGITS = torch.tensor([0.0, 2.0, 1.0, -1.0, 0.5])
