@@ -53,7 +53,8 @@ ENGINES = {
         "CTranslate2",
         "ctranslate2",
         "ctranslate2 tokenizers",
-        "It searches as the paper does, with 4 beams and a length penalty of 0.6;\n"
+        "It searches as the paper does, with 4 beams and a length penalty of 0.6: hypotheses are\n"
+        "ranked by ((5 + length) / 6) ** 0.6, not by the engine's own length ** 0.6;\n"
         "`translate(sentences, beam_size=1)` is greedy. A translation that does not end is cut\n"
         "off at the model's limit, not 50 tokens past its source's length.",
     ),
@@ -71,7 +72,9 @@ ENGINES = {
         "transformers torch",
         "It searches with 4 beams; the library divides a score by length ** 0.6, the paper by\n"
         "((5 + length) / 6) ** 0.6. `translate(sentences, beam_size=1)` is greedy, and as ours.\n"
-        "`AutoModelForSeq2SeqLM` and `AutoTokenizer` load the folder; the Hub takes it as it is.",
+        "`AutoModelForSeq2SeqLM` and `AutoTokenizer` load the folder; the Hub takes it as it is.\n"
+        "Before you train it further, say that its sinusoids are fixed, which loading forgets:\n"
+        "`model.model.encoder.embed_positions.requires_grad_(False)`, and the decoder's too.",
     ),
 }
 

@@ -142,6 +142,23 @@ def test_ctranslate2_gives_our_probabilities(model: Transformer, tmp_path: Path)
         torch.testing.assert_close(torch.tensor(result.log_probs), expected, atol=1e-5, rtol=1e-4)
 
 
+def test_ctranslate2_stops_at_the_models_limit_and_not_at_its_own(tmp_path: Path) -> None:
+    """Its own is 256 tokens. This network writes "a" without end."""
+    require("ctranslate2")
+    from engines.to_ctranslate2 import write_ctranslate2_model
+
+    sizes = {"d_model": 22, "d_ff": 31, "num_heads": 2, "num_layers": 1, "max_len": 307}
+    config = ModelConfig(**sizes, output_bias=True, tie_source_target=True)  # type: ignore[arg-type]
+    model = Transformer(config, src_vocab_size=260, tgt_vocab_size=260).eval()
+    names = token_names_by_id(BPETokenizer([]))
+    with torch.no_grad():
+        model.output.bias[names.index("a")] = 1e4
+    write_ctranslate2_model(model, names, names, tmp_path)
+    _write_tokenizers(model, tmp_path)
+    translations = served(tmp_path, "ctranslate2").translate(["x", "", " "])
+    assert translations == ["a" * (307 - 1), "", ""]
+
+
 def _write_tokenizers(model: Transformer, folder: Path) -> None:
     """Write byte tokenizers of the model's sizes."""
     for side in ("src", "tgt"):

@@ -9,6 +9,7 @@ import pytest
 import sacrebleu
 
 from lessonkit.analysis.bleu_comparison import bleu_from_counts, sentence_bleu_counts
+from transformer.data.tokenizers import BPETokenizer, WordTokenizer, split_words
 from transformer.evaluation.scores import (
     bleu,
     chrf,
@@ -79,6 +80,15 @@ def test_an_interval_holds_the_score_and_all_comes_out_the_same_again_ready_for_
         assert json.loads(json.dumps(score(HYPOTHESES, REFERENCES))) == figures
 
 
+def test_a_corpus_without_four_tokens_in_a_row_scores_0_and_by_characters_100() -> None:
+    short = ["the cat sleeps", "a dog runs"]
+    references = [[sentence] for sentence in short]
+    assert bleu(short, references)["score"] == 0
+    assert chrf(short, references)["score"] == 100
+    longer = [*short, "it rains in the night"]  # one is enough
+    assert bleu(longer, [[sentence] for sentence in longer])["score"] == 100
+
+
 def test_signatures_say_how_it_was_counted() -> None:
     signature = bleu(HYPOTHESES, REFERENCES)["signature"].split("|")
     assert {"tok:13a", "nrefs:var", "bs:1000"} < set(signature)
@@ -107,6 +117,15 @@ def test_tokenised_bleu_by_hand() -> None:
     expected = 100 * math.exp(1 - 8 / 7) * math.prod(precisions) ** 0.25
     assert lowercased([hypothesis], [[reference]], "en") == pytest.approx(expected, abs=0.005)
     assert lowercased(["a b c d e"], [["a b x d e"]], "en") == 0  # not smoothed
+
+
+def test_a_no_break_space_is_a_token_for_spacy_and_for_none_of_ours() -> None:
+    typed, plain = "It is 10\u00a0km to the old town.", "It is 10 km to the old town."
+    assert "\u00a0" in split_words("en", typed)
+    assert lowercased([typed], [[plain]], "en") == pytest.approx(100)
+    tokenizer = WordTokenizer("en", split_words("en", plain))
+    assert tokenizer.encode(typed) == tokenizer.encode(plain)
+    assert BPETokenizer([]).encode(typed) == BPETokenizer([]).encode(plain)
 
 
 def test_what_cannot_be_scored() -> None:

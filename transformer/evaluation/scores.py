@@ -24,7 +24,8 @@ def bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> dict
     `references` are for each translation the accepted ones, one or more.
 
     Returns:
-        score and interval (low, high) in points of 0 to 100, and signature.
+        score and interval (low, high) in points of 0 to 100, and signature. The score is 0 where
+        no translation has four tokens, however right they are: look at chrF there.
     """
     # `force` silences a warning on standard error about the blanks of word models, no more.
     return _score_with_interval(BLEU(force=True), hypotheses, references)

@@ -15,7 +15,11 @@ from lessonkit import charts
 from lessonkit.analysis.beam_tree import grow_beam_tree
 from lessonkit.analysis.heads import Head
 from lessonkit.analysis.tracing import trace_translation
-from lessonkit.charts.renderer import PICTURE_VEGALITE_VERSION
+from lessonkit.charts.renderer import (
+    PICTURE_VEGALITE_VERSION,
+    VEGALITE_MIME_TYPE,
+    to_mime_bundle,
+)
 from tests.helpers.scripted import Scripted
 from tests.helpers.vega import some_attention
 from transformer.models.translator import Translator
@@ -121,6 +125,29 @@ def test_it_is_the_same_twice_and_says_what_it_shows(name: str, shipped: Transla
     axes, axis_titles = (svg.count(f'role-axis-{kind}"') for kind in ("label", "title"))
     assert axis_titles == (0 if name in UNTITLED else axes)
     assert not re.search("undefined|NaN", svg)
+
+
+def values_of(key: str, node: Any) -> Iterator[Any]:
+    """Every value of a key, anywhere in a specification but in its data."""
+    if isinstance(node, list):
+        for each in node:
+            yield from values_of(key, each)
+    elif isinstance(node, dict):
+        for name, each in node.items():
+            if name == key:
+                yield each
+            if name not in ("values", "datasets"):
+                yield from values_of(key, each)
+
+
+@pytest.mark.parametrize("name", EXPLORERS)
+def test_fields_have_no_dots_and_no_font_is_named(name: str, shipped: Translator) -> None:
+    """A dot in a column's name draws an empty chart, and a missing font no text at all."""
+    spec = explored(name, shipped)
+    fields = [each for each in values_of("field", spec) if isinstance(each, str)]
+    assert fields
+    assert not [each for each in fields if "." in each or "[" in each]
+    assert not list(values_of("font", to_mime_bundle(spec)[0][VEGALITE_MIME_TYPE]))
 
 
 def test_values_that_no_control_holds_and_charts_too_large() -> None:
