@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sacrebleu.metrics import BLEU
 
 from transformer.evaluation.scores import check_hypotheses
+from transformer.support.checks import check_number
 from transformer.support.errors import require
 
 NUM_RESAMPLES = 1000
@@ -72,6 +73,8 @@ def approximate_randomization_p_value(
         f"counts have the shapes {first.shape} and {second.shape}: give both systems' "
         "`sentence_bleu_counts` of the same sentences, one or more",
     )
+    check_number("exchanges", exchanges, 1, integer=True)
+    check_number("seed", seed, 0, integer=True)
     change = second - first
     first_sum, both_sums = first.sum(0), first.sum(0) + second.sum(0)
     rng = np.random.default_rng(seed)
@@ -97,6 +100,12 @@ def resampled_bleu(
     The same seed draws the same sentences for every system, and the same as sacreBLEU.
     """
     counts = np.asarray(counts)
+    require(
+        counts.ndim == 2 and counts.size > 0,
+        f"counts have the shape {counts.shape}: give `sentence_bleu_counts`, of one or more",
+    )
+    check_number("resamples", resamples, 1, integer=True)
+    check_number("seed", seed, 0, integer=True)
     draws = np.random.default_rng(seed).choice(len(counts), (resamples, len(counts)))
     sums, done = [], 0
     for size in _chunk_sizes(resamples):
@@ -149,6 +158,10 @@ def bleu_from_counts(counts: BleuCounts) -> BleuScores:
     quarter, and so on; without any match, or without n-grams of an order, BLEU is 0.
     """
     counts = np.asarray(counts, dtype=float)
+    require(
+        counts.shape[-1:] == (2 + 2 * NGRAM_ORDERS,),
+        f"counts have the shape {counts.shape}: give sums of `sentence_bleu_counts`, (..., 10)",
+    )
     hypothesis_length, reference_length = counts[..., 0], counts[..., 1]
     matches, totals = counts[..., 2 : 2 + NGRAM_ORDERS], counts[..., 2 + NGRAM_ORDERS :]
     is_unmatched = matches == 0

@@ -139,3 +139,18 @@ def test_counts_of_unlike_texts_are_refused() -> None:
     for first, second in ((counts_of(5, 5), counts_of(5)), (counts_of()[None], counts_of()[None])):
         with pytest.raises(UserError, match="give both systems' `sentence_bleu_counts`"):
             approximate_randomization_p_value(first, second)
+
+
+def test_other_shapes_and_numbers_of_draws_are_refused() -> None:
+    counts = counts_of(5, 7)
+    with pytest.raises(UserError, match=r"shape \(2, 7\): give sums"):
+        bleu_from_counts(counts[:, :7])
+    with pytest.raises(UserError, match=r"shape \(10,\): give `sentence_bleu_counts`"):
+        resampled_bleu(counts[0])
+    for draws in (0, 2.5):
+        with pytest.raises(UserError, match="exchanges is"):
+            approximate_randomization_p_value(counts, counts, exchanges=draws)  # type: ignore[arg-type]
+        with pytest.raises(UserError, match="resamples is"):
+            resampled_bleu(counts, draws)  # type: ignore[arg-type]
+    with pytest.raises(UserError, match="seed is -1"):
+        resampled_bleu(counts, seed=-1)
