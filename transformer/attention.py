@@ -25,6 +25,7 @@ from transformer.support.checks import (
 from transformer.support.signatures import check_argument_types
 
 
+@check_argument_types
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,

@@ -179,7 +179,11 @@ class Transformer(nn.Module):
         return self.encoder(embedded, src_mask)[0]
 
     def decode(
-        self, tgt_in: Tensor, memory: Tensor, src_mask: Tensor, cache: DecoderCache | None = None
+        self,
+        tgt_in: Tensor,
+        memory: Tensor,
+        src_mask: Tensor | None,
+        cache: DecoderCache | None = None,
     ) -> Tensor:
         """Score the token after each of `tgt_in`.
 
@@ -188,7 +192,7 @@ class Transformer(nn.Module):
         Args:
             tgt_in: Target ids, (batch, tgt_len); with a cache only the new ones of each target.
             memory: From `encode`, (batch, src_len, d_model).
-            src_mask: From `padding_mask`, (batch, 1, 1, src_len).
+            src_mask: From `padding_mask`, (batch, 1, 1, src_len); None hides nothing.
             cache: From `new_cache`; the new positions are appended to it.
 
         Returns:

@@ -13,6 +13,7 @@ from scipy import stats
 
 from transformer.support.checks import check_number, check_numbers
 from transformer.support.errors import require, short_repr
+from transformer.support.signatures import check_argument_types
 
 CONFIDENCE_LEVEL = 0.95  # of every interval in the course
 
@@ -121,12 +122,15 @@ def margin_of_error(scores: Mapping[str, Sequence[float]], runs: int) -> float:
     return t_critical_value(degrees) * math.sqrt(squares / degrees) * math.sqrt(2 / runs)
 
 
+@check_argument_types
 def holm_adjusted_p_values(p_values: Sequence[float]) -> list[float]:
     """Adjust the p-values of comparisons made together (Holm 1979), in their order, 0 to 1.
 
     Of m comparisons the smallest p-value is multiplied by m, the next by m - 1, and so on. If all
     that are at 0.05 or less are reported, one or more is false in at most 5 of 100 such families.
     """
+    for p_value in p_values:
+        check_number("one of p_values", p_value, 0, 1)
     order = sorted(range(len(p_values)), key=lambda index: p_values[index])
     adjusted, largest = [0.0] * len(p_values), 0.0
     for rank, index in enumerate(order):

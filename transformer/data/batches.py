@@ -52,6 +52,7 @@ class Batch:
         """Number of target tokens without padding, eos included: the terms of the loss."""
         return int((self.tgt_out != PAD_ID).sum())
 
+    @check_argument_types
     def to(self, device: torch.device | str) -> Self:
         """Return the batch on another device."""
         try:

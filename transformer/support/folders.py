@@ -65,7 +65,7 @@ def find_model_folder(model: str | Path) -> Path:
 
     A UserError where there is neither.
     """
-    if Path(model).is_dir():
+    if os.path.isdir(model):  # False too where a name is too long
         return Path(model)
     if str(model) in shipped_model_names():
         return models_folder() / str(model)

@@ -92,3 +92,6 @@ def test_holm_by_hand() -> None:
     )
     assert significance.holm_adjusted_p_values([0.5, 0.7]) == [1.0, 1.0]
     assert significance.holm_adjusted_p_values([]) == []
+    for no_p_value in (math.nan, -0.1, 1.1):
+        with pytest.raises(UserError, match="one of p_values is"):
+            significance.holm_adjusted_p_values([0.5, no_p_value])
