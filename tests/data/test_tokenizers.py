@@ -222,7 +222,9 @@ def test_earlier_files_name_the_normalizer_otherwise_or_not_at_all(tmp_path: Pat
     write_json(path, values | {"treatment": name})
     assert load(path).to_dict() == TRAINED.to_dict()
     write_json(path, values | {"normalizer": "germn"})
-    with pytest.raises(UserError, match="unknown normalizer 'germn': did you mean 'german'"):
+    with pytest.raises(
+        UserError, match=r"r\.json: unknown normalizer 'germn': did you mean 'german'"
+    ):
         load(path)
 
 

@@ -337,7 +337,10 @@ def load(path: Path) -> Tokenizer:
         raise UserError(
             f"{path} is no tokenizer of this course: {problem}; copy it again, or train anew"
         )
-    if TokenizerKind(values.pop("kind")) == TokenizerKind.WORDS:
-        return WordTokenizer(**values)
-    merges = [merge.split(" ") for merge in values.pop("merges")]
-    return BPETokenizer([(left, right) for left, right in merges], **values)
+    try:
+        if TokenizerKind(values.pop("kind")) == TokenizerKind.WORDS:
+            return WordTokenizer(**values)
+        merges = [merge.split(" ") for merge in values.pop("merges")]
+        return BPETokenizer([(left, right) for left, right in merges], **values)
+    except UserError as error:  # Its normalizer is unknown.
+        raise UserError(f"{path}: {error}") from error
