@@ -97,9 +97,9 @@ def read_initial_settings(out: Path, resume: bool) -> dict[str, Any]:
     settings = read_json_object(out / folder.DATA)
     require(
         settings.get("precision") in list(Precision),
-        f"{out / folder.DATA} names no precision of this version's: put it back if it is damaged, "
-        f"resume with the version that wrote it{folder.commit_in_words(out)}, or begin in another "
-        "folder",
+        f"{out / folder.DATA} names no precision of this version's: an earlier version wrote it, "
+        "or it was changed; resume with the version that wrote it"
+        f"{folder.commit_in_words(out)}, put it back, or begin in another folder",
     )
     return settings
 
