@@ -21,7 +21,7 @@ IMPORT_ERROR_REMEDY = (
 )
 
 
-def parse_factory_target(target: str) -> tuple[Path, str, str]:
+def resolve_factory_target(target: str) -> tuple[Path, str, str]:
     """Return the folder to import from, the module's name, and the name in it.
 
     A file in a package is imported as a part of it, so that `from .layers import` works.
@@ -54,7 +54,7 @@ def prepended_to_sys_path(folder: Path) -> Iterator[None]:
             sys.path.remove(str(folder))
 
 
-def call_factory(module_name: str, name: str) -> Any:
+def import_and_call_factory(module_name: str, name: str) -> Any:
     """Import a module and call its factory; return it as it is if it is no function.
 
     Raises:

@@ -14,14 +14,20 @@ import pytest
 
 from attention_laws.errors import UserError, describe_error
 from attention_laws.factory import (
-    call_factory,
-    parse_factory_target,
+    import_and_call_factory,
     prepended_to_sys_path,
+    resolve_factory_target,
     to_adapter_or_pipeline,
 )
 from attention_laws.law import Law
 from attention_laws.laws import MODEL_LAWS
-from attention_laws.report import CORE_LAW_NAMES, LawResult, Report, Verdict, read_baseline
+from attention_laws.report import (
+    LAW_NAMES_NEEDED_TO_JUDGE,
+    LawResult,
+    Report,
+    Verdict,
+    read_baseline,
+)
 from attention_laws.run import Diagnosis
 
 
@@ -43,7 +49,7 @@ class LawTester:
             pytest.fail(line.explanation(), pytrace=False)
         if (
             line.verdict == Verdict.NOT_TRIED
-            and line.law in CORE_LAW_NAMES
+            and line.law in LAW_NAMES_NEEDED_TO_JUDGE
             and Report((line,)).unjudged_laws
         ):
             pytest.fail(f"it could not be judged: {line.seen}", pytrace=False)
@@ -121,13 +127,13 @@ class _LawItem(pytest.Item):
 def _make_items_from_configuration(session: pytest.Session) -> list[_LawItem]:
     """Return a test for each law on the factory that the configuration names."""
     config = session.config
-    folder, module, name = parse_factory_target(config.getini("attention_laws"))
+    folder, module, name = resolve_factory_target(config.getini("attention_laws"))
     baseline = config.getini("attention_laws_baseline")
     reasons = read_baseline(config.rootpath / baseline) if baseline else {}
 
     def make() -> Any:
         with prepended_to_sys_path(config.rootpath), prepended_to_sys_path(folder):
-            return call_factory(module, name)
+            return import_and_call_factory(module, name)
 
     tester = LawTester(make, strict=config.getini("attention_laws_strict"), reasons=reasons)
     return [_LawItem.from_parent(session, tester=tester, law=law) for law in MODEL_LAWS]

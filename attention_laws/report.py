@@ -13,7 +13,7 @@ from torch import Tensor
 from attention_laws.errors import UserError
 
 # A model of which these are unknown is not judged: its shape, the future, padding, gradients.
-CORE_LAW_NAMES = (
+LAW_NAMES_NEEDED_TO_JUDGE = (
     "logits_have_expected_shape",
     "decoder_is_causal",
     "source_padding_is_ignored",
@@ -109,7 +109,7 @@ class Report:
         ]
         if len(untried) == len(self.lines):
             return untried
-        return [law for law in untried if law in CORE_LAW_NAMES]
+        return [law for law in untried if law in LAW_NAMES_NEEDED_TO_JUDGE]
 
     @property
     def exit_status(self) -> int:

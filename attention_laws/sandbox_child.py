@@ -9,7 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from attention_laws.errors import UserError, describe_error
-from attention_laws.factory import call_factory, prepended_to_sys_path, to_adapter_or_pipeline
+from attention_laws.factory import (
+    import_and_call_factory,
+    prepended_to_sys_path,
+    to_adapter_or_pipeline,
+)
 from attention_laws.run import Diagnosis
 
 try:
@@ -51,7 +55,7 @@ def _limit_memory(gigabytes: float) -> None:
 
 
 def _try_laws_and_send_results(request: dict[str, Any], send: Callable[..., None]) -> None:
-    product = call_factory(request["module"], request["name"])
+    product = import_and_call_factory(request["module"], request["name"])
     diagnosis = Diagnosis(
         to_adapter_or_pipeline(product, request["options"]), minute=request["minute"]
     )

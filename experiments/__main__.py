@@ -8,7 +8,7 @@ from functools import partial
 
 from attention_course.command_line import OneLineErrorParser
 from attention_course.command_line import main as run_typed
-from experiments.commands import COMMANDS, OPTION_ADDERS, Command
+from experiments.commands import ADDERS_BY_OPTION_NAME, COMMANDS, Command
 from transformer.support.errors import EXIT_INTERRUPTED
 from transformer.support.signals import run_and_exit
 
@@ -42,12 +42,12 @@ def make_parser() -> argparse.ArgumentParser:
             epilog=f"example: {PROGRAM_NAME} {name} {command.example}".rstrip(),
         )
         for option in command.options:
-            OPTION_ADDERS[option](subparser)
-        subparser.set_defaults(run=partial(run_command, command))
+            ADDERS_BY_OPTION_NAME[option](subparser)
+        subparser.set_defaults(run=partial(run_and_print_how_to_resume, command))
     return parser
 
 
-def run_command(command: Command, options: argparse.Namespace) -> int:
+def run_and_print_how_to_resume(command: Command, options: argparse.Namespace) -> int:
     """Run a command; after Ctrl-C print how to resume it, if it can be."""
     try:
         return command.run(options)

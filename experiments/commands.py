@@ -52,7 +52,7 @@ class Command(NamedTuple):
     function: str  # with its module, in this package
     about: str  # what is done and where it is written, in a line
     example: str = ""  # what may be typed after the name
-    options: Sequence[str] = ()  # names in `OPTION_ADDERS`
+    options: Sequence[str] = ()  # names in `ADDERS_BY_OPTION_NAME`
     file: str = ""  # in the checkout; options are filled in where it has {NAME}
     resumes: bool = False  # whether the same command resumes after Ctrl-C
 
@@ -78,7 +78,7 @@ class Command(NamedTuple):
 
 
 INT_LIST_ARGUMENTS: dict[str, Any] = {"type": int, "nargs": "+"}
-OPTION_ADDERS: Mapping[str, OptionAdder] = {
+ADDERS_BY_OPTION_NAME: Mapping[str, OptionAdder] = {
     "model": add_model_argument,
     "beam": add_beam_option,
     "training": lambda parser: [add_option(parser) for add_option in TRAIN_OPTION_ADDERS],

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from scipy.stats import binomtest
 
-from experiments.model_records import measure_and_record_model
+from experiments.model_records import measure_model_into_record
 from lessonkit.analysis.lexicon import read_corpus_table
 from lessonkit.analysis.significance import CONFIDENCE_LEVEL, ConfidenceInterval
 from transformer.config import BEAM_SIZE, LENGTH_PENALTY
@@ -177,7 +177,7 @@ def record_contrasts(model: str, file: Path) -> str:
         search = {"beam_size": BEAM_SIZE, "alpha": LENGTH_PENALTY}
         return search | measure_contrasts(translator, contrasts)
 
-    record = measure_and_record_model(model, file, measure)
+    record = measure_model_into_record(model, file, measure)
     return "\n".join(
         f"{name}: both sides right in {figures['says']['both']} of {figures['pairs']} pairs"
         for name, figures in record["phenomena"].items()

@@ -27,11 +27,11 @@ def record_bleu_five_ways(model: str, file: Path, beam: int) -> dict[str, Any]:
         about = {"split": split, "sentences": len(text), "beam_size": beam}
         return about | score_five_ways(translator, text, beam)
 
-    points: dict[str, Any] = measure_and_record_model(model, file, measure)["points"]
+    points: dict[str, Any] = measure_model_into_record(model, file, measure)["points"]
     return points
 
 
-def measure_and_record_model(
+def measure_model_into_record(
     model: str, file: Path, measure: Callable[[Translator], dict[str, Any]]
 ) -> dict[str, Any]:
     """Take one measure of a model, and write it with its origin."""

@@ -30,7 +30,7 @@ def record_split_leaks(file: Path) -> None:
     side English) and bleu (of `translate_from_memory`, French to English, once for each
     French sentence, which may match any of its translations in the test set).
     """
-    pairs = corpora.all_pairs("tatoeba")
+    pairs = corpora.read_unsplit_pairs("tatoeba")
     grouped = split_pairs(pairs)
     figures = {
         "random": measure_split(*random_split(pairs, NUM_TEST_PAIRS)),

@@ -80,10 +80,10 @@ class _ModelWithSharedSourceCache:
 
     def new_cache(self) -> Any:
         cache = self.model.new_cache()
-        return _SharedSourceCache(len(cache.layers)) if type(cache) is DecoderCache else cache
+        return _CacheWithSourceInPlace(len(cache.layers)) if type(cache) is DecoderCache else cache
 
 
-class _SharedSourceCache(DecoderCache):
+class _CacheWithSourceInPlace(DecoderCache):
     """A cache for beam search, in which the prefixes of a sentence share its source."""
 
     def select(self, rows: Tensor) -> None:

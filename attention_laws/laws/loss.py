@@ -20,7 +20,7 @@ CONFIDENT_LOGIT = 100.0  # nats
 TARGET_LENGTHS = (2, 5)  # real tokens of the two sentences
 
 
-class _RandomLogits:
+class _LossOnRandomLogits:
     """Random logits in the form in which this model returns them, and their loss."""
 
     def __init__(self, subject: Subject) -> None:
@@ -86,7 +86,7 @@ def softmax_is_taken_once(subject: Subject) -> Finding:
         )
     if form == "logits" and not softmax_inside:
         return broken_finding("a constant added to all logits of a position changes the loss")
-    random_logits, true_token = _RandomLogits(subject), subject.ordinary_id_other_than(-1)
+    random_logits, true_token = _LossOnRandomLogits(subject), subject.ordinary_id_other_than(-1)
     even_logits = torch.zeros(1, 1, subject.adapter.tgt_vocab_size)
     wrong_logits = even_logits.clone()
     wrong_logits[..., subject.ordinary_id_other_than(true_token)] = CONFIDENT_LOGIT
@@ -109,7 +109,7 @@ def loss_ignores_padding(subject: Subject) -> Finding:
     Look: at ignore_index, and at what the sum is divided by
     """
     pad_id = assert_not_none(subject.adapter.pad_id)
-    random_logits = _RandomLogits(subject)
+    random_logits = _LossOnRandomLogits(subject)
     logits, targets = random_logits.draw(2, max(TARGET_LENGTHS)), _draw_padded_targets(subject)
     loss = float(random_logits.loss(logits, targets))
     is_padding = (targets == pad_id)[..., None]
@@ -147,7 +147,7 @@ def loss_weighs_tokens_equally(subject: Subject) -> Finding:
     Means: a mean is divided again, or means are averaged: tokens of short sentences weigh more
     Look: at each mean() and each division after the loss
     """
-    random_logits = _RandomLogits(subject)
+    random_logits = _LossOnRandomLogits(subject)
     logits, targets = random_logits.draw(2, max(TARGET_LENGTHS)), _draw_padded_targets(subject)
     together = float(random_logits.loss(logits, targets))
     short, long = (
@@ -181,7 +181,7 @@ def loss_favors_the_target(subject: Subject) -> Finding:
     Means: targets are shifted against the logits, once too often, or eos is left out
     Look: at what is shifted where: by the batch, by the model or by the loss, but once
     """
-    random_logits = _RandomLogits(subject)
+    random_logits = _LossOnRandomLogits(subject)
     targets = _draw_padded_targets(subject)
     zero_logits = torch.zeros_like(random_logits.draw(2, max(TARGET_LENGTHS)))
     gradient = _loss_gradient_at_logits(random_logits, zero_logits, targets)
@@ -202,7 +202,7 @@ def loss_favors_the_target(subject: Subject) -> Finding:
 
 
 def _loss_gradient_at_logits(
-    random_logits: _RandomLogits, logits: Tensor, targets: Tensor
+    random_logits: _LossOnRandomLogits, logits: Tensor, targets: Tensor
 ) -> Tensor:
     """Return the gradient of the loss with respect to the logits."""
     logits = logits.clone().requires_grad_()
@@ -219,7 +219,7 @@ def smoothed_targets_sum_to_one(subject: Subject) -> Finding:
     How: With probabilities p and a target q of mass m = sum(q), one token's loss has the gradient
     m p - q. Between two sets of logits q cancels out, which leaves m; then q.
     """
-    random_logits = _RandomLogits(subject)
+    random_logits = _LossOnRandomLogits(subject)
     target = torch.tensor([[subject.ordinary_id_other_than(-1)]])
     first_logits, second_logits = random_logits.draw(1, 1), random_logits.draw(1, 1)
     first_gradient = _loss_gradient_at_logits(random_logits, first_logits, target)[0, 0].double()

@@ -67,7 +67,7 @@ class AblationStudy:
         self.src_tokens = translator.src_tokenizer.ids_to_pieces(self._src[0].tolist())
         self.tgt_tokens = translator.tgt_tokenizer.ids_to_pieces(ids)
 
-    def translate_without(self, ablation: Ablation) -> AblatedTranslation:
+    def translate_sentence_without(self, ablation: Ablation) -> AblatedTranslation:
         """Translate with something taken away; raise a UserError if it cannot be."""
         model = SourceMaskedModel(self.model, ablation.before, ablation.after)
         with patch_heads(self.model, ablation.heads), ablate_edges(self.model, ablation.edges):
@@ -172,6 +172,6 @@ def translate_without_each_head(
     translations: dict[str, dict[Head, str]] = {"by zero": {}, "by its mean": {}}
     for head, mean in means.items():
         for way, vector in (("by zero", torch.zeros_like(mean)), ("by its mean", mean)):
-            ablated = study.translate_without(Ablation(heads={head: vector}))
+            ablated = study.translate_sentence_without(Ablation(heads={head: vector}))
             translations[way][head] = study.translation_text(ablated)
     return translations

@@ -120,7 +120,7 @@ def trace_translation(
     (hypothesis,) = greedy_search(model, src)
     tgt_ids = [*hypothesis.ids, EOS_ID] if hypothesis.finished else hypothesis.ids
     tgt_in = torch.tensor([[BOS_ID, *tgt_ids[:-1]]])
-    calls, weights = _record_model_run(model, head, attention, src, tgt_in)
+    calls, weights = _record_parts_around_head(model, head, attention, src, tgt_in)
     read_tokens = translator.tgt_tokenizer.ids_to_pieces(tgt_in[0].tolist())
     source_tokens = translator.src_tokenizer.ids_to_pieces(src[0].tolist())
     query_tokens = source_tokens if head.stack == "encoder" else read_tokens
@@ -166,7 +166,7 @@ def _recording_calls(modules: Mapping[str, nn.Module]) -> Iterator[dict[str, _Mo
 
 
 @torch.no_grad()
-def _record_model_run(
+def _record_parts_around_head(
     model: Transformer, head: Head, attention: MultiHeadAttention, src: Tensor, tgt_in: Tensor
 ) -> tuple[dict[str, _ModuleCall], Tensor]:
     """Run the model once; return the calls of its parts, and the head's weights."""

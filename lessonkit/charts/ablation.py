@@ -146,7 +146,7 @@ def _chart_rows(
     yield {"line": 0, "label": "source", "tokens": study.src_tokens}
     yield {"line": 1, "label": "whole model", "tokens": study.tgt_tokens}
     for kind, target, ablation in ablations:
-        ablated = study.translate_without(ablation)
+        ablated = study.translate_sentence_without(ablation)
         tokens = _shorten_to_line(study.translator.tgt_tokenizer.ids_to_pieces(ablated.ids))
         same = ablated.ids == study.baseline.ids
         yield {

@@ -26,7 +26,7 @@ recall = lesson_words.recall()
 silent_query = lesson_words.prediction("silent_query")
 unscaled_gradient = lesson_words.prediction("unscaled_gradient")
 
-KeyValuePairs = Sequence[tuple[Tensor, Tensor]]
+KeysAndValuesByBlock = Sequence[tuple[Tensor, Tensor]]
 PYTORCH_ATTENTION_FUNCTIONS = F.scaled_dot_product_attention, F.multi_head_attention_forward
 # In `KeyValueBlocks(32, 32)` a block has 128 scores of the 4 queries, and all blocks have 4,096.
 MAX_SCORES_AT_ONCE, MAX_SCORES_IN_ALL = 256, 2048
@@ -159,7 +159,7 @@ window_mask = Exercise(
 )
 
 
-def my_attention_in_blocks(query: Tensor, blocks: KeyValuePairs) -> Tensor:
+def my_attention_in_blocks(query: Tensor, blocks: KeysAndValuesByBlock) -> Tensor:
     """Attend to keys and values that come block by block."""
     best = torch.full((len(query), 1), -math.inf)
     total = torch.zeros(len(query), 1)
@@ -175,17 +175,17 @@ def my_attention_in_blocks(query: Tensor, blocks: KeyValuePairs) -> Tensor:
     return summed / total
 
 
-def _attention_over_joined_blocks(query: Tensor, blocks: KeyValuePairs) -> Tensor:
+def _attention_over_joined_blocks(query: Tensor, blocks: KeysAndValuesByBlock) -> Tensor:
     key, value = (torch.cat(parts) for parts in zip(*blocks, strict=True))
     return F.scaled_dot_product_attention(query[None], key[None], value[None])[0]
 
 
-def _attention_in_blocks_cases() -> list[tuple[Tensor, KeyValuePairs]]:
+def _attention_in_blocks_cases() -> list[tuple[Tensor, KeysAndValuesByBlock]]:
     """Small scores and large ones, the largest first or last."""
     draw = make_normal_sampler(0)
     small = [[1.0, 2.0], [2.0, 1.0], [1.0, 3.0, 2.0], [-3.0, 0.0, 2.0]]
     large = [[200.0, 201.0], [201.0, 0.0], [-200.0, -201.0]]
-    cases: list[tuple[Tensor, KeyValuePairs]] = []
+    cases: list[tuple[Tensor, KeysAndValuesByBlock]] = []
     for keys in small + large:
         pairs = zip(keys, [4.0, 8.0, 2.0], strict=False)
         blocks = [(tensor([[key]]), tensor([[value]])) for key, value in pairs]

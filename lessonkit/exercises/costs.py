@@ -38,7 +38,9 @@ def my_noise_scale(single: float, joint: float, tokens: int, number: int) -> flo
     return noise / signal
 
 
-def _noise_scale_noise_first(single: float, joint: float, tokens: int, number: int) -> float:
+def _noise_scale_by_solving_for_noise_first(
+    single: float, joint: float, tokens: int, number: int
+) -> float:
     """Solve single = signal + noise / tokens and joint = signal + noise / (number * tokens)."""
     noise = (single - joint) / (1 / tokens - 1 / number / tokens)
     signal = single - noise / tokens
@@ -59,7 +61,7 @@ noise_scale = Exercise(
         (10.5, 1.25, 160, 40),
         (0.625, 0.5, 1536, 16),
     ],
-    expected=_noise_scale_noise_first,
+    expected=_noise_scale_by_solving_for_noise_first,
 )
 
 

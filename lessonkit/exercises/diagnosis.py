@@ -20,9 +20,9 @@ from lessonkit.exercises.relations import (
     CaseFacts,
     ReturnedAndRight,
     all_close,
+    clauses_relating_answer_to_right_value,
     flatten_to_tensor,
     one_sided_error_clause,
-    relation_clauses,
 )
 
 MAX_CASES_ALTERED = 12  # cases of which each argument is altered
@@ -57,14 +57,18 @@ def describe_pattern_of_error(
         [(case.outcome.value, case.right) for case in finished_cases]
     )
     clauses = [part]
-    if relation := next(relation_clauses(pairs, [facts[number] for number in finished]), ""):
+    if relation := next(
+        clauses_relating_answer_to_right_value(pairs, [facts[number] for number in finished]), ""
+    ):
         stops = len(finished) < len(cases)
         clauses.append(f"where it ends, {relation}" if stops else relation)
     else:
         clauses.append(_describe_when_right(cases, facts))
         wrong = [pair for pair, case in zip(pairs, finished_cases, strict=True) if case.complaint]
         relation = (
-            next(relation_clauses(wrong, []), "") if len(wrong) > MIN_CASES_FOR_A_CLAUSE else ""
+            next(clauses_relating_answer_to_right_value(wrong, []), "")
+            if len(wrong) > MIN_CASES_FOR_A_CLAUSE
+            else ""
         )
         if relation:
             clauses.append(f"where its value is wrong, {relation}")

@@ -38,7 +38,7 @@ class LinearModel(nn.Module):
         return self.written
 
 
-def summed_squared_error(
+def summed_loss_and_num_points(
     line: LinearModel, points: list[tuple[float, float]]
 ) -> tuple[Tensor, int]:
     """Return the summed loss of some points, and how many there are."""
@@ -68,18 +68,22 @@ gradients = Exercise(
     lesson_words,
     worked=[
         (
-            (LinearModel(1.0, 0.0), [[(1.0, 0.0)]], summed_squared_error),
+            (LinearModel(1.0, 0.0), [[(1.0, 0.0)]], summed_loss_and_num_points),
             [torch.tensor(2.0), torch.tensor(2.0)],
         )
     ],
     cases=[
-        (LinearModel(1.0, 0.0), [[(1.0, 0.0)], [(2.0, 0.0), (3.0, 1.0)]], summed_squared_error),
+        (
+            LinearModel(1.0, 0.0),
+            [[(1.0, 0.0)], [(2.0, 0.0), (3.0, 1.0)]],
+            summed_loss_and_num_points,
+        ),
         (
             LinearModel(0.5, 0.25),
             [[(1.0, 1.0), (2.0, 0.0)], [(1.0, 3.0)], [(0.0, 1.0)]],
-            summed_squared_error,
+            summed_loss_and_num_points,
         ),
-        (LinearModel(-1.0, 2.0), [[(1.0, 2.0)] * 3, [(4.0, 2.0)]], summed_squared_error),
+        (LinearModel(-1.0, 2.0), [[(1.0, 2.0)] * 3, [(4.0, 2.0)]], summed_loss_and_num_points),
     ],
     expected=_gradients_by_hand,
 )

@@ -90,7 +90,7 @@ def exercises_by_lesson_module() -> dict[str, dict[str, Exercise]]:
             for exercise in names.values()
             if isinstance(exercise, Exercise)
         }
-        for name, exercise in own.CLASS_EXERCISES.items():
+        for name, exercise in own.CLASS_EXERCISES_BY_NAME.items():
             if exercise.lesson == lesson_words.lesson:
                 exercises[name] = exercise
         by_module[info.name] = exercises

@@ -1,6 +1,6 @@
 """The gaps and exercises of lesson 10, in its order: places hidden, edges cut, a vector exchanged.
 
-`UniformModel` and `WitnessModel` are its toys.
+`UniformAttentionModel` and `WitnessModel` are its toys.
 """
 
 import itertools
@@ -26,7 +26,7 @@ AttentionEdges = list[tuple[int, int]]  # (query, key), from 0
 
 
 @dataclass(repr=False)
-class UniformModel(Toy):
+class UniformAttentionModel(Toy):
     """A toy encoder-decoder that attends evenly to all it sees. Token 4 is the vector [4, -4]."""
 
     def encode(self, src: Tensor, mask: Tensor) -> Tensor:
@@ -83,24 +83,59 @@ hidden = Exercise(
     lesson_words,
     worked=[
         (
-            (UniformModel(), _row_of_ids(4, 6), _all_true_mask(2), _row_of_ids(1), [], []),
+            (UniformAttentionModel(), _row_of_ids(4, 6), _all_true_mask(2), _row_of_ids(1), [], []),
             tensor([[[11.0, -11.0]]]),
         ),
         (
-            (UniformModel(), _row_of_ids(4, 6), _all_true_mask(2), _row_of_ids(1), [1], []),
+            (
+                UniformAttentionModel(),
+                _row_of_ids(4, 6),
+                _all_true_mask(2),
+                _row_of_ids(1),
+                [1],
+                [],
+            ),
             tensor([[[9.0, -9.0]]]),
         ),  # 1 + 4 + 4
         (
-            (UniformModel(), _row_of_ids(4, 6), _all_true_mask(2), _row_of_ids(1), [], [1]),
+            (
+                UniformAttentionModel(),
+                _row_of_ids(4, 6),
+                _all_true_mask(2),
+                _row_of_ids(1),
+                [],
+                [1],
+            ),
             tensor([[[10.0, -10.0]]]),
         ),  # 1 + 4 + 5
     ],
     cases=[
-        (UniformModel(), _row_of_ids(4, 6, 9), _all_true_mask(3), _row_of_ids(1, 5), [0], [2]),
-        (UniformModel(), _row_of_ids(4, 6, 9), _all_true_mask(3), _row_of_ids(1, 7, 5), [1, 2], []),
-        (UniformModel(), _row_of_ids(4, 6, 9), _all_true_mask(3), _row_of_ids(1), [], [0, 1]),
         (
-            UniformModel(),
+            UniformAttentionModel(),
+            _row_of_ids(4, 6, 9),
+            _all_true_mask(3),
+            _row_of_ids(1, 5),
+            [0],
+            [2],
+        ),
+        (
+            UniformAttentionModel(),
+            _row_of_ids(4, 6, 9),
+            _all_true_mask(3),
+            _row_of_ids(1, 7, 5),
+            [1, 2],
+            [],
+        ),
+        (
+            UniformAttentionModel(),
+            _row_of_ids(4, 6, 9),
+            _all_true_mask(3),
+            _row_of_ids(1),
+            [],
+            [0, 1],
+        ),
+        (
+            UniformAttentionModel(),
             _row_of_ids(4, 6, 9, 0),
             _LAST_KEY_PADDED_MASK,
             _row_of_ids(1, 8),
@@ -168,7 +203,7 @@ patched = Exercise(
         # The runs are 9, 11 and 11, 17; patched 9, 17, whose mean is 13, and 1 more.
         (
             (
-                UniformModel(),
+                UniformAttentionModel(),
                 _row_of_ids(4, 6),
                 _row_of_ids(4, 10),
                 _all_true_mask(2),
@@ -180,7 +215,7 @@ patched = Exercise(
     ],
     cases=[
         (
-            UniformModel(),
+            UniformAttentionModel(),
             _row_of_ids(4, 6),
             _row_of_ids(4, 10),
             _all_true_mask(2),
@@ -188,7 +223,7 @@ patched = Exercise(
             [],
         ),
         (
-            UniformModel(),
+            UniformAttentionModel(),
             _row_of_ids(4, 6),
             _row_of_ids(4, 10),
             _all_true_mask(2),
@@ -196,7 +231,7 @@ patched = Exercise(
             [0],
         ),
         (
-            UniformModel(),
+            UniformAttentionModel(),
             _row_of_ids(4, 6, 9),
             _row_of_ids(8, 6, 9),
             _all_true_mask(3),
@@ -204,7 +239,7 @@ patched = Exercise(
             [0, 2],
         ),
         (
-            UniformModel(),
+            UniformAttentionModel(),
             _row_of_ids(4, 6, 9),
             _row_of_ids(4, 7, 9),
             _all_true_mask(3),
@@ -212,7 +247,7 @@ patched = Exercise(
             [1],
         ),
         (
-            UniformModel(),
+            UniformAttentionModel(),
             _row_of_ids(4, 6, 9, 0),
             _row_of_ids(5, 6, 7, 0),
             _LAST_KEY_PADDED_MASK,

@@ -49,7 +49,9 @@ LIST_RELATIONS_BY_CLAUSE: dict[str, Callable[[list[Any], list[Any]], bool]] = {
 }
 
 
-def relation_clauses(pairs: ReturnedAndRight, facts: Sequence[CaseFacts]) -> Iterator[str]:
+def clauses_relating_answer_to_right_value(
+    pairs: ReturnedAndRight, facts: Sequence[CaseFacts]
+) -> Iterator[str]:
     """Yield clauses that hold of all pairs: what an answer has made of the right value.
 
     Args:

@@ -93,7 +93,7 @@ class TrainingSetup:
         hypotheses = self._eval_search(greedy_search, src, max_len=length)
         return [hypothesis.ids for hypothesis in hypotheses]
 
-    def beam_hypotheses(
+    def beam_hypotheses_of_each_source(
         self, src: Tensor, beam_size: int, length: int, alpha: float = 0.0
     ) -> list[list[Hypothesis]]:
         """Translate sources with a beam (§6.1), the best of each first."""
@@ -105,7 +105,7 @@ class TrainingSetup:
 
     def beam_candidates(self, src: Tensor, beam_size: int, length: int) -> list[list[Candidate]]:
         """Return what a beam finds without length penalty, as the laws take it."""
-        hypotheses = self.beam_hypotheses(src, beam_size, length)
+        hypotheses = self.beam_hypotheses_of_each_source(src, beam_size, length)
         return [[_hypothesis_to_candidate(hypothesis) for hypothesis in row] for row in hypotheses]
 
     def ranking_score(self, log_prob: float, length: int) -> float:

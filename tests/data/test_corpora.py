@@ -265,14 +265,14 @@ def test_a_corpus_of_ones_own_in_pairs(tmp_path: Path, monkeypatch: Patch) -> No
         directions=["es-de", "de-es"],
         splits=["train", "validation", "test"],
     )
-    assert corpora.all_pairs("own")[:2] == [("Gato 3", "Katze'3"), ("Gato 4", "Katze'4")]
+    assert corpora.read_unsplit_pairs("own")[:2] == [("Gato 3", "Katze'3"), ("Gato 4", "Katze'4")]
     there, back = (corpora.load("own", "train", *pair) for pair in (("es", "de"), ("de", "es")))
     assert sorted(all_pairs(there)) == sorted((es, de) for de, es in all_pairs(back))
     monkeypatch.setitem(
         CORPORA, "own", replace(CORPORA["own"], options={"file": "odd.tsv", "languages": "es-de"})
     )
     with pytest.raises(UserError, match=r"line 3 of .*odd.tsv has 1 columns: give it two"):
-        corpora.all_pairs("own")
+        corpora.read_unsplit_pairs("own")
 
 
 def test_tatoebas_pairs_are_normalized_and_stand_once(tmp_path: Path, monkeypatch: Patch) -> None:
@@ -284,7 +284,7 @@ def test_tatoebas_pairs_are_normalized_and_stand_once(tmp_path: Path, monkeypatc
     files = {path.name: hashlib.sha256(path.read_bytes()).hexdigest()}
     monkeypatch.setenv("TRANSFORMER_DATA", str(tmp_path))
     monkeypatch.setitem(CORPORA, "tatoeba", replace(CORPORA["tatoeba"], files=files))
-    assert corpora.all_pairs("tatoeba") == [("Run!", "Cours !"), ("Don't!", "L'été !")]
+    assert corpora.read_unsplit_pairs("tatoeba") == [("Run!", "Cours !"), ("Don't!", "L'été !")]
 
 
 def all_pairs(text: ParallelText) -> list[tuple[str, str]]:
@@ -299,7 +299,7 @@ def test_tatoebas_splits_hold_every_pair_once_and_share_no_side(real: Path) -> N
     sizes = [(len(text), len(split)) for text, split in zip(splits, pairs, strict=True)]
     assert sizes == [(132_266, 132_266), (1_163, 1_685), (1_153, 1_712)]
     assert Counter(pair for split in pairs for pair in split) == Counter(
-        corpora.all_pairs("tatoeba")
+        corpora.read_unsplit_pairs("tatoeba")
     )
     for side in (0, 1):
         keys = [{grouping_key(pair[side]) for pair in split} for split in pairs]

@@ -108,7 +108,7 @@ def test_what_is_measured_is_recorded_with_its_origin(
     pairs, one = [("Go!", "Va !")], {"test": 1}
     for module, work, found in (
         (corpora, "load", ParallelText("en", "fr", ["Go!"], ["Va !"])),
-        (corpora, "all_pairs", pairs),
+        (corpora, "read_unsplit_pairs", pairs),
         (split_leaks, "split_pairs", {"train": pairs, "test": pairs}),
         (split_leaks, "measure_split", one),
         (heads, "attribution_error_rates", error),

@@ -326,7 +326,7 @@ BY_NAME: dict[str, Callable[[], Any]] = {
     "function": lambda: lambda: HIDDEN @ HIDDEN.mT,
     "forward": lambda: lambda: HIDDEN @ HIDDEN.mT,
     "interactive_widget.answer": lambda: lambda text: (text, schedule_explorer()),
-    "all_pairs.corpus": lambda: "tatoeba-fr-en",
+    "read_unsplit_pairs.corpus": lambda: "tatoeba-fr-en",
     "Translator.model": lambda: translator().model,
     "Translator.description": lambda: ModelDescription(
         translator().recipe, translator().src_tokenizer, translator().tgt_tokenizer

@@ -50,7 +50,7 @@ def load(corpus: str, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
 
 
 @check_argument_types
-def all_pairs(corpus: str) -> list[Pair]:
+def read_unsplit_pairs(corpus: str) -> list[Pair]:
     """Return all pairs of a corpus that is one file of them, in its order (see `read_pairs`)."""
     return read_pairs(find_corpus(corpus))
 

@@ -46,7 +46,7 @@ def prepare_run(
     The arguments are those of `train_recipe`.
     """
     data, training = recipe.data, recipe.training
-    first_settings = read_initial_settings(out, resume)
+    first_settings = read_settings_of_begun_run(out, resume)
     if resume:
         require_equal_but_for_steps(
             folder.read_recipe(out).name_and_sections(), recipe.name_and_sections()
@@ -79,7 +79,7 @@ def prepare_run(
     return PreparedRun(description, picked, batches, validation_batches)
 
 
-def read_initial_settings(out: Path, resume: bool) -> dict[str, Any]:
+def read_settings_of_begun_run(out: Path, resume: bool) -> dict[str, Any]:
     """Return what data.json says of how a run was begun, {} for a new run.
 
     Raises:
@@ -113,14 +113,14 @@ def largest_micro_tokens(model: nn.Module, prepared: PreparedRun, device: torch.
     longest_first = sorted(prepared.batches.examples, key=lambda pair: -max(map(len, pair)))
     width = 1 + max(map(len, longest_first[0]))  # of the longest sentence, with its mark
     tokens = training.batch_tokens
-    batch = collate(longest_first[: max(1, _tokens_with_margin(tokens) // width)])
+    batch = collate(longest_first[: max(1, _tokens_and_a_quarter_more(tokens) // width)])
     model.to(device).train()
     # Adam will keep two tensors of moments for each parameter.
     moments = [torch.empty_like(parameter) for parameter in model.parameters()]
     moments += [torch.empty_like(parameter) for parameter in model.parameters()]
     while True:
         try:
-            part = micro_batches(batch, _tokens_with_margin(tokens))[0].to(device)
+            part = micro_batches(batch, _tokens_and_a_quarter_more(tokens))[0].to(device)
             # The second backward pass has the gradients of the first beside it.
             for _ in range(2):
                 batch_loss(model, part, training, prepared.picked.precision).loss.backward()
@@ -134,5 +134,5 @@ def largest_micro_tokens(model: nn.Module, prepared: PreparedRun, device: torch.
     return tokens
 
 
-def _tokens_with_margin(tokens: int) -> int:
+def _tokens_and_a_quarter_more(tokens: int) -> int:
     return tokens * 5 // 4

@@ -32,7 +32,7 @@ from transformer.training.preparation import (
     PreparedRun,
     largest_micro_tokens,
     prepare_run,
-    read_initial_settings,
+    read_settings_of_begun_run,
 )
 
 
@@ -117,7 +117,9 @@ def _begin_or_check_folder(
     Returns:
         Whether the run has ended already, so that no step is left to do.
     """
-    first_settings = read_initial_settings(out, resume)  # another run may have begun in between
+    first_settings = read_settings_of_begun_run(
+        out, resume
+    )  # another run may have begun in between
     examples = {
         "training": _examples_sha256(prepared.batches.examples),
         "validation": _examples_sha256(prepared.validation_batches.examples),

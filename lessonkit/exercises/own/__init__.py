@@ -16,7 +16,7 @@ from lessonkit.exercises.own.classes import (
 )
 from lessonkit.exercises.own.whole import run
 
-CLASS_EXERCISES: dict[str, ClassExercise] = {
+CLASS_EXERCISES_BY_NAME: dict[str, ClassExercise] = {
     exercise.name: exercise
     for exercise in (
         attention,
@@ -40,7 +40,7 @@ def load(name: str, file: Path | None = None) -> Any:
     Raises:
         UserError: the file cannot be run.
     """
-    exercise = CLASS_EXERCISES[name]
+    exercise = CLASS_EXERCISES_BY_NAME[name]
     definition = load_definition(name, file)
     if definition is None:
         print(f"{name}: THE COURSE'S, for yours is not kept (lesson {exercise.lesson}).")
@@ -49,7 +49,7 @@ def load(name: str, file: Path | None = None) -> Any:
 
 
 __all__ = [
-    "CLASS_EXERCISES",
+    "CLASS_EXERCISES_BY_NAME",
     "attention",
     "decoder_layer",
     "embedding",

@@ -28,7 +28,7 @@ def study(shipped: Translator) -> AblationStudy:
 
 
 def test_with_nothing_cut_it_is_the_model(shipped: Translator, study: AblationStudy) -> None:
-    outcome = study.translate_without(Ablation())
+    outcome = study.translate_sentence_without(Ablation())
     assert outcome.ids == study.baseline.ids
     assert outcome.ids[-1] == EOS_ID
     assert (
@@ -45,7 +45,7 @@ def test_with_nothing_cut_it_is_the_model(shipped: Translator, study: AblationSt
 def test_hidden_places(shipped: Translator, study: AblationStudy) -> None:
     seen = set()
     for what, which, cut in ab.source_ablations(study):
-        outcome = study.translate_without(cut)
+        outcome = study.translate_sentence_without(cut)
         places: dict[str, Any] = {
             "before" if what == ab.SOURCE_BEFORE_ENCODER_KIND else "after": [int(which)]
         }
@@ -67,7 +67,7 @@ def test_edges_in_all_heads_of_a_stack(shipped: Translator, study: AblationStudy
     assert len(cuts) == src_len**2 + src_len * tgt_len + below
     changed = 0
     for (what, which), cut in cuts.items():
-        outcome = study.translate_without(cut)
+        outcome = study.translate_sentence_without(cut)
         if outcome.ids != study.baseline.ids:
             changed += 1
             query, key = map(int, which.split("-"))
@@ -89,13 +89,15 @@ def test_heads_by_zero_by_a_vector_and_swapped(shipped: Translator, study: Ablat
     head = Head("decoder", 1, 3)
     with ablate_heads(study.model, [head]):
         torch.testing.assert_close(
-            study.translate_without(cuts[ab.ZERO_HEAD_KIND, "decoder 1.3"]).probabilities[0],
+            study.translate_sentence_without(cuts[ab.ZERO_HEAD_KIND, "decoder 1.3"]).probabilities[
+                0
+            ],
             next_token_probabilities(shipped, SENTENCE),
         )
     assert cuts[ab.MEAN_HEAD_KIND, "decoder 1.3"].heads == {head: means[head]}
     for what, which in cuts:
         if what == ab.PATCHED_HEAD_KIND:
-            same = study.translate_without(cuts[what, which]).probabilities
+            same = study.translate_sentence_without(cuts[what, which]).probabilities
             torch.testing.assert_close(same, study.baseline.probabilities, atol=1e-5, rtol=1e-4)
     swaps = {
         which: c
@@ -104,7 +106,7 @@ def test_heads_by_zero_by_a_vector_and_swapped(shipped: Translator, study: Ablat
     }
     assert len(swaps) == len(means)
     assert len(swaps["encoder 1.3"].heads[Head("encoder", 1, 3)]) == len(study.src_tokens)
-    swapped = study.translate_without(swaps["cross 1.3"]).probabilities
+    swapped = study.translate_sentence_without(swaps["cross 1.3"]).probabilities
     assert not torch.allclose(swapped, study.baseline.probabilities, atol=1e-3)
 
 
@@ -112,4 +114,4 @@ def test_errors(shipped: Translator, study: AblationStudy) -> None:
     with pytest.raises(UserError, match="give some words"):
         AblationStudy(shipped, " ")
     with pytest.raises(UserError, match="no place 9"):
-        study.translate_without(Ablation(before=[9]))
+        study.translate_sentence_without(Ablation(before=[9]))

@@ -21,7 +21,7 @@ from lessonkit.exercises.own.reference import MyAttention
 from lessonkit.exercises.rules import BrokenRuleError
 from transformer.support.errors import UserError
 
-CLASS_EXERCISES = list(own.CLASS_EXERCISES.values())
+CLASS_EXERCISES_BY_NAME = list(own.CLASS_EXERCISES_BY_NAME.values())
 
 
 def one_paragraph(text: object) -> str:
@@ -35,7 +35,7 @@ def as_own(part: ClassExercise, *edits: str) -> Any:
     return made
 
 
-@pytest.mark.parametrize("part", CLASS_EXERCISES, ids=repr)
+@pytest.mark.parametrize("part", CLASS_EXERCISES_BY_NAME, ids=repr)
 def test_right_and_blank_and_the_courses_own(part: ClassExercise) -> None:
     right = as_own(part)
     chance = torch.random.get_rng_state()
@@ -50,7 +50,7 @@ def test_right_and_blank_and_the_courses_own(part: ClassExercise) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", CLASS_EXERCISES, ids=repr)
+@pytest.mark.parametrize("part", CLASS_EXERCISES_BY_NAME, ids=repr)
 def test_every_mistake_is_refused_with_its_own_hint_and_code_that_shows_it(
     part: ClassExercise,
 ) -> None:
@@ -99,7 +99,7 @@ CANNOT_LEARN = [
     (own.stack, "= layer(x", "= layer(x.detach()", "x.grad"),
     (own.transformer, "self.encode(src, src_mask)", "self.encode(src, src_mask).detach()", ""),
     (own.transformer, "(tgt_in)", "(tgt_in).detach()", ""),
-    *((part, "    def forward(", NO_GRAD, "no gradient") for part in CLASS_EXERCISES),
+    *((part, "    def forward(", NO_GRAD, "no gradient") for part in CLASS_EXERCISES_BY_NAME),
 ]
 
 
@@ -345,7 +345,7 @@ def test_all_pieces_of_ones_own_run_to_a_translation_and_a_bleu(
     own.run(3, mine, tmp_path / "run.py")
     lines = capfd.readouterr().out.splitlines()
     said = [line for line in lines if line.startswith(("My", "my_"))]
-    assert len(said) == len(own.CLASS_EXERCISES) + len(whole.FUNCTION_MODULES_AND_LESSONS)
+    assert len(said) == len(own.CLASS_EXERCISES_BY_NAME) + len(whole.FUNCTION_MODULES_AND_LESSONS)
     assert all(line.endswith(" YOURS") for line in said)
     assert [line.split()[1] for line in lines if line.startswith("step")] == ["1", "2", "3"]
     assert "The black cat is sleeping. -> " in "\n".join(lines)
@@ -373,5 +373,5 @@ def test_what_is_missing_or_does_not_pass_is_the_courses_and_it_is_said(
     assert counts == {"MyAttention": 1, "MyEmbedding": 2, "MyFeedForward": 1}
     names: dict[str, object] = {"__name__": "whole"}
     exec(compile(out.read_text(), "run.py", "exec"), names)
-    for part in own.CLASS_EXERCISES.values():
+    for part in own.CLASS_EXERCISES_BY_NAME.values():
         assert part.check(names[part.name]).status == "passed"
