@@ -3,7 +3,7 @@
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 import torch
 from torch import Tensor
@@ -177,6 +177,16 @@ def padding_share(batches: Iterable[Batch]) -> float:
             positions += side.numel()
     require(positions > 0, "no batches: give one or more")
     return padding / positions
+
+
+class EpochBatches(Protocol):
+    """Batches of training data, epoch by epoch: `TokenBudgetBatches`, or a class of your own."""
+
+    def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
+        """Yield the batches of epoch `number`, from 0, without the first `start`.
+
+        A resumed run is exact only if the same epoch has the same batches again.
+        """
 
 
 class TokenBudgetBatches:

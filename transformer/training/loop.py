@@ -18,7 +18,7 @@ from torch import nn
 from torch.optim import Adam, Optimizer
 
 from transformer.config import TrainingConfig
-from transformer.data.batches import Batch, TokenBudgetBatches, micro_batches, shard
+from transformer.data.batches import Batch, EpochBatches, micro_batches, shard
 from transformer.models import folder
 from transformer.models.weights import average_weights, load_tensors, load_weights, model_weights
 from transformer.support.devices import usable_device
@@ -70,7 +70,7 @@ class TrainingResult:
 def train(
     model: nn.Module,
     config: TrainingConfig,
-    batches: TokenBudgetBatches,
+    batches: EpochBatches,
     validation_batches: Sequence[Batch],
     out: Path,
     *,
@@ -164,7 +164,7 @@ def train(
         return _finish_run(run, measure_loss, on_report)
 
 
-def _batch_stream(batches: TokenBudgetBatches, progress: Progress) -> Iterator[Batch]:
+def _batch_stream(batches: EpochBatches, progress: Progress) -> Iterator[Batch]:
     """Yield batches without end, from where the run stands, and count them in its progress."""
     while True:
         for batch in batches.epoch(progress.epoch, progress.batch):
