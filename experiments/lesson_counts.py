@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 # Of a lesson's body.
-MAX_WORDS, MAX_MINUTES = 1_800, 30
+MAX_WORDS, MAX_MINUTES = 1_800, 40
 EXERCISE_HEADING_PATTERN = re.compile(r"^### .+ \(\d+ minutes, \w+\)", re.MULTILINE)
 LESSON_TITLE_PATTERN = re.compile(r"(?<= · ).+")
 PAPER_SECTIONS_PATTERN = re.compile(r"(?<=\*\*Paper sections:\*\* )(?:.+(?:\n  .+)*)")

@@ -50,7 +50,7 @@ def test_a_lesson_is_counted_as_its_reader_meets_it() -> None:
     assert found.minutes == pytest.approx(11 / 180 + 2 * 5 / 60 + 0.75 * 2 + 2 * 2)
 
 
-def test_every_lesson_is_half_an_hour() -> None:
+def test_no_lesson_is_longer_than_its_limits() -> None:
     for found in count_lessons(ROOT):
         assert found.words <= MAX_WORDS, found.lesson
         assert round(found.minutes) <= MAX_MINUTES, found.lesson

@@ -110,7 +110,10 @@ def test_a_signal_ends_a_command_in_one_way(
     (tmp_path / "interrupts_itself.py").write_text(interrupts)
     (tmp_path / "harmless.py").write_text("print('imported')")
     code, (status, out, err) = COMMANDS[command]
+    # A suite that `nohup` or a job in the background began hands on signals that are ignored.
+    defaults = "import signal; signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"
+    defaults += "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
     paths = f"import sys; sys.path.insert(0, {str(tmp_path)!r})"
-    script = f"{paths}{EXITS}{code}\nrun_and_exit(run)"
+    script = f"{defaults}{paths}{EXITS}{code}\nrun_and_exit(run)"
     done = python("-c", script, int(number), status=status)
     assert (done.stdout, done.stderr) == (out, err)
