@@ -51,7 +51,7 @@ def make_parser() -> OneLineErrorParser:
     program = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     corpora = program.add_parser(
         "corpora",
-        help="list and fetch the corpora",
+        help="list, fetch, add and remove corpora",
         epilog=f"Example: {PROGRAM_NAME} corpora fetch multi30k",
     )
     actions = corpora.add_subparsers(title="actions", required=True, metavar="ACTION")

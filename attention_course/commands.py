@@ -11,6 +11,7 @@ from pathlib import Path
 
 from attention_course.input_lines import read_standard_input_blocks
 from attention_course.options import (
+    ADD_CORPUS_OPTION_ADDERS,
     MODEL_HELP,
     TRAIN_OPTION_ADDERS,
     OptionAdder,
@@ -23,8 +24,7 @@ from attention_course.options import (
     parse_settings,
 )
 from attention_course.training import train_with_options
-from transformer.recipes import find_recipe
-from transformer.support.errors import UserError
+from transformer.support.errors import UserError, require
 from transformer.support.files import check_writable_file, to_json_bytes, write_json
 
 PROGRAM_NAME = "python -m transformer"
@@ -61,14 +61,14 @@ def register_command(
 
 @register_command("corpora list")
 def print_corpora(options: argparse.Namespace) -> None:
-    """Print each corpus with its languages, splits and licence.
+    """Print each corpus, the user's own too, with its languages, splits and licence.
 
     Example:
       python -m transformer corpora list
     """
-    from transformer.data.corpora import CORPORA
+    from transformer.data.corpora import all_corpora
 
-    for corpus in CORPORA.values():
+    for corpus in all_corpora():
         print(f"{corpus.name}: {corpus.about}")
         print(f"  directions: {', '.join(corpus.directions)}")
         print(f"  splits:     {', '.join(corpus.splits)}")
@@ -91,18 +91,52 @@ def fetch_corpus(options: argparse.Namespace) -> None:
     print("\n".join(paths) or f"{options.name} has no files to download")
 
 
+@register_command("corpora add", *ADD_CORPUS_OPTION_ADDERS)
+def add_corpus(options: argparse.Namespace) -> None:
+    """Make a corpus of your own parallel text, and show what was read.
+
+    The text is UTF-8: two files, whose lines translate each other, or one with two columns and a
+    tab between them. What is no use for training is dropped, and counted by reason. Validation and
+    test are drawn so that no sentence stands in two splits, unless you give files of your own.
+
+    Examples:
+      python -m transformer corpora add mine --src my.en --tgt my.uk --languages en-uk
+      python -m transformer corpora add mine --tsv pairs.tsv --languages en-uk
+    """
+    from attention_course.own_corpora import add_corpus_from_options, added_corpus_in_words
+
+    print(added_corpus_in_words(add_corpus_from_options(options)))
+    print(f"try: {PROGRAM_NAME} train {options.name}")
+
+
+@register_command("corpora remove", add_corpus_argument)
+def remove_corpus(options: argparse.Namespace) -> None:
+    """Delete a corpus of your own; models that were trained on it stay.
+
+    Example:
+      python -m transformer corpora remove mine
+    """
+    from transformer.data.own_corpora import remove_own_corpus
+
+    print(f"removed {remove_own_corpus(options.name)}")
+
+
 @register_command("train", *TRAIN_OPTION_ADDERS)
 def train_model(options: argparse.Namespace) -> int:
     """Train a recipe and leave a model folder.
 
-    Ctrl-C saves the run; --resume continues it.
+    RECIPE is also a .toml file of yours, or the name of a corpus of your own (see corpora add),
+    whose recipe is chosen by its number of tokens. Ctrl-C saves the run; --resume continues it.
 
     Examples:
       python -m transformer train demo --out runs/demo
       python -m transformer train demo --set src_lang=de --set tgt_lang=en --out runs/german
       python -m transformer train demo --steps 1200 --out runs/demo --resume
     """
-    recipe = find_recipe(options.recipe).override(parse_settings(options.set, options.steps))
+    from transformer.recipes.own_text import find_recipe_or_corpus
+
+    settings = parse_settings(options.set, options.steps)
+    recipe = find_recipe_or_corpus(options.recipe).override(settings)
     return train_with_options(recipe, options)
 
 
@@ -167,6 +201,8 @@ def translate_standard_input(options: argparse.Namespace) -> None:
     add_model_argument,
     add_beam_option,
     option_adder("--split", "NAME", "split of the model's corpus; by default the first test set"),
+    option_adder("--src", "FILE", "measure on a text of your own: its sources", type=parse_path),
+    option_adder("--ref", "FILE", "its reference translations, line by line", type=parse_path),
     add_alpha_option,
     option_adder(
         "--record",
@@ -178,21 +214,31 @@ def translate_standard_input(options: argparse.Namespace) -> None:
 def evaluate_model(options: argparse.Namespace) -> None:
     """Measure a model: print its BLEU, chrF and perplexity as JSON.
 
-    It is measured on a split of the corpus that it was trained on.
+    It is measured on a split of the corpus that it was trained on, or on two files of your own.
 
     Examples:
       python -m transformer evaluate runs/demo --split test_long --beam 1
       python -m transformer evaluate runs/demo --split validation --alpha 1
-      python -m transformer evaluate runs/demo --record figures.json
+      python -m transformer evaluate runs/demo --src my.en --ref my.fr --record figures.json
     """
     from attention_course.origin import load_model_origin
     from transformer.evaluation.evaluate import evaluate_folder
 
+    files = None
+    if options.src is not None or options.ref is not None:
+        both_given = options.src is not None and options.ref is not None
+        require(both_given, "--src and --ref belong together: give both")
+        require(
+            options.split is None, "--split is of the model's corpus: leave it out, or the files"
+        )
+        files = options.src, options.ref
     # A record that cannot be written is refused before the work.
     if options.record is not None:
         check_writable_file(options.record)
         origin = load_model_origin(options.model)
-    figures = evaluate_folder(options.model, options.split, options.beam, options.alpha)
+    figures = evaluate_folder(
+        options.model, options.split, options.beam, options.alpha, files=files
+    )
     print(to_json_bytes(figures).decode(), end="")
     if options.record is not None:
         write_json(options.record, origin | {"figures": figures})

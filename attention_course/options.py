@@ -72,8 +72,21 @@ add_alpha_option = option_adder(
     type=float,
     default=LENGTH_PENALTY,
 )
+ADD_CORPUS_OPTION_ADDERS = (
+    option_adder("name", "NAME", "what to call the corpus"),
+    option_adder("--src", "FILE", "the source side, one sentence a line", type=parse_path),
+    option_adder("--tgt", "FILE", "the target side: line i translates line i", type=parse_path),
+    option_adder("--tsv", "FILE", "both sides, with a tab between them", type=parse_path),
+    option_adder("--languages", "SRC-TGT", "codes of the two, as en-uk", required=True),
+    option_adder("--valid-src", "FILE", "your own validation text: its source", type=parse_path),
+    option_adder("--valid-tgt", "FILE", "and its target", type=parse_path),
+    option_adder("--test-src", "FILE", "your own test text: its source", type=parse_path),
+    option_adder("--test-tgt", "FILE", "and its target", type=parse_path),
+)
 TRAIN_OPTION_ADDERS = (
-    option_adder("recipe", "RECIPE", "one of the recipes below"),
+    option_adder(
+        "recipe", "RECIPE", "one of the recipes below, a .toml file, or a corpus of your own"
+    ),
     option_adder(
         "--set",
         "KEY=VALUE",

@@ -9,6 +9,7 @@ from typing import Any
 
 from attention_course.status import keep_freed_memory
 from transformer.config import Recipe
+from transformer.recipes import RECIPES
 from transformer.support.errors import EXIT_INTERRUPTED
 
 
@@ -34,6 +35,8 @@ def train_with_options(
         with processes.joined_process_group() as device:
             # The other processes would print the same.
             show: Callable[..., None] = print if processes.rank() == 0 else _ignore_report
+            if recipe.name not in RECIPES:  # It was chosen by size, or is the user's own.
+                show(recipe.about)
             result = train_recipe(
                 recipe,
                 out,

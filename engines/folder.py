@@ -23,7 +23,7 @@ from engines.tokenizer_json import (
     write_tokenizer_json,
 )
 from transformer.config import Recipe
-from transformer.data.corpora import CORPORA
+from transformer.data.corpora import corpus_licence
 from transformer.data.tokenizers import BPETokenizer
 from transformer.model import Transformer
 from transformer.models.folder import SRC_TOKENIZER, TGT_TOKENIZER, read_model
@@ -90,7 +90,8 @@ The tokenizers write a text as the training text was written, cut it off at {max
 and add the end mark.
 
 Made with `python -m transformer export {model} --to {engine}`, and trained on the corpus
-`{corpus}` ({licence}). The weights are learned from that data: use them under its terms.
+`{corpus}` (licence: {licence}). The weights are learned from that data: use them under its
+terms.
 """
 
 
@@ -187,5 +188,5 @@ def _readme_text(model: str | Path, engine: str, recipe: Recipe) -> str:
         tgt_lang=recipe.data.tgt_lang,
         max_len=recipe.model.max_len,
         corpus=recipe.data.corpus,
-        licence=CORPORA[recipe.data.corpus].licence.rstrip("."),
+        licence=corpus_licence(recipe.data.corpus).rstrip("."),
     )

@@ -32,7 +32,7 @@ from transformer.config import (
     ModelConfig,
     PositionKind,
 )
-from transformer.data.corpora import CORPORA
+from transformer.data.corpora import corpus_licence
 from transformer.data.tokenizers import BPETokenizer
 from transformer.layers import DecoderLayer, EncoderLayer
 from transformer.model import Decoder, Encoder, Transformer
@@ -201,7 +201,7 @@ def hub_card_front_matter(name: str, data: DataConfig, figures: dict[str, Any] |
         "datasets": [data.corpus],
     }
     if head["license"] == "other":
-        head["license_name"] = CORPORA[data.corpus].licence
+        head["license_name"] = corpus_licence(data.corpus)
     if figures is not None:
         bleu = figures["bleu"]
         metric = {"type": "sacrebleu", "name": bleu["signature"], "value": bleu["score"]}

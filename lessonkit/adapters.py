@@ -114,12 +114,14 @@ def adapt_folder(folder: str | Path) -> tuple[Adapter, Pipeline]:
 def adapt_pipeline(translator: Translator) -> Pipeline:
     """Return what stands around a model: its tokenizers, its corpus, and the score."""
     data = translator.recipe.data
-    test_split = default_test_split(data.corpus)
     train: tuple[TextPair, ...] = ()
     test: tuple[TextPair, ...] = ()
-    if _is_readable_without_download(data.corpus, test_split):
-        train = _load_sentence_pairs(translator, "train")
-        test = _load_sentence_pairs(translator, test_split)
+    # A user's own corpus need not be on the computer that its model is on.
+    if corpora.is_corpus(data.corpus):
+        test_split = default_test_split(data.corpus)
+        if _is_readable_without_download(data.corpus, test_split):
+            train = _load_sentence_pairs(translator, "train")
+            test = _load_sentence_pairs(translator, test_split)
     return Pipeline(
         train=train,
         test=test,
@@ -142,7 +144,7 @@ def _load_sentence_pairs(translator: Translator, split: str) -> tuple[TextPair, 
 
 def _is_readable_without_download(corpus: str, split: str) -> bool:
     """Return whether a corpus's training text and a split can be read without a download."""
-    other_splits = set(corpora.CORPORA[corpus].splits) - {"train", split}
+    other_splits = set(corpora.find_corpus(corpus).splits) - {"train", split}
     return all(
         is_right or any(other in file.name for other in other_splits)
         for file, is_right in corpora.is_intact_by_file(corpus).items()

@@ -9,6 +9,7 @@ from pathlib import Path
 from transformer.data import embedded_corpus  # noqa: F401 (registers its readers)
 from transformer.data.downloads import has_sha256
 from transformer.data.grouping import Pair
+from transformer.data.own_corpora import UNKNOWN_LICENCE, find_own_corpus, own_corpus_names
 from transformer.data.parallel import ParallelText
 from transformer.data.readers import READERS_BY_FORMAT, Corpus, read_pairs
 from transformer.support.errors import require, unknown_name_error
@@ -20,10 +21,32 @@ CORPORA = {name: Corpus(name=name, **table) for name, table in _CORPUS_TABLES.it
 
 @check_argument_types
 def find_corpus(name: str) -> Corpus:
-    """Return the corpus of this name; a UserError names the nearest one."""
-    if name not in CORPORA:
-        raise unknown_name_error("corpus", name, CORPORA)
-    return CORPORA[name]
+    """Return the corpus of this name, the course's or the user's own.
+
+    A UserError where there is none names the nearest one.
+    """
+    corpus = CORPORA.get(name) or find_own_corpus(name)
+    if corpus is None:
+        raise unknown_name_error("corpus", name, [*CORPORA, *own_corpus_names()])
+    return corpus
+
+
+@check_argument_types
+def all_corpora() -> list[Corpus]:
+    """Return the course's corpora, then the user's own."""
+    return [*CORPORA.values(), *(find_corpus(name) for name in own_corpus_names())]
+
+
+@check_argument_types
+def is_corpus(name: str) -> bool:
+    """Return whether there is a corpus of this name on this computer."""
+    return name in CORPORA or name in own_corpus_names()
+
+
+@check_argument_types
+def corpus_licence(name: str) -> str:
+    """Return a corpus's licence; "not known" of one that is not on this computer."""
+    return find_corpus(name).licence if is_corpus(name) else UNKNOWN_LICENCE
 
 
 @check_argument_types

@@ -41,20 +41,28 @@ def group_pairs(pairs: Sequence[Pair]) -> list[list[Pair]]:
     return list(members.values())
 
 
-def split_pairs(pairs: Sequence[Pair], naming_side: int = 0) -> dict[str, list[Pair]]:
+def split_pairs(
+    pairs: Sequence[Pair],
+    naming_side: int = 0,
+    held_out_per_mille: int = HELD_OUT_PER_MILLE,
+    max_held_out_group: int | None = None,
+) -> dict[str, list[Pair]]:
     """Return the pairs of "train", "validation" and "test": whole groups in each.
 
     A hash of a group's text chooses its split: the same on every machine and every day. That text
     is of one side, 0 or 1; who names the same language's side gets the same split in both
-    directions.
+    directions. Of 1,000 groups about `held_out_per_mille` are in validation, and as many in test; a
+    group of more than `max_held_out_group` pairs is in train.
     """
     splits: dict[str, list[Pair]] = {"train": [], "validation": [], "test": []}
     for group in group_pairs(pairs):
         name = min(grouping_key(pair[naming_side]) for pair in group)
         number = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big") % 1000
-        if number < HELD_OUT_PER_MILLE:
+        if max_held_out_group is not None and len(group) > max_held_out_group:
+            splits["train"] += group
+        elif number < held_out_per_mille:
             splits["test"] += group
-        elif number < 2 * HELD_OUT_PER_MILLE:
+        elif number < 2 * held_out_per_mille:
             splits["validation"] += group
         else:
             splits["train"] += group

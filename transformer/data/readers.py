@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from transformer.data.downloads import corpus_files_folder, download_if_missing
+from transformer.data.downloads import corpus_files_folder, download_if_missing, has_sha256
 from transformer.data.grouping import Pair, split_pairs
 from transformer.data.normalizers import NORMALIZERS, normalizer_name
 from transformer.data.parallel import ParallelText, parallel_text_from_lines, split_lines
@@ -88,6 +88,31 @@ def read_split_of_pairs(corpus: Corpus, split: str, src_lang: str, tgt_lang: str
     """
     pairs = split_pairs(read_pairs(corpus))[split]
     random.Random(SHUFFLE_SEED).shuffle(pairs)
+    return _text_of_pairs(corpus, pairs, split, src_lang, tgt_lang)
+
+
+@register_reader("split pairs")
+def read_file_of_split(corpus: Corpus, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
+    """Read one file of sentence pairs per split, as a user's own corpus has them.
+
+    In train a sentence stands once with each of its translations, else once with all. Options:
+    `file` is the pattern of their names, "{split}.tsv", and `languages` those of the columns.
+    """
+    file = corpus.options["file"].format(split=split)
+    path = corpus.paths()[file]
+    message = (
+        f"{path} is missing or damaged: copy it again, or remove {corpus.name} and add it anew"
+    )
+    require(has_sha256(path, corpus.files[file]), message)
+    lines = split_lines(_read_text(path))
+    pairs = [(first, second) for first, second in (line.split("\t") for line in lines)]
+    return _text_of_pairs(corpus, pairs, split, src_lang, tgt_lang)
+
+
+def _text_of_pairs(
+    corpus: Corpus, pairs: Sequence[Pair], split: str, src_lang: str, tgt_lang: str
+) -> ParallelText:
+    """Return pairs in one direction; a held-out sentence stands once, with all references."""
     if src_lang != _language_pair(corpus)[0]:
         pairs = [(second, first) for first, second in pairs]
     if split == "train":

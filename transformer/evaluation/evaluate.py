@@ -9,12 +9,14 @@ from typing import Any
 from transformer.config import BEAM_SIZE, LENGTH_PENALTY
 from transformer.data import corpora
 from transformer.data.batches import Example, TokenBudgetBatches, encode_pairs
-from transformer.data.parallel import ParallelText
+from transformer.data.parallel import ParallelText, parallel_text_from_lines
+from transformer.data.text_files import read_aligned_files
 from transformer.data.tokenizers import TREE_LANGUAGE, can_split_words
 from transformer.evaluation import scores
 from transformer.model import count_parameters
 from transformer.models.folder import RUN, ModelDescription, Network
 from transformer.models.translator import Translator
+from transformer.support.errors import require
 from transformer.support.files import read_json
 from transformer.support.folders import find_model_folder
 from transformer.support.signatures import check_argument_types
@@ -85,22 +87,36 @@ def evaluate_folder(
     beam_size: int = BEAM_SIZE,
     alpha: float = LENGTH_PENALTY,
     build: Callable[[ModelDescription], Network] = ModelDescription.build,
+    *,
+    files: tuple[Path, Path] | None = None,
 ) -> dict[str, Any]:
     """Measure a model folder, or a shipped model by its name, on a split of its own corpus.
 
     The first test set, unless another split is named; beam and alpha are chosen on yet another
-    (§6.1). `build` is that of `Translator.load`. Besides what `evaluate_translator` returns, it
-    says what was measured, and the precision that the model was trained in.
+    (§6.1). With `files`, sources and references line by line, on these instead. `build` is that of
+    `Translator.load`. Besides what `evaluate_translator` returns, it says what was measured, and
+    the precision that the model was trained in.
     """
     translator = Translator.load(folder, pick_device(), build=build)
     data = translator.recipe.data
-    if split is None:
-        split = corpora.default_test_split(data.corpus)
     trained_in = read_json(find_model_folder(folder) / RUN)["precision"]
-    text = corpora.load(data.corpus, split, data.src_lang, data.tgt_lang)
+    if files is not None:
+        pairs = read_aligned_files(*files)
+        src, tgt = [first for first, _ in pairs], [second for _, second in pairs]
+        text = parallel_text_from_lines(data.src_lang, data.tgt_lang, src, tgt)
+        names: dict[str, Any] = {"files": [path.name for path in files]}
+    else:
+        require(
+            corpora.is_corpus(data.corpus),
+            f"{folder} was trained on {data.corpus!r}, which is no corpus on this computer: add it "
+            "here too (corpora add), or measure on files (evaluate MODEL --src FILE --ref FILE)",
+        )
+        if split is None:
+            split = corpora.default_test_split(data.corpus)
+        text = corpora.load(data.corpus, split, data.src_lang, data.tgt_lang)
+        names = {"corpus": data.corpus, "split": split}
     measured = {
-        "corpus": data.corpus,
-        "split": split,
+        **names,
         "src_lang": data.src_lang,
         "tgt_lang": data.tgt_lang,
         "trained_in": trained_in,

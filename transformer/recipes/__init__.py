@@ -23,11 +23,11 @@ EARLIER_SYSTEM_TABLES = _read_toml("earlier_systems.toml")
 RECIPE_TABLES = OWN_RECIPE_TABLES | EARLIER_SYSTEM_TABLES
 
 
-def _inherit_settings(own: dict[str, Any]) -> dict[str, Any]:
+def inherit_settings(own: dict[str, Any]) -> dict[str, Any]:
     """Return a recipe's table together with what it takes over from another."""
     if "like" not in own:
         return own
-    base = _inherit_settings(RECIPE_TABLES[own["like"]])
+    base = inherit_settings(RECIPE_TABLES[own["like"]])
     table = base | own
     del table["like"]
     for section in RECIPE_SECTIONS:
@@ -38,7 +38,7 @@ def _inherit_settings(own: dict[str, Any]) -> dict[str, Any]:
 
 
 RECIPES = {
-    name: Recipe.from_dict({"name": name} | _inherit_settings(RECIPE_TABLES[name]))
+    name: Recipe.from_dict({"name": name} | inherit_settings(RECIPE_TABLES[name]))
     for name in RECIPE_TABLES
 }
 # The five that this course grew from.

@@ -1,0 +1,229 @@
+"""Corpora of a user's own text: made of files, found among the user's data, removed again.
+
+Not in the paper. A corpus is a folder where the files of other corpora are kept:
+
+    corpus.json                            languages, splits, what was dropped, sums; written last
+    train.tsv, validation.tsv, test.tsv    pairs, one a line, with a tab between the two sides
+"""
+
+import hashlib
+import random
+import re
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from transformer.data.cleaning import (
+    HELD_OUT_SIDE,
+    clean_pairs,
+    nonempty_pairs,
+    without_shared_sides,
+)
+from transformer.data.downloads import corpus_files_folder
+from transformer.data.grouping import Pair, split_pairs
+from transformer.data.readers import Corpus
+from transformer.data.text_files import columns_as_text
+from transformer.support.errors import UserError, require
+from transformer.support.files import check_writable_folder, write_atomically, write_json
+from transformer.support.formats import FORMAT_KEY, FORMAT_VERSION, read_json_object
+
+DESCRIPTION_FILE_NAME = "corpus.json"
+SPLITS = ("train", "validation", "test")
+UNKNOWN_LICENCE = "not known"
+SAMPLE_SEED = 2017
+NUM_SAMPLED_PAIRS = 10
+# Of the pairs about so many are held out for validation, and as many for test, but never more than
+# a tenth for each.
+HELD_OUT_PAIRS = 1000
+MAX_HELD_OUT_PER_MILLE = 100
+# Pairs of a larger group of shared sides are learned from: held out, it would be most of a split.
+MAX_HELD_OUT_GROUP = 50
+NAME_PATTERN = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
+LANGUAGE_PATTERN = r"[A-Za-z]{2,3}(_[A-Za-z0-9]{2,8})*"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AddedCorpus:
+    """What was made of a user's text."""
+
+    corpus: Corpus
+    folder: Path
+    num_read: int  # pairs, before any was dropped
+    dropped: Mapping[str, int]  # pairs by reason
+    num_kept: Mapping[str, int]  # pairs by split
+    sample: Sequence[Pair]  # drawn from train by a seeded chance
+
+
+def parse_languages(text: str) -> tuple[str, str]:
+    """Return the two languages of "en-uk"; a UserError where they are no two codes."""
+    codes = text.split("-")
+    are_codes = all(re.fullmatch(LANGUAGE_PATTERN, code) for code in codes)
+    require(
+        len(codes) == 2 and are_codes and codes[0] != codes[1],
+        f"languages {text!r}: give the codes of two, the source's first, as en-uk or en-zh_CN",
+    )
+    return codes[0], codes[1]
+
+
+def check_corpus_name(name: str, taken: Iterable[str]) -> None:
+    """Raise unless a corpus of the user's own may have this name."""
+    message = f"{name!r} is no name for a corpus: give up to 64 letters, digits, - . _"
+    require(re.fullmatch(NAME_PATTERN, name) is not None, message)
+    require(
+        name not in taken, f"{name} is the name of a corpus or recipe of the course: give another"
+    )
+    folder = corpus_files_folder() / name
+    message = f"{folder} exists: give another name, or remove it first (corpora remove {name})"
+    require(not folder.exists(), message)
+
+
+def add_own_corpus(
+    name: str, languages: tuple[str, str], pairs_by_split: Mapping[str, Sequence[Pair]]
+) -> AddedCorpus:
+    """Clean, split and write a user's text; nothing is left of it if that fails.
+
+    Args:
+        name: One that `check_corpus_name` takes.
+        languages: Those of the two sides.
+        pairs_by_split: The pairs of "train", and of "validation" and "test" if they are the user's
+            own, which lose empty sides alone; those that are not there are drawn from train.
+
+    Raises:
+        UserError: a split would be empty, or the folder cannot be written.
+    """
+    splits, dropped = _clean_and_split(languages, pairs_by_split)
+    for split in SPLITS:
+        message = f"no pair is left for {split}: give more text"
+        remedy = "" if split == "train" else f", or {split} files of your own"
+        require(bool(splits[split]), f"{message}{remedy}")
+    num_kept = {split: len(splits[split]) for split in SPLITS}
+    num_read = sum(map(len, pairs_by_split.values()))
+    folder = corpus_files_folder() / name
+    check_writable_folder(folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".") as temporary:
+        new = Path(temporary) / "corpus"
+        sums = {}
+        for split in SPLITS:
+            content = columns_as_text(splits[split]).encode()
+            write_atomically(new / f"{split}.tsv", content)
+            sums[f"{split}.tsv"] = hashlib.sha256(content).hexdigest()
+        values = {
+            "languages": list(languages),
+            "pairs_read": num_read,
+            "pairs_dropped": dict(dropped),
+            "pairs": num_kept,
+            "sha256": sums,
+        }
+        write_json(new / DESCRIPTION_FILE_NAME, {FORMAT_KEY: FORMAT_VERSION} | values)
+        # The folder gets its name once it is whole.
+        new.rename(folder)
+    drawn = random.Random(SAMPLE_SEED).sample(
+        splits["train"], min(NUM_SAMPLED_PAIRS, num_kept["train"])
+    )
+    return AddedCorpus(
+        corpus=_read_corpus(folder),
+        folder=folder,
+        num_read=num_read,
+        dropped=dropped,
+        num_kept=num_kept,
+        sample=drawn,
+    )
+
+
+def _clean_and_split(
+    languages: tuple[str, str], pairs_by_split: Mapping[str, Sequence[Pair]]
+) -> tuple[dict[str, list[Pair]], Counter[str]]:
+    """Return the pairs of each split, none of which shares a side with another, and the dropped."""
+    own: dict[str, list[Pair]] = {}
+    dropped: Counter[str] = Counter()
+    for split in ("validation", "test"):
+        if split in pairs_by_split:
+            own[split], counts = nonempty_pairs(pairs_by_split[split])
+            dropped += counts
+    train, counts = clean_pairs(pairs_by_split["train"])
+    dropped += counts
+    # What is measured last decides: test stays whole, then validation.
+    if {"validation", "test"} <= own.keys():
+        before = len(own["validation"])
+        own["validation"] = without_shared_sides(own["validation"], own["test"])
+        dropped[HELD_OUT_SIDE] += before - len(own["validation"])
+    before = len(train)
+    train = without_shared_sides(train, [pair for pairs in own.values() for pair in pairs])
+    dropped[HELD_OUT_SIDE] += before - len(train)
+    drawn = split_pairs(
+        train,
+        # The same side, whichever language is given first.
+        naming_side=languages.index(min(languages)),
+        held_out_per_mille=max(
+            1, min(MAX_HELD_OUT_PER_MILLE, 1000 * HELD_OUT_PAIRS // max(len(train), 1))
+        ),
+        max_held_out_group=MAX_HELD_OUT_GROUP,
+    )
+    for split in own:
+        drawn["train"] += drawn[split]
+        drawn[split] = own[split]
+    return drawn, +dropped
+
+
+def own_corpus_names() -> list[str]:
+    """Return the names of the user's own corpora."""
+    return sorted(
+        path.parent.name for path in corpus_files_folder().glob(f"*/{DESCRIPTION_FILE_NAME}")
+    )
+
+
+def find_own_corpus(name: str) -> Corpus | None:
+    """Return the user's own corpus of this name; None where there is none."""
+    if re.fullmatch(NAME_PATTERN, name) is None:
+        return None
+    folder = corpus_files_folder() / name
+    return _read_corpus(folder) if (folder / DESCRIPTION_FILE_NAME).is_file() else None
+
+
+def _read_corpus(folder: Path) -> Corpus:
+    """Return the corpus in a folder; a UserError where its description is damaged."""
+    path = folder / DESCRIPTION_FILE_NAME
+    values: dict[str, Any] = read_json_object(path)
+    try:
+        src_lang, tgt_lang = parse_languages("-".join(values["languages"]))
+        num_kept = {split: int(values["pairs"][split]) for split in SPLITS}
+        files = {f"{split}.tsv": str(values["sha256"][f"{split}.tsv"]) for split in SPLITS}
+    except (KeyError, TypeError, ValueError) as error:
+        remedy = f"copy it again, or remove the corpus ({folder}) and add it anew"
+        raise UserError(f"{path} is damaged ({short_reason(error)}): {remedy}") from error
+    return Corpus(
+        name=folder.name,
+        about=f"your own text in {src_lang} and {tgt_lang}, {num_kept['train']:,} pairs in train",
+        directions=[f"{src_lang}-{tgt_lang}", f"{tgt_lang}-{src_lang}"],
+        splits=SPLITS,
+        licence=UNKNOWN_LICENCE,
+        citation="not known",
+        format="split pairs",
+        options={"file": "{split}.tsv", "languages": f"{src_lang}-{tgt_lang}"},
+        files=files,
+    )
+
+
+def short_reason(error: Exception) -> str:
+    """Return what is wrong, in a few words."""
+    return f"it has no {error}" if isinstance(error, KeyError) else str(error)
+
+
+def remove_own_corpus(name: str) -> Path:
+    """Delete the user's own corpus of this name, and return the folder that it was in."""
+    names = own_corpus_names()
+    known = ", ".join(names) or "none"
+    require(name in names, f"{name!r} is no corpus of your own: give one of them (there: {known})")
+    folder = corpus_files_folder() / name
+    # Without its description it is no corpus any more, even if the rest cannot be deleted.
+    (folder / DESCRIPTION_FILE_NAME).unlink()
+    for split in SPLITS:
+        (folder / f"{split}.tsv").unlink(missing_ok=True)
+    if not any(folder.iterdir()):
+        shutil.rmtree(folder)
+    return folder

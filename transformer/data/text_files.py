@@ -1,0 +1,94 @@
+"""A user's own text files, line by line: what cannot be read for certain is refused by its line.
+
+Not in the paper. No torch in here.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from transformer.data.grouping import Pair
+from transformer.data.parallel import split_lines
+from transformer.support.errors import UserError, require
+
+
+def read_text_lines(path: Path) -> list[str]:
+    """Return the lines of a text file in UTF-8, without a byte order mark and line ends.
+
+    Raises:
+        UserError: it is no file, empty or not UTF-8; or a line holds NUL or a character at which
+            other programs begin a new line, so that the lines' numbers would not be certain.
+    """
+    message = f"{path} is a folder or a device" if path.exists() else f"no file {path}"
+    require(path.is_file(), f"{message}: give the name of a text file")
+    content = path.read_bytes()
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        # The decoder counts from after the byte order mark, which holds no line feed.
+        start = error.start + len(content) - len(error.object)
+        number = content.count(b"\n", 0, start) + 1
+        raise UserError(
+            f"line {number} of {path} is not UTF-8 (byte {content[start]:#04x}): convert the file, "
+            "for example with iconv -f LATIN1 -t UTF-8"
+        ) from error
+    require(text != "", f"{path} is empty: give a file with text")
+    lines = [line.removesuffix("\r") for line in split_lines(text)]
+    for number, line in enumerate(lines, start=1):
+        if "\0" in line or len(line.splitlines()) > 1 or _ends_in_line_break(line):
+            raise UserError(
+                f"line {number} of {path} holds {_first_line_break(line)}, where other programs "
+                "see the end of a line or of the text: remove it"
+            )
+    return lines
+
+
+def _ends_in_line_break(line: str) -> bool:
+    return line != "" and line.splitlines()[0] != line
+
+
+def _first_line_break(line: str) -> str:
+    """Return "U+2028" of the first character that is NUL or ends a line for `str.splitlines`."""
+    character = next(
+        character for character in line if character == "\0" or character.splitlines() == [""]
+    )
+    return f"U+{ord(character):04X}"
+
+
+def read_aligned_files(src: Path, tgt: Path) -> list[Pair]:
+    """Return the pairs of two files whose lines translate each other; errors by file and line."""
+    src_lines, tgt_lines = read_text_lines(src), read_text_lines(tgt)
+    if len(src_lines) != len(tgt_lines):
+        shorter, longer = (src, tgt) if len(src_lines) < len(tgt_lines) else (tgt, src)
+        last = min(len(src_lines), len(tgt_lines))
+        raise UserError(
+            f"{shorter} ends at line {last:,}, and {longer} has "
+            f"{max(len(src_lines), len(tgt_lines)):,}: line i of one must translate line i of "
+            "the other, so give files of equally many lines"
+        )
+    return list(zip(src_lines, tgt_lines, strict=True))
+
+
+def read_tab_separated_file(path: Path) -> list[Pair]:
+    """Return the pairs of a file of two columns with a tab between them; errors by line."""
+    pairs = []
+    for number, line in enumerate(read_text_lines(path), start=1):
+        columns = line.split("\t")
+        if len(columns) != 2:
+            count = "1 column" if len(columns) == 1 else f"{len(columns)} columns"
+            raise UserError(
+                f"line {number} of {path} has {count}: give two, with one tab between "
+                "them (of more, cut -f1,2 takes the first two)"
+            )
+        pairs.append((columns[0], columns[1]))
+    return pairs
+
+
+def shown_text(text: str, max_characters: int = 100) -> str:
+    """Return a text for a terminal: without control characters, and cut off where it is long."""
+    visible = "".join(character if character.isprintable() else "\ufffd" for character in text)
+    return visible if len(visible) <= max_characters else f"{visible[: max_characters - 1]}…"
+
+
+def columns_as_text(pairs: Sequence[Pair]) -> str:
+    """Return the text of a file of two columns with a tab between them."""
+    return "".join(f"{first}\t{second}\n" for first, second in pairs)
