@@ -10,6 +10,7 @@ from transformer.data.own_corpora import (
     AddedCorpus,
     add_own_corpus,
     check_corpus_name,
+    drop_reasons_in_words,
     parse_languages,
 )
 from transformer.data.text_files import read_aligned_files, read_tab_separated_file, shown_text
@@ -53,7 +54,7 @@ def _read_two_files(option: str, src: Path | None, tgt: Path | None) -> list[Pai
 def added_corpus_in_words(added: AddedCorpus) -> str:
     """Return what was read, dropped and kept of a user's text, with some pairs of it."""
     num_dropped = sum(added.dropped.values())
-    reasons = ", ".join(f"{count:,} {reason}" for reason, count in added.dropped.items())
+    reasons = drop_reasons_in_words(added.dropped)
     langs = added.corpus.options["languages"].split("-")
     lines = [
         f"{added.corpus.name}: {added.corpus.options['languages']}, in {added.folder}",

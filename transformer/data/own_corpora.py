@@ -97,7 +97,8 @@ def add_own_corpus(
     """
     splits, dropped = _clean_and_split(languages, pairs_by_split)
     for split in SPLITS:
-        message = f"no pair is left for {split}: give more text"
+        reasons = f" ({drop_reasons_in_words(dropped)})" if dropped else ""
+        message = f"no pair is left for {split}{reasons}: give more text"
         remedy = "" if split == "train" else f", or {split} files of your own"
         require(bool(splits[split]), f"{message}{remedy}")
     num_kept = {split: len(splits[split]) for split in SPLITS}
@@ -168,6 +169,11 @@ def _clean_and_split(
         drawn["train"] += drawn[split]
         drawn[split] = own[split]
     return drawn, +dropped
+
+
+def drop_reasons_in_words(dropped: Mapping[str, int]) -> str:
+    """Return "3 an empty side, 2 there already": the pairs dropped by reason."""
+    return ", ".join(f"{count:,} {reason}" for reason, count in dropped.items())
 
 
 def own_corpus_names() -> list[str]:

@@ -3,6 +3,7 @@
 Not in the paper. No torch in here.
 """
 
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -27,9 +28,10 @@ def read_text_lines(path: Path) -> list[str]:
         # The decoder counts from after the byte order mark, which holds no line feed.
         start = error.start + len(content) - len(error.object)
         number = content.count(b"\n", 0, start) + 1
+        encoding = "UTF-16" if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "LATIN1"
         raise UserError(
             f"line {number} of {path} is not UTF-8 (byte {content[start]:#04x}): convert the file, "
-            "for example with iconv -f LATIN1 -t UTF-8"
+            f"for example with iconv -f {encoding} -t UTF-8"
         ) from error
     require(text != "", f"{path} is empty: give a file with text")
     lines = [line.removesuffix("\r") for line in split_lines(text)]

@@ -49,8 +49,9 @@ def read_recipe_file(path: Path) -> Recipe:
     for section in RECIPE_SECTIONS:
         message = f"{path}: {section} is {short_repr(table.get(section))}: write [{section}]"
         require(isinstance(table.get(section, {}), dict), message)
-    if "like" in table and table["like"] not in RECIPES:
-        unknown_name = unknown_name_error("recipe", table["like"], RECIPES)
+    like = table.get("like")
+    if like is not None and not (isinstance(like, str) and like in RECIPES):
+        unknown_name = unknown_name_error("recipe", like, RECIPES)
         raise UserError(f"{path}: like: {unknown_name}")
     own = {"about": f"the recipe of {path.name}", "network": "transformer"} | table
     if "like" in table and "network" not in table:

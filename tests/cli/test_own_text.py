@@ -1,0 +1,171 @@
+"""A user's own text on the command line: added, trained on, measured, exported, removed."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run, refused
+from tests.helpers import TINY
+from transformer.config import ModelConfig
+from transformer.data import corpora
+from transformer.recipes import find_recipe, own_text
+from transformer.recipes.own_text import find_recipe_or_corpus, read_recipe_file
+from transformer.support.errors import UserError
+
+Patch = pytest.MonkeyPatch
+PAIRS = [(f"ein Wort, das {i} heißt", f"un mot nommé {i}") for i in range(300)]
+
+
+@pytest.fixture
+def data(here: Path, monkeypatch: Patch) -> Path:
+    """The user's folder of corpora, empty."""
+    folder = here / "data"
+    folder.mkdir()
+    monkeypatch.setenv("TRANSFORMER_DATA", str(folder))
+    return folder
+
+
+def write_pairs(folder: Path, pairs: list[tuple[str, str]] = PAIRS) -> None:
+    for number, lang in enumerate(("de", "fr")):
+        text = "".join(f"{pair[number]}\n" for pair in pairs)
+        (folder / f"my.{lang}").write_text(text, encoding="utf-8")
+    tsv = "".join(f"{src}\t{tgt}\n" for src, tgt in pairs)
+    (folder / "my.tsv").write_text(tsv, encoding="utf-8")
+
+
+def test_what_is_added_is_shown_listed_and_removed(run: Run, here: Path, data: Path) -> None:
+    write_pairs(here, [*PAIRS, ("", "vide"), PAIRS[0]])
+    two_files = ("--src", "my.de", "--tgt", "my.fr", "--languages", "de-fr")
+    status, out, err = run("corpora", "add", "mine", *two_files)
+    assert (status, err) == (0, "")
+    for word in ("302 pairs", "2 pairs (1 an empty side, 1 there already)", str(data / "mine")):
+        assert word in out
+    shown = {line.split(maxsplit=1)[1] for line in out.splitlines() if line.startswith("  de ")}
+    assert len(shown & {src for src, _ in PAIRS}) == 10
+    assert run("corpora", "add", "same", "--tsv", "my.tsv", "--languages", "de-fr")[0] == 0
+    for split in ("train", "validation", "test"):
+        texts = [corpora.load(name, split, "fr", "de") for name in ("mine", "same")]
+        assert texts[0] == texts[1]
+    assert "mine: your own text in de and fr" in run("corpora", "list")[1]
+    assert run("corpora", "remove", "mine")[0] == 0
+    assert "mine: your own" not in run("corpora", "list")[1]
+    assert [path.name for path in data.iterdir()] == ["same"]
+
+
+def test_add_refuses(run: Run, here: Path, data: Path) -> None:
+    write_pairs(here)
+    (here / "short.fr").write_text("un mot\n")
+    (here / "latin.fr").write_bytes(b"un mot nomm\xe9\n" * 300)
+    for typed, *said in (
+        ("add mine --languages de-fr", "no text: give --src FILE and --tgt FILE"),
+        ("add mine --src my.de --languages de-fr", "--src needs the other side"),
+        ("add mine --tsv my.tsv --src my.de --languages de-fr", "--tsv has both sides"),
+        ("add mine --tsv my.de --languages de-fr", "line 1 of my.de has 1 column"),
+        ("add mine --tsv my.tsv", "--languages"),
+        ("add mine --tsv my.tsv --languages de", "languages 'de'"),
+        (
+            "add mine --tsv my.tsv --test-src my.de --languages de-fr",
+            "--test-src needs",
+            "--test-t",
+        ),
+        ("add mine --src my.de --tgt short.fr --languages de-fr", "short.fr ends at line 1", "300"),
+        ("add mine --src my.de --tgt latin.fr --languages de-fr", "line 1 of latin.fr is not UTF"),
+        ("add demo --tsv my.tsv --languages de-fr", "demo is the name of a corpus or recipe"),
+        ("add ../mine --tsv my.tsv --languages de-fr", "'../mine' is no name for a corpus"),
+        ("remove multi30k", "'multi30k' is no corpus of your own"),
+    ):
+        refused(run("corpora", *typed.split()), *said)
+    assert list(data.iterdir()) == []
+
+
+def test_a_corpus_is_trained_by_its_size(
+    run: Run, here: Path, data: Path, monkeypatch: Patch
+) -> None:
+    write_pairs(here)
+    run("corpora", "add", "mine", "--tsv", "my.tsv", "--languages", "de-fr")
+    lines = (data / "mine" / "train.tsv").read_bytes().split(b"\n")
+    num_tokens = sum(len(line.replace(b"\t", b"")) for line in lines) // 4
+    assert f"mine: about {num_tokens:,} tokens" in find_recipe_or_corpus("mine").about
+    sizes = {}
+    for num_tokens in (500_000, 500_001, 3_000_001):
+        monkeypatch.setattr(own_text, "estimate_num_tokens", lambda text, n=num_tokens: n)
+        recipe = find_recipe_or_corpus("mine")
+        assert isinstance(recipe.model, ModelConfig)
+        assert (recipe.name, recipe.data.corpus) == ("mine", "mine")
+        assert (recipe.data.src_lang, recipe.data.tgt_lang) == ("de", "fr")
+        sizes[recipe.model.d_model, recipe.data.vocab_size, recipe.training.steps] = recipe
+    assert len(sizes) == 3
+    assert sorted(sizes) == list(sizes)  # More text, a larger network.
+    with pytest.raises(UserError, match=r"unknown recipe 'mien': did you mean 'mine'\?"):
+        find_recipe_or_corpus("mien")
+
+
+def test_a_recipe_file_takes_over_what_it_does_not_say(here: Path) -> None:
+    path = here / "my.toml"
+    path.write_text('\ufefflike = "demo"\n[data]\nsrc_lang = "de"\n[training]\nsteps = 7\n')
+    recipe, demo = find_recipe_or_corpus(str(path)), find_recipe("demo")
+    assert recipe.name == "my"
+    assert (recipe.data, recipe.training) == (
+        demo.override({"src_lang": "de"}).data,
+        demo.override({"steps": 7}).training,
+    )
+    assert recipe.model == demo.model
+    path.write_text(
+        '[data]\ncorpus = "mine"\nsrc_lang = "en"\ntgt_lang = "uk"\n[model]\n[training]'
+    )
+    assert read_recipe_file(path).model == ModelConfig()
+
+
+def test_a_bad_recipe_file_is_refused_by_its_name(here: Path) -> None:
+    path = here / "my.toml"
+    for content, message in (
+        (b"like", "my.toml is no TOML"),
+        (b'like = "\xe9"', "my.toml is no TOML"),
+        (b'like = "dem"', "my.toml: like: unknown recipe 'dem': did you mean 'demo'"),
+        (b'like = ["demo"]', "my.toml: like: unknown recipe"),
+        (b"data = 3", r"my.toml: data is 3: write \[data\]"),
+        (b'[data]\ncorpus = "embedded"', "my.toml: .*src_lang"),
+        (b'like = "demo"\n[model]\nd_modle = 3', "my.toml: .*d_modle"),
+        (b'like = "demo"\n[model]\nd_model = 7', "my.toml: d_model 7 is not divisible"),
+    ):
+        path.write_bytes(content)
+        with pytest.raises(UserError, match=message):
+            read_recipe_file(path)
+    with pytest.raises(UserError, match=r"no recipe file none\.toml"):
+        find_recipe_or_corpus("none.toml")
+
+
+@pytest.mark.slow
+def test_the_whole_way_from_two_files(run: Run, here: Path, data: Path) -> None:
+    """Languages without rules, a pair that no shipped model has; then without the corpus."""
+    text = corpora.load("embedded", "train", "de", "fr")
+    write_pairs(here, list(zip(text.src[:3000], text.tgt[:3000], strict=True)))
+    two_files = ("--src", "my.de", "--tgt", "my.fr", "--languages", "xq-zz_QQ")
+    assert run("corpora", "add", "mine", *two_files)[0] == 0
+    settings = [word for pair in TINY.items() for word in ("--set", "=".join(pair))]
+    status, out, err = run("train", "mine", *settings, "--steps", 3)
+    assert (status, err) == (0, "")
+    assert "tokens" in out.splitlines()[0]
+    assert "mine: mine xq-zz_QQ" in out.splitlines()[1]
+    status, out, err = run("evaluate", "runs/mine", "--beam", 1, "--split", "validation")
+    assert (status, err) == (0, "")
+    figures = json.loads(out)
+    assert (figures["corpus"], figures["tgt_lang"]) == ("mine", "zz_QQ")
+    assert figures["perplexity"] > 1
+    assert {"bleu", "chrf"} < figures.keys()
+    assert "bleu_tokenised_lowercased" not in figures  # It needs a language's rules.
+
+    shutil.rmtree(data / "mine")  # as on a machine to which the model alone was carried
+    refused(run("evaluate", "runs/mine"), "'mine'", "corpora add", "--src FILE --ref FILE")
+    write_pairs(here, list(zip(text.src[3000:3013], text.tgt[3000:3013], strict=True)))
+    files = ("--src", "my.de", "--ref", "my.fr")
+    status, out, err = run("evaluate", "runs/mine", "--beam", 1, *files)
+    assert (status, err, json.loads(out)["sentences"]) == (0, "", 13)
+    refused(run("evaluate", "runs/mine", "--src", "my.de"), "--src and --ref belong together")
+    refused(run("evaluate", "runs/mine", "--split", "test", *files), "--split is of the model's")
+    for engine in ("ctranslate2", "transformers"):
+        assert run("export", "runs/mine", "--to", engine, "--out", engine)[0] == 0
+        assert "licence: not known" in (here / engine / "README.md").read_text()
+    assert run("diagnose", "runs/mine")[0] in (0, 1)  # It judges a model, well trained or not.
