@@ -14,6 +14,7 @@ def test_groups_by_hand() -> None:
     assert group_pairs([a, d, b, e, c]) == [[a, b, c], [d], [e]]
     assert len(group_pairs([("Non", "Stop"), ("Stop", "Arrête")])) == 2, "two languages' Stop"
     assert grouping_key("Ne pars pas, Élie !") == "ne pars pas élie"
+    assert grouping_key("की।") != grouping_key("का"), "Hindi writes its vowels as combining marks"
 
 
 WORDS = st.sampled_from(["p", "q", "r", "s", "t"])

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from transformer.data import corpora, own_corpora
+from transformer.data import corpora, downloads, own_corpora
 from transformer.data.cleaning import HELD_OUT_SIDE
 from transformer.data.grouping import Pair, grouping_key
 from transformer.data.own_corpora import (
@@ -16,6 +16,7 @@ from transformer.data.own_corpora import (
     remove_own_corpus,
 )
 from transformer.data.parallel import ParallelText
+from transformer.support import folders
 from transformer.support.errors import UserError
 
 Patch = pytest.MonkeyPatch
@@ -154,3 +155,19 @@ def test_a_damaged_one_is_refused_by_its_file(data: Path) -> None:
         (folder / "corpus.json").write_text(content)
         with pytest.raises(UserError, match=r"corpus\.json"):
             corpora.find_corpus("mine")
+
+
+def test_without_a_folder_of_the_users_they_lie_outside_the_cache(
+    tmp_path: Path, monkeypatch: Patch
+) -> None:
+    monkeypatch.delenv("TRANSFORMER_DATA", raising=False)
+    monkeypatch.setattr(downloads, "users_data_folder", lambda: tmp_path / "own")
+    assert own_corpora.own_corpus_names() == []
+    folder = add().folder
+    assert folder == tmp_path / "own" / "mine"
+    assert set(corpora.fetch("mine")) == {folder / f"{split}.tsv" for split in own_corpora.SPLITS}
+    assert all(corpora.is_intact_by_file("mine").values())
+    monkeypatch.setattr(folders, "checkout_root", lambda: None)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "share"))
+    assert folders.users_data_folder() == tmp_path / "share" / "attention-course"
+    assert folders.cache_folder() != folders.users_data_folder()

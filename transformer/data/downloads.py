@@ -11,7 +11,7 @@ from pathlib import Path
 
 from transformer.support.errors import UserError, require
 from transformer.support.files import write_atomically
-from transformer.support.folders import cache_folder
+from transformer.support.folders import cache_folder, users_data_folder
 
 # The largest file of a corpus has 3 MB. A chunk is small, so that a slow server is noticed in time.
 MAX_DOWNLOAD_BYTES = 10**8
@@ -21,9 +21,19 @@ CHUNK_BYTES = 1 << 8
 
 def corpus_files_folder() -> Path:
     """Return the folder of the corpora's files: the user's `TRANSFORMER_DATA`, or the cache."""
+    return _folder_in_environment() or cache_folder()
+
+
+def own_corpora_folder() -> Path:
+    """Return the folder of the user's own corpora: `TRANSFORMER_DATA`, or among the user's data."""
+    return _folder_in_environment() or users_data_folder()
+
+
+def _folder_in_environment() -> Path | None:
+    """Return the folder that `TRANSFORMER_DATA` names, None where it is not set."""
     named = os.environ.get("TRANSFORMER_DATA")
     if not named:
-        return cache_folder()
+        return None
     folder = Path(named).expanduser()
     message = f"TRANSFORMER_DATA is {named!r}, which is no folder: create it or unset it"
     require(folder.is_dir(), message)

@@ -7,6 +7,7 @@ pairs, form a group, and a group goes into one split as a whole.
 
 import hashlib
 import re
+import unicodedata
 from collections.abc import Sequence
 
 from transformer.data.normalizers import normalize_whitespace
@@ -20,7 +21,12 @@ HELD_OUT_PER_MILLE = 12
 
 def grouping_key(sentence: str) -> str:
     """Reduce a sentence to its words: lower-cased, without punctuation."""
-    return normalize_whitespace(re.sub(r"[^\w\s]", " ", sentence.lower()))
+    return normalize_whitespace(re.sub(r"[^\w\s]", _mark_or_blank, sentence.lower()))
+
+
+def _mark_or_blank(character: re.Match[str]) -> str:
+    """Return a combining mark, as many scripts write their vowels, and a blank for all else."""
+    return character[0] if unicodedata.category(character[0]).startswith("M") else " "
 
 
 @check_argument_types

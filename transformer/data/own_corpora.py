@@ -1,6 +1,6 @@
 """Corpora of a user's own text: made of files, found among the user's data, removed again.
 
-Not in the paper. A corpus is a folder where the files of other corpora are kept:
+Not in the paper. A corpus is a folder in `own_corpora_folder()`:
 
     corpus.json                            languages, splits, what was dropped, sums; written last
     train.tsv, validation.tsv, test.tsv    pairs, one a line, with a tab between the two sides
@@ -23,7 +23,7 @@ from transformer.data.cleaning import (
     nonempty_pairs,
     without_shared_sides,
 )
-from transformer.data.downloads import corpus_files_folder
+from transformer.data.downloads import own_corpora_folder
 from transformer.data.grouping import Pair, split_pairs
 from transformer.data.readers import Corpus
 from transformer.data.text_files import columns_as_text
@@ -76,7 +76,7 @@ def check_corpus_name(name: str, taken: Iterable[str]) -> None:
     require(
         name not in taken, f"{name} is the name of a corpus or recipe of the course: give another"
     )
-    folder = corpus_files_folder() / name
+    folder = own_corpora_folder() / name
     message = f"{folder} exists: give another name, or remove it first (corpora remove {name})"
     require(not folder.exists(), message)
 
@@ -103,7 +103,7 @@ def add_own_corpus(
         require(bool(splits[split]), f"{message}{remedy}")
     num_kept = {split: len(splits[split]) for split in SPLITS}
     num_read = sum(map(len, pairs_by_split.values()))
-    folder = corpus_files_folder() / name
+    folder = own_corpora_folder() / name
     check_writable_folder(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".") as temporary:
@@ -179,7 +179,7 @@ def drop_reasons_in_words(dropped: Mapping[str, int]) -> str:
 def own_corpus_names() -> list[str]:
     """Return the names of the user's own corpora."""
     return sorted(
-        path.parent.name for path in corpus_files_folder().glob(f"*/{DESCRIPTION_FILE_NAME}")
+        path.parent.name for path in own_corpora_folder().glob(f"*/{DESCRIPTION_FILE_NAME}")
     )
 
 
@@ -187,7 +187,7 @@ def find_own_corpus(name: str) -> Corpus | None:
     """Return the user's own corpus of this name; None where there is none."""
     if re.fullmatch(NAME_PATTERN, name) is None:
         return None
-    folder = corpus_files_folder() / name
+    folder = own_corpora_folder() / name
     return _read_corpus(folder) if (folder / DESCRIPTION_FILE_NAME).is_file() else None
 
 
@@ -212,6 +212,7 @@ def _read_corpus(folder: Path) -> Corpus:
         format="split pairs",
         options={"file": "{split}.tsv", "languages": f"{src_lang}-{tgt_lang}"},
         files=files,
+        folder=folder,
     )
 
 
@@ -225,7 +226,7 @@ def remove_own_corpus(name: str) -> Path:
     names = own_corpus_names()
     known = ", ".join(names) or "none"
     require(name in names, f"{name!r} is no corpus of your own: give one of them (there: {known})")
-    folder = corpus_files_folder() / name
+    folder = own_corpora_folder() / name
     # Without its description it is no corpus any more, even if the rest cannot be deleted.
     (folder / DESCRIPTION_FILE_NAME).unlink()
     for split in SPLITS:

@@ -34,10 +34,12 @@ class Corpus:
     # The publisher's folder, with a slash at its end; without it, files are the user's own.
     url: str = ""
     files: Mapping[str, str] = field(default_factory=dict)  # with their sha256
+    folder: Path | None = None  # of the files; None: one of its name, among the downloads
 
     def paths(self) -> dict[str, Path]:
         """Return where each file is, whether it is there or not."""
-        return {file: corpus_files_folder() / self.name / file for file in self.files}
+        folder = self.folder or corpus_files_folder() / self.name
+        return {file: folder / file for file in self.files}
 
     def download_if_missing(self, file: str) -> Path:
         """Return the path of one of the files, downloaded if it is not there."""

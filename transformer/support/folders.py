@@ -54,6 +54,17 @@ def cache_folder() -> Path:
     return Path(users_cache) / "attention-course"
 
 
+def users_data_folder() -> Path:
+    """Return the folder of what is the user's own: data/own of a checkout, else among their data.
+
+    Other than the cache, nobody deletes it to make room.
+    """
+    if checkout_root():
+        return data_folder() / "own"
+    users_data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return Path(users_data) / "attention-course"
+
+
 def shipped_model_names() -> list[str]:
     """Return the name of every shipped model."""
     return sorted(card.parent.name for card in models_folder().glob(f"*/{CARD_FILE_NAME}"))
