@@ -17,19 +17,22 @@ def test_each_reason_by_hand() -> None:
         ("ok", "d'accord" * 7),  # 56
         ("x" * 1001, "y" * 1001),
         ("早上好" * 100, "good morning " * 50),  # 900 bytes and 649
+        ("早" * 334, "y" * 999),  # 1,002 bytes
+        ("早上好吗啊", "g" * 80),  # 15 bytes, 5 letters
     ]
     kept, dropped = clean_pairs(pairs)
     assert kept == [
         ("a dog", "un chien"),
         ("ok", "d'accord" * 7),
         ("早上好" * 100, ("good morning " * 50).strip()),
+        ("早上好吗啊", "g" * 80),
     ]
     assert dropped == {
         cleaning.EMPTY_SIDE: 2,
         cleaning.DUPLICATE: 1,
         cleaning.EQUAL_SIDES: 1,
         cleaning.UNEQUAL_LENGTHS: 1,
-        cleaning.TOO_LONG: 1,
+        cleaning.TOO_LONG: 2,
     }
 
 
