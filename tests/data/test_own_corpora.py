@@ -1,5 +1,6 @@
 """Corpora of a user's own text: written whole, split without leaks, read in both directions."""
 
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -142,7 +143,12 @@ def test_removed_it_is_gone_and_others_stay(data: Path) -> None:
             remove_own_corpus(name)
     with pytest.raises(UserError, match="unknown corpus 'mine'"):
         corpora.find_corpus("mine")
-    assert corpora.corpus_licence("mine") == corpora.corpus_licence("other") == "not known"
+    (data / "other" / "notes.txt").write_text("the user's")
+    shutil.copytree(data / "other", data / "two words")  # no name for a corpus
+    assert own_corpora.own_corpus_names() == ["other"]
+    remove_own_corpus("other")
+    assert [path.name for path in (data / "other").iterdir()] == ["notes.txt"]
+    assert corpora.corpus_licence("mine") == "not known"
 
 
 def test_a_damaged_one_is_refused_by_its_file(data: Path) -> None:

@@ -9,7 +9,6 @@ Not in the paper. A corpus is a folder in `own_corpora_folder()`:
 import hashlib
 import random
 import re
-import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -178,9 +177,8 @@ def drop_reasons_in_words(dropped: Mapping[str, int]) -> str:
 
 def own_corpus_names() -> list[str]:
     """Return the names of the user's own corpora."""
-    return sorted(
-        path.parent.name for path in own_corpora_folder().glob(f"*/{DESCRIPTION_FILE_NAME}")
-    )
+    folders = [path.parent for path in own_corpora_folder().glob(f"*/{DESCRIPTION_FILE_NAME}")]
+    return sorted(path.name for path in folders if re.fullmatch(NAME_PATTERN, path.name))
 
 
 def find_own_corpus(name: str) -> Corpus | None:
@@ -201,7 +199,7 @@ def _read_corpus(folder: Path) -> Corpus:
         files = {f"{split}.tsv": str(values["sha256"][f"{split}.tsv"]) for split in SPLITS}
     except (KeyError, TypeError, ValueError) as error:
         remedy = f"copy it again, or remove the corpus ({folder}) and add it anew"
-        raise UserError(f"{path} is damaged ({short_reason(error)}): {remedy}") from error
+        raise UserError(f"{path} is damaged ({_reason_in_words(error)}): {remedy}") from error
     return Corpus(
         name=folder.name,
         about=f"your own text in {src_lang} and {tgt_lang}, {num_kept['train']:,} pairs in train",
@@ -216,13 +214,16 @@ def _read_corpus(folder: Path) -> Corpus:
     )
 
 
-def short_reason(error: Exception) -> str:
+def _reason_in_words(error: Exception) -> str:
     """Return what is wrong, in a few words."""
     return f"it has no {error}" if isinstance(error, KeyError) else str(error)
 
 
 def remove_own_corpus(name: str) -> Path:
-    """Delete the user's own corpus of this name, and return the folder that it was in."""
+    """Delete the user's own corpus of this name, and return the folder that it was in.
+
+    The folder stays if there are other files in it.
+    """
     names = own_corpus_names()
     known = ", ".join(names) or "none"
     require(name in names, f"{name!r} is no corpus of your own: give one of them (there: {known})")
@@ -232,5 +233,5 @@ def remove_own_corpus(name: str) -> Path:
     for split in SPLITS:
         (folder / f"{split}.tsv").unlink(missing_ok=True)
     if not any(folder.iterdir()):
-        shutil.rmtree(folder)
+        folder.rmdir()
     return folder
