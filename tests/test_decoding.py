@@ -31,6 +31,14 @@ def src() -> Tensor:
     return padded_sources(VOCAB)
 
 
+def test_a_model_without_a_cache_is_searched_without_one() -> None:
+    src = torch.tensor([[4, EOS_ID]])
+    assert greedy_search(Scripted(), src, extra_length=1, use_cache=False)[0].ids
+    for search in (greedy_search, beam_search, fast_beam_search):
+        with pytest.raises(UserError, match="use_cache=False"):
+            search(Scripted(), src)
+
+
 def test_greedy_and_beam_on_a_case_worked_by_hand() -> None:
     src = torch.tensor([[4, EOS_ID]])
     # Greedy takes a (.6), then a again: of two equal ones the first. It never meets eos.

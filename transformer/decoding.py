@@ -23,16 +23,16 @@ MAX_ALPHA = 10  # a larger exponent of the length penalty soon overflows
 
 
 class EncoderDecoder(Protocol):
-    """A model that can be searched."""
+    """A model that can be searched; with `use_cache`, it has a `new_cache` too.
+
+    `new_cache()` returns an empty cache that `decode` fills; it has `select(rows)`.
+    """
 
     def encode(self, src: Tensor, src_mask: Tensor) -> Tensor:
         """Encode sources (batch, src_len) as a memory whose first axis is the batch."""
 
     def decode(self, tgt_in: Tensor, memory: Tensor, src_mask: Tensor, cache: Any = None) -> Tensor:
         """Return logits (batch, tgt_len, vocab_size) of the token after each of `tgt_in`."""
-
-    def new_cache(self) -> Any:
-        """Return an empty cache that `decode` fills; it has `select(rows)`."""
 
 
 class Hypothesis(NamedTuple):
@@ -207,7 +207,7 @@ def beam_search(
     src_mask = padding_mask(src)
     memory = model.encode(src, src_mask).repeat_interleave(beam_size, dim=0)
     src_mask = src_mask.repeat_interleave(beam_size, dim=0)  # (beams * beam_size, 1, 1, src_len)
-    cache = model.new_cache() if use_cache else None
+    cache = make_empty_cache(model) if use_cache else None
     count = 1 if beam_size == 1 else 2 * beam_size
     while beams:
         prefixes = [prefix for beam in beams for prefix in beam.prefixes]
@@ -234,6 +234,13 @@ def beam_search(
             memory, src_mask = memory[rows], src_mask[rows]
         beams = [beams[i] for i in unfinished]
     return [beam.best_hypotheses() for beam in all_beams]
+
+
+def make_empty_cache(model: Any) -> Any:
+    """Return what `new_cache` of a model returns; a UserError if the model has none."""
+    message = "the model has no new_cache(): write one, or give use_cache=False"
+    require(hasattr(model, "new_cache"), message)
+    return model.new_cache()
 
 
 @check_argument_types

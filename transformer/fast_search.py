@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from transformer.config import BOS_ID, PAD_ID
-from transformer.decoding import EncoderDecoder, Hypothesis, beam_search
+from transformer.decoding import EncoderDecoder, Hypothesis, beam_search, make_empty_cache
 from transformer.model import DecoderCache
 
 VOCAB_GROUP_SIZE = 64  # types of a group
@@ -79,7 +79,7 @@ class _ModelWithSharedSourceCache:
         self.encode, self.decode = model.encode, model.decode
 
     def new_cache(self) -> Any:
-        cache = self.model.new_cache()
+        cache = make_empty_cache(self.model)
         return _CacheWithSourceInPlace(len(cache.layers)) if type(cache) is DecoderCache else cache
 
 

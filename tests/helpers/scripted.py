@@ -30,9 +30,6 @@ class Scripted:
             logits[index] = torch.tensor([0.0, 0.0, 0.0, end, a, b]).log()
         return logits
 
-    def new_cache(self) -> None:
-        return None
-
 
 class Sparse(Scripted):
     """A model most of whose next-token probabilities are 0; they depend on last token and place.
