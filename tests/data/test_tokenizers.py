@@ -267,3 +267,9 @@ def test_json_that_is_no_word_tokenizer_is_refused(tmp_path: Path) -> None:
         write_json(path, other)
         with pytest.raises(UserError, match=r"tokenizer\.json is no tokenizer .*: it holds"):
             load(path)
+
+
+def test_a_merge_joins_pieces_that_are_there() -> None:
+    assert BPETokenizer([("a", "b"), ("ab", "c")]).vocab_size
+    with pytest.raises(UserError, match="no merge before it makes both"):
+        BPETokenizer([("ab", "c"), ("a", "b")])

@@ -367,6 +367,8 @@ BY_TYPE: dict[Any, Callable[[], Any]] = {
     bool: lambda: True,
     int: lambda: 2,
     float: lambda: 0.5,
+    str: lambda: "a",
+    Path: lambda: Path("a"),
     torch.device: lambda: torch.device("cpu"),
 }
 

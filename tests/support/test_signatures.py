@@ -73,6 +73,7 @@ REFUSED: list[tuple[Any, Any]] = [
     (Mapping[str, Sequence[int]], {"a": [1, "2"]}),
     (Mapping[str, Sequence[int]], [("a", [1])]),
     (Iterable[str], [1]),
+    (Iterable[float], np.array(1.0)),
     (tuple[int, int], (1,)),
 ]
 

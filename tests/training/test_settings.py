@@ -79,6 +79,11 @@ def test_what_shapes_a_run_is_refused_when_it_changes(
     assert run_tiny(tmp_path, Tiny(), resume=True, **BEGUN).step == CONFIG.steps
 
 
+def test_extra_settings_that_are_no_json_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="extra_settings are no JSON "):
+        run_tiny(tmp_path, Tiny(), extra_settings={"start": {("counts", 3): 5}})
+
+
 def test_a_longer_run_keeps_the_rates_of_the_steps_that_it_had(tmp_path: Path) -> None:
     run_tiny(tmp_path / "1", Tiny(), schedule=falling)
     longer = replace(CONFIG, steps=15)

@@ -94,6 +94,9 @@ class BPETokenizer(_BaseTokenizer):
         self.merges = list(merges)
         self.vocabulary = dict(_BYTE_BY_LETTER)  # each piece but the special ones, numbered from 0
         for left, right in merges:
+            are_known = left in self.vocabulary and right in self.vocabulary
+            message = f"merge {short_repr((left, right))}: no merge before it makes both pieces"
+            require(are_known, message)
             self.vocabulary.setdefault(left + right, len(self.vocabulary))
         pieces = [bytes(_BYTE_BY_LETTER[letter] for letter in piece) for piece in self.vocabulary]
         super().__init__(map(_readable_piece, pieces), lowercase, normalizer)

@@ -33,6 +33,7 @@ _DESCRIPTIONS: dict[Any, tuple[str, str]] = {
     str: ("a text", "texts"),
     Path: ("a pathlib.Path whose names have 255 bytes at most", "pathlib.Paths"),
     type(None): ("none", "none"),
+    Any: ("anything", "values"),
     collections.abc.Callable: ("a function", "functions"),
 }
 
@@ -185,6 +186,8 @@ def _iterable_matcher(kind: type, arguments: tuple[Any, ...]) -> Matcher:
 
     def matches_iterable(value: Any) -> bool:
         is_array = getattr(value, "ndim", 0) == 1
+        if getattr(value, "ndim", None) == 0:  # it has an __iter__, which raises
+            return False
         if isinstance(value, str | bytes | bytearray) or not (is_array or isinstance(value, kind)):
             return False
         can_be_read_again = is_array or isinstance(value, collections.abc.Collection)
@@ -212,6 +215,13 @@ def describe_annotation(annotation: Any, several: bool = False) -> str:
     if arguments and issubclass(kind, collections.abc.Iterable):
         name = "list" if issubclass(kind, collections.abc.Sequence) else name.lower()
         items = dict.fromkeys(describe_annotation(each, several=True) for each in arguments)
-        name = f"{name}s" if several else name
-        return f"{'' if several else 'a '}{name} of {' and '.join(items)}"
-    return f"{name}s" if several else f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"
+        return f"{_plural(name) if several else _with_article(name)} of {' and '.join(items)}"
+    return _plural(name) if several else _with_article(name)
+
+
+def _plural(name: str) -> str:
+    return f"{name}es" if name.endswith(("ch", "s", "x")) else f"{name}s"
+
+
+def _with_article(name: str) -> str:
+    return f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"

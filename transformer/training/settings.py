@@ -52,7 +52,11 @@ def run_settings(
         "learning_rates": {step: schedule(step) for step in sorted(sample)},
         "extra_settings": dict(extra_settings),
     }
-    text = json.dumps(settings, default=str)
+    try:
+        text = json.dumps(settings, default=str)
+    except (TypeError, ValueError) as error:  # keys of other kinds, or a circle
+        message = f"extra_settings are no JSON ({error}): give what json.dumps takes"
+        raise UserError(message) from error
     # An infinite number becomes a string, which every reader of JSON understands.
     return dict(json.loads(text, parse_constant=str))
 
