@@ -29,8 +29,9 @@ def add_corpus_from_options(options: argparse.Namespace) -> AddedCorpus:
         pairs_by_split = {"train": read_tab_separated_file(options.tsv)}
     else:
         pairs = _read_two_files("", options.src, options.tgt)
-        require(pairs is not None, "no text: give --src FILE and --tgt FILE, or --tsv FILE")
-        pairs_by_split = {"train": pairs or []}
+        if pairs is None:
+            raise UserError("no text: give --src FILE and --tgt FILE, or --tsv FILE")
+        pairs_by_split = {"train": pairs}
     for split, option in (("validation", "valid-"), ("test", "test-")):
         src, tgt = (getattr(options, f"{option[:-1]}_{side}") for side in ("src", "tgt"))
         pairs = _read_two_files(option, src, tgt)

@@ -36,16 +36,12 @@ def read_text_lines(path: Path) -> list[str]:
     require(text != "", f"{path} is empty: give a file with text")
     lines = [line.removesuffix("\r") for line in split_lines(text)]
     for number, line in enumerate(lines, start=1):
-        if "\0" in line or len(line.splitlines()) > 1 or _ends_in_line_break(line):
+        if "\0" in line or line.splitlines() not in ([], [line]):
             raise UserError(
                 f"line {number} of {path} holds {_first_line_break(line)}, where other programs "
                 "see the end of a line or of the text: remove it"
             )
     return lines
-
-
-def _ends_in_line_break(line: str) -> bool:
-    return line != "" and line.splitlines()[0] != line
 
 
 def _first_line_break(line: str) -> str:

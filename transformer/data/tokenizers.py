@@ -87,16 +87,14 @@ class BPETokenizer(_BaseTokenizer):
         lowercase: bool = False,
         normalizer: str = DEFAULT_NORMALIZER,
     ) -> None:
-        for merge in merges:
-            are_letters = _BYTE_BY_LETTER.keys() >= set("".join(merge))
-            message = f"{short_repr(merge)} is no merge: give two texts in GPT-2's letters of bytes"
-            require(all(merge) and are_letters, message)
         self.merges = list(merges)
         self.vocabulary = dict(_BYTE_BY_LETTER)  # each piece but the special ones, numbered from 0
         for left, right in merges:
-            are_known = left in self.vocabulary and right in self.vocabulary
-            message = f"merge {short_repr((left, right))}: no merge before it makes both pieces"
-            require(are_known, message)
+            require(
+                left in self.vocabulary and right in self.vocabulary,
+                f"{short_repr((left, right))} is no merge: give two of GPT-2's letters of bytes or "
+                "of what they became; no merge before it makes both",
+            )
             self.vocabulary.setdefault(left + right, len(self.vocabulary))
         pieces = [bytes(_BYTE_BY_LETTER[letter] for letter in piece) for piece in self.vocabulary]
         super().__init__(map(_readable_piece, pieces), lowercase, normalizer)
