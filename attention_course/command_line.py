@@ -1,4 +1,4 @@
-"""The command line's parser, and a command run with it; commands.py has what each command does."""
+"""The command line's parser, and a command run with it; what each command does is elsewhere."""
 
 import argparse
 import inspect
@@ -9,7 +9,9 @@ import warnings
 from collections.abc import Sequence
 from typing import NoReturn
 
-from attention_course.commands import COMMANDS, PROGRAM_NAME
+from attention_course.command_table import PROGRAM_NAME, CommandTable
+from attention_course.commands import COMMANDS
+from attention_course.corpora_commands import CORPORA_COMMANDS
 from attention_course.options import option_adder
 from attention_course.status import run_to_exit_status
 from transformer.recipes import RECIPES
@@ -55,13 +57,22 @@ def make_parser() -> OneLineErrorParser:
         epilog=f"Example: {PROGRAM_NAME} corpora fetch multi30k",
     )
     actions = corpora.add_subparsers(title="actions", required=True, metavar="ACTION")
-    for name, (run, options) in COMMANDS.items():
+    _add_commands(actions, CORPORA_COMMANDS)
+    _add_commands(program, COMMANDS)
+    return parser
+
+
+def _add_commands(
+    subparsers: "argparse._SubParsersAction[OneLineErrorParser]", table: CommandTable
+) -> None:
+    """Add a parser for each command of a table, whose help is the docstring."""
+    for name, (run, options) in table.items():
         about, _, examples = inspect.cleandoc(str(run.__doc__)).rpartition("\n\n")
         if name == "train":
             recipes = [f"  {name:26} {recipe.about}\n" for name, recipe in RECIPES.items()]
             examples = f"Recipes:\n{''.join(recipes)}\n{examples}"
-        added = (actions if name.startswith("corpora ") else program).add_parser(
-            name.removeprefix("corpora "),
+        added = subparsers.add_parser(
+            name,
             help=about[0].lower() + about[1:].partition("\n")[0].rstrip("."),
             description=textwrap.fill(" ".join(about.split()), 79),
             formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -70,7 +81,6 @@ def make_parser() -> OneLineErrorParser:
         for add_option in options:
             add_option(added)
         added.set_defaults(run=run)
-    return parser
 
 
 def main(

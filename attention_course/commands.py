@@ -1,23 +1,21 @@
-"""The commands: what each does, which its docstring says in its help, and what can be typed.
+"""The commands on models: what each does, as its help says, and what can be typed after it.
 
-Not in the paper. A command imports only what it needs, when it runs, so that help answers at once.
+Not in the paper; corpora_commands.py has those on corpora. A command imports only what it needs,
+when it runs, so that help answers at once.
 """
 
 import argparse
 import shlex
 import sys
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from attention_course.command_table import CommandTable, register_command
 from attention_course.input_lines import read_standard_input_blocks
 from attention_course.options import (
-    ADD_CORPUS_OPTION_ADDERS,
     MODEL_HELP,
     TRAIN_OPTION_ADDERS,
-    OptionAdder,
     add_alpha_option,
     add_beam_option,
-    add_corpus_argument,
     add_model_argument,
     option_adder,
     parse_path,
@@ -27,7 +25,6 @@ from attention_course.training import train_with_options
 from transformer.support.errors import UserError, require
 from transformer.support.files import check_writable_file, to_json_bytes, write_json
 
-PROGRAM_NAME = "python -m transformer"
 ENGINE_NAMES = ("ctranslate2", "onnx", "transformers")
 ATTENTION_HELP = (
     "also write the attention weights: of all sentences (.json), or a picture of one (.png)"
@@ -38,90 +35,10 @@ WEIGHTS_HELP = (
     "the final ones"
 )
 
-CommandFunction = Callable[
-    [argparse.Namespace], int | None
-]  # returns the exit status, or None for 0
-COMMANDS: dict[str, tuple[CommandFunction, Sequence[OptionAdder]]] = {}
+COMMANDS: CommandTable = {}
 
 
-def register_command(
-    name: str, *options: OptionAdder
-) -> Callable[[CommandFunction], CommandFunction]:
-    """Return a decorator that enters a function in the table of commands.
-
-    The function's docstring is the command's help.
-    """
-
-    def enter(function: CommandFunction) -> CommandFunction:
-        COMMANDS[name] = function, options
-        return function
-
-    return enter
-
-
-@register_command("corpora list")
-def print_corpora(options: argparse.Namespace) -> None:
-    """Print each corpus, the user's own too, with its languages, splits and licence.
-
-    Example:
-      python -m transformer corpora list
-    """
-    from transformer.data.corpora import all_corpora
-
-    for corpus in all_corpora():
-        print(f"{corpus.name}: {corpus.about}")
-        print(f"  directions: {', '.join(corpus.directions)}")
-        print(f"  splits:     {', '.join(corpus.splits)}")
-        print(f"  licence:    {corpus.licence}")
-        print(f"  cite:       {corpus.citation}")
-
-
-@register_command("corpora fetch", add_corpus_argument)
-def fetch_corpus(options: argparse.Namespace) -> None:
-    """Check the sums of a corpus's files, and download what is missing.
-
-    The files are in the folder that TRANSFORMER_DATA names, or else in the cache.
-
-    Example:
-      python -m transformer corpora fetch multi30k
-    """
-    from transformer.data.corpora import fetch
-
-    paths = [str(path) for path in fetch(options.name)]
-    print("\n".join(paths) or f"{options.name} has no files to download")
-
-
-@register_command("corpora add", *ADD_CORPUS_OPTION_ADDERS)
-def add_corpus(options: argparse.Namespace) -> None:
-    """Make a corpus of your own parallel text, and show what was read.
-
-    The text is UTF-8: two files, whose lines translate each other, or one with two columns and a
-    tab between them. What is no use for training is dropped, and counted by reason. Validation and
-    test are drawn so that no sentence stands in two splits, unless you give files of your own.
-
-    Examples:
-      python -m transformer corpora add mine --src my.en --tgt my.uk --languages en-uk
-      python -m transformer corpora add mine --tsv pairs.tsv --languages en-uk
-    """
-    from attention_course.own_corpora import add_corpus_from_options, added_corpus_in_words
-
-    print(added_corpus_in_words(add_corpus_from_options(options)))
-    print(f"try: {PROGRAM_NAME} train {options.name}")
-
-
-@register_command("corpora remove", add_corpus_argument)
-def remove_corpus(options: argparse.Namespace) -> None:
-    """Delete a corpus of your own; models that were trained on it stay.
-
-    Example:
-      python -m transformer corpora remove mine
-    """
-    from transformer.data.own_corpora import remove_own_corpus
-
-    print(f"removed {remove_own_corpus(options.name)}")
-
-
-@register_command("train", *TRAIN_OPTION_ADDERS)
+@register_command(COMMANDS, "train", *TRAIN_OPTION_ADDERS)
 def train_model(options: argparse.Namespace) -> int:
     """Train a recipe and leave a model folder.
 
@@ -141,6 +58,7 @@ def train_model(options: argparse.Namespace) -> int:
 
 
 @register_command(
+    COMMANDS,
     "translate",
     add_model_argument,
     add_beam_option,
@@ -197,6 +115,7 @@ def translate_standard_input(options: argparse.Namespace) -> None:
 
 
 @register_command(
+    COMMANDS,
     "evaluate",
     add_model_argument,
     add_beam_option,
@@ -245,6 +164,7 @@ def evaluate_model(options: argparse.Namespace) -> None:
 
 
 @register_command(
+    COMMANDS,
     "export",
     add_model_argument,
     option_adder("--to", "ENGINE", " or ".join(ENGINE_NAMES), required=True, choices=ENGINE_NAMES),
@@ -271,6 +191,7 @@ def export_model_folder(options: argparse.Namespace) -> None:
 
 
 @register_command(
+    COMMANDS,
     "diagnose",
     option_adder(
         "target",

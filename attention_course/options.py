@@ -54,7 +54,6 @@ def parse_settings(pairs: Sequence[str], steps: int | None) -> dict[str, str]:
     return settings
 
 
-add_corpus_argument = option_adder("name", "NAME", "a corpus, as `corpora list` shows it")
 MODEL_HELP = f"a model folder, or a shipped model: {', '.join(shipped_model_names())}"
 add_model_argument = option_adder("model", "MODEL", MODEL_HELP)
 add_beam_option = option_adder(
@@ -71,17 +70,6 @@ add_alpha_option = option_adder(
     f"(default: {LENGTH_PENALTY})",
     type=float,
     default=LENGTH_PENALTY,
-)
-ADD_CORPUS_OPTION_ADDERS = (
-    option_adder("name", "NAME", "what to call the corpus"),
-    option_adder("--src", "FILE", "the source side, one sentence a line", type=parse_path),
-    option_adder("--tgt", "FILE", "the target side: line i translates line i", type=parse_path),
-    option_adder("--tsv", "FILE", "both sides, with a tab between them", type=parse_path),
-    option_adder("--languages", "SRC-TGT", "codes of the two, as en-uk", required=True),
-    option_adder("--valid-src", "FILE", "your own validation text: its source", type=parse_path),
-    option_adder("--valid-tgt", "FILE", "and its target", type=parse_path),
-    option_adder("--test-src", "FILE", "your own test text: its source", type=parse_path),
-    option_adder("--test-tgt", "FILE", "and its target", type=parse_path),
 )
 TRAIN_OPTION_ADDERS = (
     option_adder(

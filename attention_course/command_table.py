@@ -1,0 +1,31 @@
+"""What a command is, and how a function becomes one.
+
+Not in the paper.
+"""
+
+import argparse
+from collections.abc import Callable, Sequence
+
+from attention_course.options import OptionAdder
+
+PROGRAM_NAME = "python -m transformer"
+
+CommandFunction = Callable[
+    [argparse.Namespace], int | None
+]  # returns the exit status, or None for 0
+CommandTable = dict[str, tuple[CommandFunction, Sequence[OptionAdder]]]
+
+
+def register_command(
+    table: CommandTable, name: str, *options: OptionAdder
+) -> Callable[[CommandFunction], CommandFunction]:
+    """Return a decorator that enters a function in a table of commands.
+
+    The function's docstring is the command's help.
+    """
+
+    def enter(function: CommandFunction) -> CommandFunction:
+        table[name] = function, options
+        return function
+
+    return enter

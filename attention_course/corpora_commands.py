@@ -1,0 +1,86 @@
+"""The commands on corpora: `corpora list`, `corpora add` and the others.
+
+Not in the paper. A command imports only what it needs, when it runs, so that help answers at once.
+"""
+
+import argparse
+
+from attention_course.command_table import PROGRAM_NAME, CommandTable, register_command
+from attention_course.options import option_adder, parse_path
+
+CORPORA_COMMANDS: CommandTable = {}
+
+add_corpus_argument = option_adder("name", "NAME", "a corpus, as `corpora list` shows it")
+ADD_CORPUS_OPTION_ADDERS = (
+    option_adder("name", "NAME", "what to call the corpus"),
+    option_adder("--src", "FILE", "the source side, one sentence a line", type=parse_path),
+    option_adder("--tgt", "FILE", "the target side: line i translates line i", type=parse_path),
+    option_adder("--tsv", "FILE", "both sides, with a tab between them", type=parse_path),
+    option_adder("--languages", "SRC-TGT", "codes of the two, as en-uk", required=True),
+    option_adder("--valid-src", "FILE", "your own validation text: its source", type=parse_path),
+    option_adder("--valid-tgt", "FILE", "and its target", type=parse_path),
+    option_adder("--test-src", "FILE", "your own test text: its source", type=parse_path),
+    option_adder("--test-tgt", "FILE", "and its target", type=parse_path),
+)
+
+
+@register_command(CORPORA_COMMANDS, "list")
+def print_corpora(options: argparse.Namespace) -> None:
+    """Print each corpus, the user's own too, with its languages, splits and licence.
+
+    Example:
+      python -m transformer corpora list
+    """
+    from transformer.data.corpora import all_corpora
+
+    for corpus in all_corpora():
+        print(f"{corpus.name}: {corpus.about}")
+        print(f"  directions: {', '.join(corpus.directions)}")
+        print(f"  splits:     {', '.join(corpus.splits)}")
+        print(f"  licence:    {corpus.licence}")
+        print(f"  cite:       {corpus.citation}")
+
+
+@register_command(CORPORA_COMMANDS, "fetch", add_corpus_argument)
+def fetch_corpus(options: argparse.Namespace) -> None:
+    """Check the sums of a corpus's files, and download what is missing.
+
+    The files are in the folder that TRANSFORMER_DATA names, or else in the cache.
+
+    Example:
+      python -m transformer corpora fetch multi30k
+    """
+    from transformer.data.corpora import fetch
+
+    paths = [str(path) for path in fetch(options.name)]
+    print("\n".join(paths) or f"{options.name} has no files to download")
+
+
+@register_command(CORPORA_COMMANDS, "add", *ADD_CORPUS_OPTION_ADDERS)
+def add_corpus(options: argparse.Namespace) -> None:
+    """Make a corpus of your own parallel text, and show what was read.
+
+    The text is UTF-8: two files, whose lines translate each other, or one with two columns and a
+    tab between them. What is no use for training is dropped, and counted by reason. Validation and
+    test are drawn so that no sentence stands in two splits, unless you give files of your own.
+
+    Examples:
+      python -m transformer corpora add mine --src my.en --tgt my.uk --languages en-uk
+      python -m transformer corpora add mine --tsv pairs.tsv --languages en-uk
+    """
+    from attention_course.own_corpora import add_corpus_from_options, added_corpus_in_words
+
+    print(added_corpus_in_words(add_corpus_from_options(options)))
+    print(f"try: {PROGRAM_NAME} train {options.name}")
+
+
+@register_command(CORPORA_COMMANDS, "remove", add_corpus_argument)
+def remove_corpus(options: argparse.Namespace) -> None:
+    """Delete a corpus of your own; models that were trained on it stay.
+
+    Example:
+      python -m transformer corpora remove mine
+    """
+    from transformer.data.own_corpora import remove_own_corpus
+
+    print(f"removed {remove_own_corpus(options.name)}")
