@@ -51,8 +51,13 @@ class Translator:
             best = result.hypotheses[scores.index(max(scores))]
             ids = [self.ids[token] for token in best]
             text = self.target.decode([number for number in ids if number >= NUM_SPECIAL_TOKENS])
-            translations.append(text if sentence.strip() else "")
+            translations.append("" if self.is_blank(sentence) else text)
         return translations
+
+    def is_blank(self, sentence: str) -> bool:
+        """Return whether there is nothing to see in a sentence, for its normalizer."""
+        assert self.source.normalizer is not None
+        return self.source.normalizer.normalize_str(sentence) == ""
 
 
 def length_penalized_score(mean: float, length: int, alpha: float) -> float:

@@ -37,7 +37,7 @@ class Translator:
     def translate(self, sentences: list[str]) -> list[str]:
         """Translate sentences, in order, by greedy search; an empty one gives an empty one."""
         sources = [encoding.ids for encoding in self.source.encode_batch(sentences)]
-        rows = [row for row, sentence in enumerate(sentences) if sentence.strip()]
+        rows = [row for row, sentence in enumerate(sentences) if not self.is_blank(sentence)]
         # Sentences of like length share a batch.
         rows.sort(key=lambda row: len(sources[row]))
         translations = [""] * len(sentences)
@@ -49,6 +49,11 @@ class Translator:
                     [number for number in ids if number > EOS_ID]
                 )
         return translations
+
+    def is_blank(self, sentence: str) -> bool:
+        """Return whether there is nothing to see in a sentence, for its normalizer."""
+        assert self.source.normalizer is not None
+        return self.source.normalizer.normalize_str(sentence) == ""
 
     def greedy_search(self, sources: list[list[int]]) -> list[list[int]]:
         """Take the most probable token at every step.

@@ -34,8 +34,13 @@ class Translator:
             )
             texts = self.tokenizer.batch_decode(ids, skip_special_tokens=True)
             for sentence, text in zip(batch, texts, strict=True):
-                translations.append(text if sentence.strip() else "")
+                translations.append("" if self.is_blank(sentence) else text)
         return translations
+
+    def is_blank(self, sentence: str) -> bool:
+        """Return whether there is nothing to see in a sentence, for its normalizer."""
+        normalized: str = self.tokenizer.backend_tokenizer.normalizer.normalize_str(sentence)
+        return normalized == ""
 
 
 if __name__ == "__main__":

@@ -14,16 +14,25 @@ from tokenizers.pre_tokenizers import ByteLevel
 from tokenizers.processors import TemplateProcessing
 
 from transformer.config import EOS_ID, SPECIAL_TOKENS
-from transformer.data.normalizers import DEFAULT_NORMALIZER
+from transformer.data.normalizers import (
+    DEFAULT_NORMALIZER,
+    INVISIBLE_CHARACTERS,
+    JOINED_CHARACTERS,
+)
 from transformer.data.tokenizers import BPETokenizer, Tokenizer
 from transformer.support.errors import UserError
 from transformer.support.files import write_atomically
 
 # The normalizers of `transformer.data.normalizers`. Of the blanks of `str.split`, `\s` lacks four.
 _WHITESPACE_NORMALIZERS = [Replace(Regex(r"[\s\x1c-\x1f]+"), " "), Strip()]
+_VISIBLE_NORMALIZERS = [
+    Replace(Regex(f"[{INVISIBLE_CHARACTERS}]"), ""),
+    Replace(Regex(f"(?<![{JOINED_CHARACTERS}])[\u200c\u200d]"), ""),
+    Replace("\u2011", "-"),
+]
+_COMPOSED_NORMALIZERS = [*_VISIBLE_NORMALIZERS, NFC(), *_WHITESPACE_NORMALIZERS]
 _GERMAN_NORMALIZERS = [
-    NFC(),
-    *_WHITESPACE_NORMALIZERS,
+    *_COMPOSED_NORMALIZERS,
     Replace(Regex("[\u2019\u02bc\u2032\u00b4]"), "'"),
 ]
 _ENGLISH_NORMALIZERS = [*_GERMAN_NORMALIZERS, Replace(Regex("[\u201c\u201d\u201e]"), '"')]
@@ -35,7 +44,8 @@ _FRENCH_NORMALIZERS = [
     Replace(Regex(r"(?<=[^\s!?:;]):(?!\d)"), " :"),
 ]
 _NORMALIZERS_BY_NAME: dict[str, list[Normalizer]] = {
-    DEFAULT_NORMALIZER: _WHITESPACE_NORMALIZERS,
+    DEFAULT_NORMALIZER: [*_VISIBLE_NORMALIZERS, *_WHITESPACE_NORMALIZERS],
+    "composed": _COMPOSED_NORMALIZERS,
     "german": _GERMAN_NORMALIZERS,
     "english": _ENGLISH_NORMALIZERS,
     "french": _FRENCH_NORMALIZERS,

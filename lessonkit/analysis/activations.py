@@ -24,7 +24,7 @@ from transformer.support.errors import UserError
 
 def encode_source(translator: Translator, sentence: str) -> Tensor:
     """Return a sentence's ids with its end mark, (1, src_len); a blank one is a UserError."""
-    if not sentence.strip():
+    if translator.src_tokenizer.is_blank(sentence):
         raise UserError("an empty sentence has nothing to take away: give some words")
     ids = translator.src_tokenizer.encode(sentence)
     return collate_sources([ids]).to(translator.device)

@@ -113,9 +113,9 @@ def trace_translation(
         )
     model = copy.deepcopy(model).to("cpu", torch.float64).eval()
     attention = attention_module(model, head)
-    ids = translator.src_tokenizer.encode(sentence.strip()) if sentence.strip() else []
-    if not ids:
+    if translator.src_tokenizer.is_blank(sentence):
         raise UserError("an empty sentence has no trace: give some words")
+    ids = translator.src_tokenizer.encode(sentence)
     src = collate_sources([ids])
     (hypothesis,) = greedy_search(model, src)
     tgt_ids = [*hypothesis.ids, EOS_ID] if hypothesis.finished else hypothesis.ids

@@ -37,7 +37,7 @@ def write_attention_file(
     UserError where there is nothing to show.
     """
     check_attention_file(path, layer, head)
-    shown = [sentence for sentence in sentences if sentence.strip()]
+    shown = [sentence for sentence in sentences if not translator.src_tokenizer.is_blank(sentence)]
     if not shown:
         raise UserError(f"--attention {path}: every sentence is empty, there is nothing to show")
     if path.suffix == ".json":

@@ -2,6 +2,7 @@
 
 import unicodedata
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -28,11 +29,47 @@ def test_by_hand() -> None:
     for lang in ("de", "en", "fr"):  # typed on a Mac
         normalize = NORMALIZERS[normalizer_name(lang)]
         assert normalize(unicodedata.normalize("NFD", composed)) == composed
-    assert normalizer_name("a language of which nobody thought") == "plain"
 
 
+def test_a_language_of_which_nobody_thought_is_composed_and_a_tree_is_left_as_it_is() -> None:
+    for composed in ("Tiếng Việt", "한국어", "ガギグ", "Україна й Київ"):
+        decomposed = unicodedata.normalize("NFD", composed)
+        assert NORMALIZERS[normalizer_name("xq_Latn")](decomposed) == composed
+    assert NORMALIZERS[normalizer_name("tree")]("(S e\u0301)") == "(S e\u0301)"
+
+
+@pytest.mark.parametrize("name", NORMALIZERS)
+def test_what_nobody_sees_is_dropped_and_joiners_stay_where_they_shape_a_letter(name: str) -> None:
+    normalize = NORMALIZERS[name]
+    for typed, normalized in (
+        ("Mä\u00addchen", "Mädchen"),
+        ("\ufeffa\u200bb\u2060c\ufeff", "abc"),
+        ("\u200e(a)\u200f \u202bb\u202c \u2067c\u2069\u061c", "(a) b c"),
+        ("well\u2011known", "well-known"),
+        ("\u200b \ufeff\u200d", ""),
+        # Between Latin letters, after a blank and in Japanese, joiners shape nothing.
+        ("Auf\u200clage a\u200d \u200db 日\u200d本", "Auflage a b 日本"),
+        # Of a run the first one works.
+        ("می\u200c\u200cروم", "می\u200cروم"),
+    ):
+        assert normalize(typed) == normalized, ascii(typed)
+    for kept in (
+        "می\u200cروم",
+        "क\u094d\u200dष",
+        "ക\u0d4d\u200d",
+        "ශ\u0dca\u200dරී",
+        "ក\u17d2\u200cក",
+        "\U0001f469\u200d\U0001f469\u200d\U0001f467",
+        "\U0001f3f3\ufe0f\u200d\U0001f308",
+        "\U0001f469\U0001f3fd\u200d\U0001f680",
+    ):
+        assert normalize(kept) == kept, ascii(kept)
+
+
+INVISIBLE = "\u00ad\u200b\u200c\u200d\u200f\u2011\u2060\ufeffیक"
 TEXTS = st.text(
-    st.characters(exclude_categories=["Cs"]) | st.sampled_from("a’“?!:;8 e\u0301\u00a0\u202f")
+    st.characters(exclude_categories=["Cs"])
+    | st.sampled_from(f"a’“?!:;8 e\u0301\u00a0\u202f{INVISIBLE}")
 )
 
 

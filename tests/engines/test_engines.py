@@ -155,8 +155,8 @@ def test_ctranslate2_stops_at_the_models_limit_and_not_at_its_own(tmp_path: Path
         model.output.bias[names.index("a")] = 1e4
     write_ctranslate2_model(model, names, names, tmp_path)
     _write_tokenizers(model, tmp_path)
-    translations = served(tmp_path, "ctranslate2").translate(["x", "", " "])
-    assert translations == ["a" * (307 - 1), "", ""]
+    translations = served(tmp_path, "ctranslate2").translate(["x", "", " ", "\u200b"])
+    assert translations == ["a" * (307 - 1), "", "", ""]
 
 
 def _write_tokenizers(model: Transformer, folder: Path) -> None:

@@ -24,7 +24,10 @@ MERGES = check_tokenizer_exportable(
 # Letters of the corpora, every blank, and whatever a normalizer rewrites; no letter whose
 # properties came with a version of Unicode that only one of the libraries knows.
 BLANKS = "".join(letter for letter in map(chr, range(0x10000)) if letter.isspace())
-LETTERS = st.sampled_from(f"aàeéoœßE\u0301\u0308çÉ8:;!?.,-’ʼ′´'‘“”„\"«»<>😀日\0\x7f{BLANKS}")
+INVISIBLE = "\u00ad\u061c\u200b\u200c\u200d\u200e\u202c\u2011\u2060\u2068\ufeffیक\ufe0f"
+LETTERS = st.sampled_from(
+    f"{INVISIBLE}aàeéoœßE\u0301\u0308çÉ8:;!?.,-’ʼ′´'‘“”„\"«»<>😀日\0\x7f{BLANKS}"
+)
 
 
 def written(tokenizer: BPETokenizer, folder: Path, max_len: int = 256) -> Library:
@@ -46,7 +49,7 @@ def pair(
 def test_any_text_has_the_same_ids(pair: tuple[BPETokenizer, Library], letters: list[str]) -> None:
     ours, library = pair
     text = "".join(letters)
-    if text.strip():  # a blank sentence is no sentence
+    if not ours.is_blank(text):  # a blank sentence is no sentence
         assert library.encode(text).ids == [*ours.encode(text), EOS_ID]
 
 

@@ -75,6 +75,7 @@ def test_greedy_translations_are_equal(tmp_path: Path) -> None:
     ours = Translator.load("demo-en-fr")
     out = export_model("demo-en-fr", "transformers", tmp_path / "out")
     text = ["The  dog sleeps.", "", "The old woman is reading a book.", "The dog doesn’t sleep."]
+    text += ["The d\u00adog sle\u200beps.", "\ufeff"]
     assert Served(out).translate(text, beam_size=1) == ours.translate(text, beam_size=1)
 
 

@@ -22,7 +22,7 @@ SPLITS = ("test", "test_combinations", "test_long")
 def test_a_few_sentences(name: str, tmp_path: Path) -> None:
     translator, sizes = Translator.load(name), (1, BEAM_SIZE)
     found = [corpora.load("embedded", split, *EMBEDDED[name]).src[1::1000][:2] for split in SPLITS]
-    sentences = ["", "  ", *itertools.chain(*found), "Wolfgang ☃."]
+    sentences = ["", "  ", "\u200b\ufeff", "The d\u00adog", *itertools.chain(*found), "Wolfgang ☃."]
     question = {"act": "translate", "folder": models_folder() / name, "sentences": sentences}
     asked = [question | {"beam_size": size, "alpha": LENGTH_PENALTY} for size in sizes]
     for size, answer in zip(sizes, ask(tmp_path, *asked), strict=True):
@@ -65,6 +65,10 @@ ODD = [
     "ÄÖÜ straße STRASSE œuf Œuf ﬁn",
     "___--- ...!!! ??:: a;b;c (x)[y]{z} \\ / | ~ ` ^",
     "\x00\x01\x7f",
+    "\u200b",
+    "Ma\u00add\u200bchen \u200e\u202bwell\u2011known\u202c\u2060\ufeff\u2066",
+    "Auf\u200clage \u200db می\u200c\u200cروم क\u094d\u200dष",
+    "\U0001f3f3\ufe0f\u200d\U0001f308 e\u00ad\u0301",
 ]
 
 

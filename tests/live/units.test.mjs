@@ -123,6 +123,14 @@ test("merges: the pair learned first, wherever it stands, the left one of two", 
 
 test("normalizers: blanks, apostrophes, quotes, and the French blank", () => {
   assert.equal(normalize_whitespace(" a\u00a0 b\tc "), "a b c");
+  for (const name of ["plain", "composed"]) {
+    const normalize = find_normalizer(name);
+    assert.equal(normalize("\ufeffMa\u00add\u200b\u2060 \u200fx\u2011y\u200c"), "Mad x-y");
+    for (const kept of ["می\u200cروم", "क\u094d\u200dष", "\u{1f469}\u200d\u{1f467}"])
+      assert.equal(normalize(kept), kept);
+  }
+  assert.equal(find_normalizer("plain")("e\u0301"), "e\u0301");
+  assert.equal(find_normalizer("composed")("e\u00ad\u0301"), "é");
   assert.equal(find_normalizer("german")("„ja“ ’s u\u0308"), "„ja“ 's ü");
   assert.equal(find_normalizer("english")("“it’s”"), "\"it's\"");
   assert.equal(find_normalizer("french")("Où? À 8:40; là : si!!"), "Où ? À 8:40 ; là : si !!");

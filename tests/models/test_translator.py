@@ -162,3 +162,13 @@ def test_attention_of_nothing_and_of_too_much(tiny: Translator) -> None:
         attention = tiny.attention("the " * 300, beam_size=1)
     assert [warning.filename for warning in caught] == [__file__]
     assert len(attention.src_tokens) == 256
+
+
+def test_what_nobody_sees_changes_no_translation(shipped: Translator) -> None:
+    lines = ["The dog sleeps.", "\u200b", "\ufeff \u2060\u00ad"]
+    hidden = ["The d\u00adog\u200b sle\u2060eps.\ufeff", "", ""]
+    translation = shipped.translate(lines)
+    assert translation == shipped.translate(hidden)
+    assert translation[0] != ""
+    assert translation[1:] == ["", ""]
+    assert shipped.translate_n_best(lines, 1)[1:] == [[], []]

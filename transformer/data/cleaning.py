@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from transformer.data.grouping import Pair, grouping_key
-from transformer.data.normalizers import normalize_whitespace
+from transformer.data.normalizers import normalize_plain
 
 MAX_SIDE_BYTES = 1000
 MAX_LENGTH_RATIO = 6  # of the longer side to the shorter
@@ -35,14 +35,14 @@ def drop_reason(pair: Pair) -> str | None:
 
 
 def clean_pairs(pairs: Sequence[Pair]) -> tuple[list[Pair], Counter[str]]:
-    """Return the pairs to learn from, whitespace normalized, and how many were dropped by reason.
+    """Return the pairs to learn from, normalized, and how many were dropped by reason.
 
     They keep their order; of equal pairs the first stays.
     """
     kept: dict[Pair, None] = {}
     dropped: Counter[str] = Counter()
     for first, second in pairs:
-        pair = normalize_whitespace(first), normalize_whitespace(second)
+        pair = normalize_plain(first), normalize_plain(second)
         reason = drop_reason(pair) or (DUPLICATE if pair in kept else None)
         if reason:
             dropped[reason] += 1
@@ -54,11 +54,9 @@ def clean_pairs(pairs: Sequence[Pair]) -> tuple[list[Pair], Counter[str]]:
 def nonempty_pairs(pairs: Sequence[Pair]) -> tuple[list[Pair], Counter[str]]:
     """Return the pairs of a user's own test file without empty sides, and how many were dropped.
 
-    Whitespace is normalized. A test set is otherwise measured as it was given.
+    The text is normalized. A test set is otherwise measured as it was given.
     """
-    normalized = [
-        (normalize_whitespace(first), normalize_whitespace(second)) for first, second in pairs
-    ]
+    normalized = [(normalize_plain(first), normalize_plain(second)) for first, second in pairs]
     kept = [pair for pair in normalized if all(pair)]
     return kept, Counter({EMPTY_SIDE: len(pairs) - len(kept)})
 

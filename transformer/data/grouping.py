@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from transformer.data.normalizers import normalize_whitespace
+from transformer.data.normalizers import drop_invisible, normalize_whitespace
 from transformer.support.signatures import check_argument_types
 
 Pair = tuple[str, str]  # a sentence and its translation, in any two languages
@@ -21,7 +21,9 @@ HELD_OUT_PER_MILLE = 12
 
 def grouping_key(sentence: str) -> str:
     """Reduce a sentence to its words: lower-cased, without punctuation."""
-    return normalize_whitespace(re.sub(r"[^\w\s]", _mark_or_blank, sentence.lower()))
+    return normalize_whitespace(
+        re.sub(r"[^\w\s]", _mark_or_blank, drop_invisible(sentence).lower())
+    )
 
 
 def _mark_or_blank(character: re.Match[str]) -> str:

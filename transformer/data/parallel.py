@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from transformer.data.normalizers import normalize_whitespace
+from transformer.data.normalizers import normalize_plain
 from transformer.support.checks import check_list, check_text, check_texts
 from transformer.support.errors import UserError, require
 from transformer.support.signatures import check_argument_types
@@ -55,15 +55,15 @@ class ParallelText:
 def parallel_text_from_lines(
     src_lang: str, tgt_lang: str, src: Sequence[str], tgt: Sequence[str]
 ) -> ParallelText:
-    """Make parallel text of two lists of lines, their whitespace normalized.
+    """Make parallel text of two lists of lines, normalized in what nobody sees.
 
     Pairs with an empty side are dropped, and counted in the log.
     """
     lines = ParallelText(
         src_lang,
         tgt_lang,
-        src=[normalize_whitespace(line) for line in src],
-        tgt=[normalize_whitespace(line) for line in tgt],
+        src=[normalize_plain(line) for line in src],
+        tgt=[normalize_plain(line) for line in tgt],
     )
     pairs = [pair for pair in zip(lines.src, lines.tgt, strict=True) if all(pair)]
     if num_dropped := len(lines) - len(pairs):

@@ -45,7 +45,7 @@ class _BaseTokenizer:
         if normalizer not in NORMALIZERS:
             raise unknown_name_error("normalizer", normalizer, NORMALIZERS)
         self.lowercase, self.normalizer = lowercase, normalizer
-        self._normalize = NORMALIZERS[normalizer]
+        self.normalize = NORMALIZERS[normalizer]  # applied to all that is encoded
         self._names = [*SPECIAL_TOKENS, *type_names]  # by id
 
     @property
@@ -57,6 +57,11 @@ class _BaseTokenizer:
     def encode(self, text: str) -> list[int]:
         """Return the ids of a sentence."""
         return self.encode_all([text])[0]
+
+    def is_blank(self, text: str) -> bool:
+        """Return whether nothing is left to see of a text: it is blanks, or without any width."""
+        check_text("the text", text)
+        return self.normalize(text) == ""
 
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the ids of each sentence."""
@@ -106,7 +111,7 @@ class BPETokenizer(_BaseTokenizer):
         """Return the ids of each sentence, by one call of the library."""
         check_texts("texts", texts)
         prepared = [
-            _lowercase_and_add_blank(self._normalize(text), self.lowercase) for text in texts
+            _lowercase_and_add_blank(self.normalize(text), self.lowercase) for text in texts
         ]
         try:
             encodings = self._library.encode_batch(prepared)
@@ -193,7 +198,7 @@ class WordTokenizer(_BaseTokenizer):
     def tokens(self, text: str) -> list[str]:
         """Return the words of a sentence, known or not, one per id of `encode`."""
         check_text("the text", text)
-        return split_words(self.lang, self._normalize(text), self.lowercase)
+        return split_words(self.lang, self.normalize(text), self.lowercase)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON."""

@@ -158,7 +158,7 @@ class Translator:
         """Return a sentence's source ids, none for a blank one; warn if it is cut short."""
         check_text("the sentence", sentence)
         text = sentence.strip()
-        ids = self.src_tokenizer.encode(text) if text else []
+        ids = [] if self.src_tokenizer.is_blank(text) else self.src_tokenizer.encode(text)
         max_tokens = self.recipe.model.max_len - 1  # one position is for eos
         if len(ids) > max_tokens:
             beginning = text if len(text) <= 40 else f"{text[:40]}..."

@@ -11,7 +11,7 @@ import { Transformer } from "./model.js";
 import { read_safetensors } from "./safetensors.js";
 import { sample_search } from "./sampling.js";
 import { trace } from "./trace.js";
-import { normalize_whitespace } from "./normalizers.js";
+import { normalize_plain } from "./normalizers.js";
 
 export const FILES = [
   "recipe.json",
@@ -48,7 +48,7 @@ export class Translator {
 
   /** Return a sentence's ids, eos last; an empty array for a blank sentence. */
   encode(sentence) {
-    const text = normalize_whitespace(sentence);
+    const text = normalize_plain(sentence);
     if (text === "") return [];
     const most = LETTERS_A_TOKEN * this.max_len; // cutting more would take seconds
     if (text.length > most) throw too_long(text, `${text.length} letters`, most);
