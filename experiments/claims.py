@@ -8,15 +8,19 @@ if a figure or a verdict no longer holds.
 import json
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from experiments.claim_evidence import ClaimTable, Evidence, compute_evidence
 
+NotebookCell = dict[str, Any]
+
 # In these pages, and in the lessons, every figure has a record or another source.
 CHECKED_PAGES = ("README.md", "docs/results.md", "docs/records.md", "docs/benchmarks.md")
+# A lesson's figure is printed this many cells before or after its own, at most.
+SOURCE_CELLS = 2
 NUMBER_PATTERN = re.compile(r"[−-]?\b\d[\d,]*(?:\.\d+)?")
 DECIMAL_PATTERN = re.compile(r"(?<![\w.,§/-])\d[\d,]*\.\d+(?![\w.]*\d)")
 GENERATED_TABLE_PATTERN = re.compile(
@@ -107,45 +111,116 @@ def _describe_claim(claim: ClaimTable, evidence: Evidence, holds: bool) -> str:
 def figures_without_source(root: Path) -> list[str]:
     """Return each figure of `CHECKED_PAGES` and lessons without a source.
 
-    A figure is a number with a decimal point.
-    A source is a claim, a lesson's own output, or what claims.toml names as others' and constants.
+    A figure is a number with a decimal point. Its source is a claim, or what claims.toml names as
+    others' figures and constants; in a lesson also the code, and the text that it prints, of the
+    cells that stand at most `SOURCE_CELLS` before or after the figure's own. Where claims.toml
+    names a lesson's words under `elsewhere`, their figures may stand beside any cell of it.
     """
-    book, missing = read_claims_toml(root), []
+    book = read_claims_toml(root)
     lessons = sorted(path.relative_to(root).as_posix() for path in root.glob("notebooks/*.ipynb"))
-    for name in (*CHECKED_PAGES, *lessons):
-        text = read_prose(root / name)
-        for claim in book["claim"]:
-            if name in claim["on"]:
-                text = text.replace(claim["says"], "")
-        # Whole numbers, so that 0.5 is not found in 0.52.
-        known = set(re.findall(r"\d[\d,.]*\d", read_code_and_outputs(root / name)))
-        for other in book["other"]:
-            if name in other["on"]:
-                known.update(other["figures"])
-        missing += [
-            f"{name}: {figure}" for figure in DECIMAL_PATTERN.findall(text) if figure not in known
-        ]
+    missing = []
+    for page in (*CHECKED_PAGES, *lessons):
+        passages = list(_passages(root / page))
+        others = _phrases_of_page(book["other"], page)
+        printed_elsewhere = _phrases_of_page(book["elsewhere"], page)
+        sourced = [*_phrases_of_page(book["claim"], page), *others, *printed_elsewhere]
+        constants = {
+            figure
+            for other in book["other"]
+            if page in other["on"]
+            for figure in other.get("figures", [])
+        }
+        for text, printed in passages:
+            for phrase in sourced:
+                text = text.replace(phrase, "")
+            missing += [f"{page}: {figure}" for figure in _figures(text) - printed - constants]
+        printed_anywhere = _printed_numbers(_cells(root / page))
+        for phrase in printed_elsewhere:
+            missing += [f"{page}: {figure}" for figure in _figures(phrase) - printed_anywhere]
     return missing
+
+
+def _phrases_of_page(entries: list[dict[str, Any]], page: str) -> list[str]:
+    """Return the words that entries of claims.toml say on a page."""
+    phrases: list[str] = []
+    for entry in entries:
+        if page in entry["on"]:
+            says = entry.get("says", [])
+            phrases += [says] if isinstance(says, str) else says
+    return phrases
+
+
+def _figures(text: str) -> set[str]:
+    """Return the numbers with a decimal point in a text."""
+    return set(DECIMAL_PATTERN.findall(text))
+
+
+def phrases_that_left_their_pages(root: Path) -> list[str]:
+    """Return the words and constants of claims.toml, claims aside, that none of their pages has."""
+    book, gone = read_claims_toml(root), []
+    for entry in (*book["other"], *book["elsewhere"]):
+        pages = [read_prose(root / page) for page in entry["on"]]
+        for words in (*entry.get("says", []), *entry.get("figures", [])):
+            if not any(words in page for page in pages):
+                gone.append(f"{entry['why']}: {words}")
+    return gone
+
+
+def _passages(page: Path) -> Iterator[tuple[str, set[str]]]:
+    """Yield each cell of prose with the numbers printed beside it; a page that is no lesson whole.
+
+    A page that is no lesson prints nothing.
+    """
+    cells = _cells(page)
+    if not cells:
+        yield read_prose(page), set()
+    for place, cell in enumerate(cells):
+        if cell["cell_type"] == "markdown":
+            beside = cells[max(0, place - SOURCE_CELLS) : place + SOURCE_CELLS + 1]
+            yield _cell_prose(cell), _printed_numbers(beside)
+
+
+def _cells(page: Path) -> list[NotebookCell]:
+    """Return a lesson's cells; of another page none."""
+    if page.suffix != ".ipynb":
+        return []
+    cells: list[NotebookCell] = json.loads(page.read_text(encoding="utf-8"))["cells"]
+    return cells
 
 
 @cache  # a page has many claims
 def read_prose(page: Path) -> str:
     """Return a page's own words, lines joined, without made tables and the paper's passages."""
-    text = page.read_text(encoding="utf-8")
-    if page.suffix == ".ipynb":
-        cells = [cell for cell in json.loads(text)["cells"] if cell["cell_type"] == "markdown"]
-        blocks = "\n\n".join("".join(cell["source"]) for cell in cells).split("\n\n")
-        text = "\n\n".join(block for block in blocks if not block.startswith("> **Paper"))
-    text = re.sub(
-        r"\]\([^)]*\)|arXiv\s[\d.]+", "]", GENERATED_TABLE_PATTERN.sub("", text)
-    )  # no addresses
+    if page.suffix != ".ipynb":
+        return _own_prose(page.read_text(encoding="utf-8"))
+    prose = [cell for cell in _cells(page) if cell["cell_type"] == "markdown"]
+    return " ".join(_cell_prose(cell) for cell in prose)
+
+
+def _cell_prose(cell: NotebookCell) -> str:
+    """Return the own words of a lesson's cell of prose, without the paper's passages."""
+    blocks = "".join(cell["source"]).split("\n\n")
+    return _own_prose("\n\n".join(block for block in blocks if not block.startswith("> **Paper")))
+
+
+def _own_prose(text: str) -> str:
+    """Return prose on one line, without made tables and addresses."""
+    text = GENERATED_TABLE_PATTERN.sub("", text)
+    text = re.sub(r"\]\([^)]*\)|arXiv\s[\d.]+", "]", text)
     return " ".join(re.sub(r"\n> ", "\n", text).split())
 
 
-def read_code_and_outputs(page: Path) -> str:
-    """Return a lesson's code and stored outputs, which its test compares; "" for other pages."""
-    if page.suffix != ".ipynb":
-        return ""
-    cells = json.loads(page.read_text(encoding="utf-8"))["cells"]
-    code = [cell for cell in cells if "outputs" in cell]
-    return "".join("".join(cell["source"]) + json.dumps(cell["outputs"]) for cell in code)
+def _printed_numbers(cells: Iterable[NotebookCell]) -> set[str]:
+    """Return the numbers in the code of cells and in what they print, without data of charts.
+
+    Numbers are whole, so that 0.5 is not found in 0.52.
+    """
+    texts = []
+    for cell in cells:
+        if cell["cell_type"] == "code":
+            texts.append(cell["source"])
+            for output in cell["outputs"]:
+                texts.append(output.get("text", ""))
+                shown = output.get("data", {}).items()
+                texts += [text for kind, text in shown if kind.startswith("text/")]
+    return set(re.findall(r"\d[\d,.]*\d", "\n".join("".join(text) for text in texts)))

@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import pytest
 
 from experiments import claim_evidence, claims
@@ -17,6 +18,7 @@ def test_every_claim_holds_and_every_figure_has_a_source() -> None:
     assert not problems, "\n".join(problems)
     assert lines
     assert not claims.figures_without_source(ROOT)
+    assert not claims.phrases_that_left_their_pages(ROOT)
 
 
 @pytest.mark.parametrize(
@@ -61,3 +63,27 @@ def test_words_that_left_the_page_and_figures_without_a_source_are_told(tmp_path
         "41.6",
     ]
     assert claims.figures_without_source(tmp_path) == ["README.md: 3.43", f"{lesson}: 1.6"]
+
+
+def test_a_figure_is_looked_for_beside_its_own_cell(tmp_path: Path) -> None:
+    """A number that a lesson prints elsewhere is no source, unless claims.toml names its words."""
+    for part in ("docs", "notebooks"):
+        shutil.copytree(ROOT / part, tmp_path / part)
+    shutil.copy(ROOT / "README.md", tmp_path)
+    lesson, register = "notebooks/99_short.ipynb", tmp_path / "docs" / "claims.toml"
+    prose = ["We measured 0.37 below.", *"abc", "Above it was 0.37, not 0.38."]
+    cells = [nbformat.v4.new_markdown_cell(text) for text in prose]
+    printed = nbformat.v4.new_output("stream", text="0.37\n")
+    cells.insert(1, nbformat.v4.new_code_cell("print(share)", outputs=[printed]))
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / lesson)
+    far = {f"{lesson}: 0.37", f"{lesson}: 0.38"}
+    assert set(claims.figures_without_source(tmp_path)) == far
+
+    entry = '\n[[elsewhere]]\nwhy = "above"\non = ["{}"]\nsays = ["it was 0.37{}"]\n'
+    known = register.read_text("utf-8")
+    # Words that are named have their figures in some cell all the same.
+    for more_words in ("", ", not 0.38"):
+        register.write_text(known + entry.format(lesson, more_words), "utf-8")
+        assert claims.figures_without_source(tmp_path) == [f"{lesson}: 0.38"]
+    register.write_text(known + entry.format(lesson, " and more"), "utf-8")
+    assert claims.phrases_that_left_their_pages(tmp_path) == ["above: it was 0.37 and more"]
