@@ -16,7 +16,20 @@ ADD_CORPUS_OPTION_ADDERS = (
     option_adder("--src", "FILE", "the source side, one sentence a line", type=parse_path),
     option_adder("--tgt", "FILE", "the target side: line i translates line i", type=parse_path),
     option_adder("--tsv", "FILE", "both sides, with a tab between them", type=parse_path),
-    option_adder("--languages", "SRC-TGT", "codes of the two, as en-uk", required=True),
+    option_adder(
+        "--catalogs",
+        "LANGUAGE",
+        "message catalogs (*.mo) on this computer: English, and this language",
+    ),
+    option_adder(
+        "--catalog-folder",
+        "FOLDER",
+        "where catalogs lie, at any depth, instead of the usual folders; may be repeated",
+        type=parse_path,
+        action="append",
+        default=[],
+    ),
+    option_adder("--languages", "SRC-TGT", "codes of the two, as en-uk"),
     option_adder("--valid-src", "FILE", "your own validation text: its source", type=parse_path),
     option_adder("--valid-tgt", "FILE", "and its target", type=parse_path),
     option_adder("--test-src", "FILE", "your own test text: its source", type=parse_path),
@@ -61,12 +74,14 @@ def add_corpus(options: argparse.Namespace) -> None:
     """Make a corpus of your own parallel text, and show what was read.
 
     The text is UTF-8: two files, whose lines translate each other, or one with two columns and a
-    tab between them. What is no use for training is dropped, and counted by reason. Validation and
+    tab between them; or it is in the message catalogs of this computer's programs, in English and
+    another language. What is no use for training is dropped, and counted by reason. Validation and
     test are drawn so that no sentence stands in two splits, unless you give files of your own.
 
     Examples:
       python -m transformer corpora add mine --src my.en --tgt my.uk --languages en-uk
       python -m transformer corpora add mine --tsv pairs.tsv --languages en-uk
+      python -m transformer corpora add mine --catalogs uk
     """
     from attention_course.own_corpora import add_corpus_from_options, added_corpus_in_words
 

@@ -2,8 +2,16 @@
 
 import argparse
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
+from transformer.data.catalogs import (
+    CATALOG_LANG,
+    CATALOGS_LICENCE,
+    packages_hint,
+    read_catalogs,
+    usual_catalog_folders,
+)
 from transformer.data.corpora import CORPORA
 from transformer.data.grouping import Pair
 from transformer.data.own_corpora import (
@@ -13,31 +21,61 @@ from transformer.data.own_corpora import (
     drop_reasons_in_words,
     parse_languages,
 )
+from transformer.data.source_text import SourceText
 from transformer.data.text_files import read_aligned_files, read_tab_separated_file, shown_text
 from transformer.recipes import RECIPES
 from transformer.support.errors import UserError, require
 
+# Below so many pairs, a corpus of catalogs comes with a word on where to get more.
+FEW_CATALOG_PAIRS = 10_000
+
 
 def add_corpus_from_options(options: argparse.Namespace) -> AddedCorpus:
-    """Make a corpus of the files that were typed after `corpora add`."""
-    languages = parse_languages(options.languages)
+    """Make a corpus of the text that the options after `corpora add` name."""
     check_corpus_name(options.name, {*CORPORA, *RECIPES})
-    if options.tsv is not None:
-        require(
-            options.src is options.tgt is None, "--tsv has both sides: leave out --src and --tgt"
-        )
-        pairs_by_split = {"train": read_tab_separated_file(options.tsv)}
-    else:
-        pairs = _read_two_files("", options.src, options.tgt)
-        if pairs is None:
-            raise UserError("no text: give --src FILE and --tgt FILE, or --tsv FILE")
-        pairs_by_split = {"train": pairs}
+    languages = _languages_of_options(options)
+    text = _read_text_of_options(options, languages)
+    held_out = {}
     for split, option in (("validation", "valid-"), ("test", "test-")):
         src, tgt = (getattr(options, f"{option[:-1]}_{side}") for side in ("src", "tgt"))
         pairs = _read_two_files(option, src, tgt)
         if pairs is not None:
-            pairs_by_split[split] = pairs
-    return add_own_corpus(options.name, languages, pairs_by_split)
+            held_out[split] = pairs
+    return add_own_corpus(options.name, languages, text, held_out)
+
+
+def _languages_of_options(options: argparse.Namespace) -> tuple[str, str]:
+    """Return the languages that were typed, or those of the catalogs."""
+    if options.catalogs is None:
+        require(options.languages is not None, "no languages: give --languages, as en-uk")
+        return parse_languages(options.languages)
+    # Serbian in Latin script is "sr@latin" there.
+    catalog_lang = options.catalogs.replace("@", "_").replace("-", "_")
+    own = parse_languages(f"{CATALOG_LANG}-{catalog_lang}")
+    languages = parse_languages(options.languages) if options.languages else own
+    message = f"--languages {options.languages}: the catalogs are in {own[0]} and {own[1]}"
+    require(set(languages) == set(own), f"{message}, so give {'-'.join(own)} or the other way")
+    return languages
+
+
+def _read_text_of_options(options: argparse.Namespace, languages: tuple[str, str]) -> SourceText:
+    """Return the text that the options name, source first; a UserError unless it is of one form."""
+    two_files = options.src if options.src is not None else options.tgt
+    forms = {"--src and --tgt": two_files, "--tsv": options.tsv, "--catalogs": options.catalogs}
+    given = [form for form, value in forms.items() if value is not None]
+    require(bool(given), f"no text: give one of {', '.join(forms)}")
+    require(len(given) == 1, f"{' and '.join(given)}: give one form of text, leave out the others")
+    message = "--catalog-folder is where catalogs lie: give --catalogs LANGUAGE too"
+    require(options.catalogs is not None or not options.catalog_folder, message)
+    if options.tsv is not None:
+        return SourceText(pairs=read_tab_separated_file(options.tsv), files=[str(options.tsv)])
+    if options.catalogs is not None:
+        text = read_catalogs(options.catalogs, options.catalog_folder or usual_catalog_folders())
+        turned = languages[0] != CATALOG_LANG
+        return replace(text, pairs=[pair[::-1] for pair in text.pairs]) if turned else text
+    pairs = _read_two_files("", options.src, options.tgt)
+    assert pairs is not None  # One of the two was given.
+    return SourceText(pairs=pairs, files=[str(options.src), str(options.tgt)])
 
 
 def _read_two_files(option: str, src: Path | None, tgt: Path | None) -> list[Pair] | None:
@@ -59,7 +97,7 @@ def added_corpus_in_words(added: AddedCorpus) -> str:
     langs = added.corpus.options["languages"].split("-")
     lines = [
         f"{added.corpus.name}: {added.corpus.options['languages']}, in {added.folder}",
-        f"  read:    {added.num_read:,} pairs",
+        f"  read:    {added.num_read:,} pairs{_files_in_words(added.text)}",
         f"  dropped: {num_dropped:,} pairs{f' ({reasons})' if reasons else ''}",
         f"  kept:    {_counts_in_words(added.num_kept)}",
         f"{len(added.sample)} pairs of train, drawn by chance:",
@@ -68,7 +106,19 @@ def added_corpus_in_words(added: AddedCorpus) -> str:
     for pair in added.sample:
         for lang, side in zip(langs, pair, strict=True):
             lines.append(f"  {lang:{width}}  {shown_text(side)}")
+    if added.text.licence == CATALOGS_LICENCE and len(added.text.pairs) < FEW_CATALOG_PAIRS:
+        lines.append(
+            f"These are few: {packages_hint(next(lang for lang in langs if lang != CATALOG_LANG))}."
+        )
     return "\n".join(lines)
+
+
+def _files_in_words(text: SourceText) -> str:
+    """Return " in 92 files of 53 packages"; nothing of a file or two, which the user has typed."""
+    if len(text.files) <= 2:
+        return ""
+    packages = f" of {len(text.packages)} packages" if text.packages else ""
+    return f" in {len(text.files)} files{packages}"
 
 
 def _counts_in_words(num_kept: Mapping[str, int]) -> str:

@@ -8,6 +8,7 @@ import pytest
 
 from tests.cli.conftest import Run, refused
 from tests.helpers import TINY
+from tests.helpers.catalogs import write_catalog
 from transformer.config import ModelConfig
 from transformer.data import corpora
 from transformer.recipes import find_recipe, own_text
@@ -54,16 +55,44 @@ def test_what_is_added_is_shown_listed_and_removed(run: Run, here: Path, data: P
     assert [path.name for path in data.iterdir()] == ["same"]
 
 
+def test_catalogs_are_added_in_either_direction(run: Run, here: Path, data: Path) -> None:
+    words = [f"the number {i}" for i in range(300)]
+    translations = {word: word.replace("the number", "broj je") for word in words}
+    files = [write_catalog(here, "sr@latin", "a", translations)]
+    files += [write_catalog(here, "sr@latin", name, {}) for name in "bc"]
+    folder = ("--catalogs", "sr@latin", "--catalog-folder", ".")
+    status, out, err = run("corpora", "add", "mine", *folder)
+    assert (status, err) == (0, "")
+    for said in ("mine: en-sr_latin", "300 pairs in 3 files", "These are few", "language-pack-sr"):
+        assert said in out
+    values = json.loads((data / "mine" / "corpus.json").read_text())
+    assert values["text_files"] == [str(path.relative_to(here)) for path in files]
+    assert f"licence:    {values['licence']}" in run("corpora", "list")[1]
+    assert run("corpora", "add", "back", *folder, "--languages", "sr_latin-en")[0] == 0
+    for split in ("train", "validation", "test"):
+        there, back = (
+            corpora.load(name, split, *langs)
+            for name, langs in (("mine", ("en", "sr_latin")), ("back", ("sr_latin", "en")))
+        )
+        assert set(zip(there.src, there.tgt, strict=True)) == set(
+            zip(back.tgt, back.src, strict=True)
+        )
+
+
 def test_add_refuses(run: Run, here: Path, data: Path) -> None:
     write_pairs(here)
     (here / "short.fr").write_text("un mot\n")
     (here / "latin.fr").write_bytes(b"un mot nomm\xe9\n" * 300)
     for typed, *said in (
-        ("add mine --languages de-fr", "no text: give --src FILE and --tgt FILE"),
+        ("add mine --languages de-fr", "no text: give one of --src"),
         ("add mine --src my.de --languages de-fr", "--src needs the other side"),
-        ("add mine --tsv my.tsv --src my.de --languages de-fr", "--tsv has both sides"),
+        ("add mine --tsv my.tsv --src my.de --languages de-fr", "give one form of text"),
         ("add mine --tsv my.de --languages de-fr", "line 1 of my.de has 1 column"),
         ("add mine --tsv my.tsv", "--languages"),
+        ("add mine --tsv my.tsv --catalog-folder . --languages de-fr", "give --catalogs"),
+        ("add mine --catalogs zz --catalog-folder .", "no catalogs of 'zz' in ."),
+        ("add mine --catalogs uk --languages en-de", "--languages en-de: the catalogs are in en"),
+        ("add mine --catalogs tree", "languages 'en-tree'"),
         ("add mine --tsv my.tsv --languages de", "languages 'de'"),
         (
             "add mine --tsv my.tsv --test-src my.de --languages de-fr",

@@ -17,6 +17,7 @@ from transformer.data.own_corpora import (
     remove_own_corpus,
 )
 from transformer.data.parallel import ParallelText
+from transformer.data.source_text import SourceText
 from transformer.support import folders
 from transformer.support.errors import UserError
 
@@ -38,7 +39,7 @@ def data(tmp_path: Path, monkeypatch: Patch) -> Path:
 
 
 def add(name: str = "mine", pairs: Sequence[Pair] = PAIRS, **splits: Sequence[Pair]) -> AddedCorpus:
-    return add_own_corpus(name, LANGUAGES, {"train": pairs} | splits)
+    return add_own_corpus(name, LANGUAGES, SourceText(pairs=pairs, files=["my.tsv"]), splits)
 
 
 def pairs_of(text: ParallelText) -> list[Pair]:
@@ -69,7 +70,8 @@ def test_what_is_added_is_loaded_in_both_directions(data: Path) -> None:
 
 def test_the_languages_in_the_other_order_give_the_same_split(data: Path) -> None:
     add()
-    add_own_corpus("turned", LANGUAGES[::-1], {"train": [pair[::-1] for pair in PAIRS]})
+    turned = SourceText(pairs=[pair[::-1] for pair in PAIRS], files=["my.tsv"])
+    add_own_corpus("turned", LANGUAGES[::-1], turned)
     for split in own_corpora.SPLITS:
         texts = [corpora.load(name, split, *LANGUAGES) for name in ("mine", "turned")]
         assert sorted(pairs_of(texts[0])) == sorted(pairs_of(texts[1]))

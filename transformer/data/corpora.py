@@ -9,9 +9,10 @@ from pathlib import Path
 from transformer.data import embedded_corpus  # noqa: F401 (registers its readers)
 from transformer.data.downloads import has_sha256
 from transformer.data.grouping import Pair
-from transformer.data.own_corpora import UNKNOWN_LICENCE, find_own_corpus, own_corpus_names
+from transformer.data.own_corpora import find_own_corpus, own_corpus_names
 from transformer.data.parallel import ParallelText
 from transformer.data.readers import READERS_BY_FORMAT, Corpus, read_pairs
+from transformer.data.source_text import UNKNOWN_LICENCE
 from transformer.support.errors import require, unknown_name_error
 from transformer.support.signatures import check_argument_types
 

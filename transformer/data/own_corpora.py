@@ -2,7 +2,7 @@
 
 Not in the paper. A corpus is a folder in `own_corpora_folder()`:
 
-    corpus.json                            languages, splits, what was dropped, sums; written last
+    corpus.json                            languages, origin, what was dropped, sums; written last
     train.tsv, validation.tsv, test.tsv    pairs, one a line, with a tab between the two sides
 """
 
@@ -25,6 +25,7 @@ from transformer.data.cleaning import (
 from transformer.data.downloads import own_corpora_folder
 from transformer.data.grouping import Pair, split_pairs
 from transformer.data.readers import Corpus
+from transformer.data.source_text import UNKNOWN_LICENCE, SourceText
 from transformer.data.text_files import columns_as_text
 from transformer.support.errors import UserError, require
 from transformer.support.files import check_writable_folder, write_atomically, write_json
@@ -32,7 +33,6 @@ from transformer.support.formats import FORMAT_KEY, FORMAT_VERSION, read_json_ob
 
 DESCRIPTION_FILE_NAME = "corpus.json"
 SPLITS = ("train", "validation", "test")
-UNKNOWN_LICENCE = "not known"
 SAMPLE_SEED = 2017
 NUM_SAMPLED_PAIRS = 10
 # Of the pairs about so many are held out for validation, and as many for test, but never more than
@@ -51,6 +51,7 @@ class AddedCorpus:
 
     corpus: Corpus
     folder: Path
+    text: SourceText  # that it was made of
     num_read: int  # pairs, before any was dropped
     dropped: Mapping[str, int]  # pairs by reason
     num_kept: Mapping[str, int]  # pairs by split
@@ -81,27 +82,33 @@ def check_corpus_name(name: str, taken: Iterable[str]) -> None:
 
 
 def add_own_corpus(
-    name: str, languages: tuple[str, str], pairs_by_split: Mapping[str, Sequence[Pair]]
+    name: str,
+    languages: tuple[str, str],
+    text: SourceText,
+    held_out: Mapping[str, Sequence[Pair]] | None = None,
 ) -> AddedCorpus:
     """Clean, split and write a user's text; nothing is left of it if that fails.
 
     Args:
         name: One that `check_corpus_name` takes.
         languages: Those of the two sides.
-        pairs_by_split: The pairs of "train", and of "validation" and "test" if they are the user's
-            own, which lose empty sides alone; those that are not there are drawn from train.
+        text: What is cleaned and split.
+        held_out: The pairs of "validation" and "test" that are the user's own, which lose empty
+            sides alone; those that are not there are drawn from the text.
 
     Raises:
         UserError: a split would be empty, or the folder cannot be written.
     """
-    splits, dropped = _clean_and_split(languages, pairs_by_split)
+    held_out = held_out or {}
+    splits, dropped = _clean_and_split(languages, text.pairs, held_out)
+    dropped = Counter(text.left_out) + dropped
     for split in SPLITS:
         reasons = f" ({drop_reasons_in_words(dropped)})" if dropped else ""
         message = f"no pair is left for {split}{reasons}: give more text"
         remedy = "" if split == "train" else f", or {split} files of your own"
         require(bool(splits[split]), f"{message}{remedy}")
     num_kept = {split: len(splits[split]) for split in SPLITS}
-    num_read = sum(map(len, pairs_by_split.values()))
+    num_read = sum(map(len, (text.pairs, *held_out.values()))) + sum(text.left_out.values())
     folder = own_corpora_folder() / name
     check_writable_folder(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -114,6 +121,9 @@ def add_own_corpus(
             sums[f"{split}.tsv"] = hashlib.sha256(content).hexdigest()
         values = {
             "languages": list(languages),
+            "licence": text.licence,
+            "text_files": list(text.files),
+            "packages": list(text.packages),
             "pairs_read": num_read,
             "pairs_dropped": dict(dropped),
             "pairs": num_kept,
@@ -128,6 +138,7 @@ def add_own_corpus(
     return AddedCorpus(
         corpus=_read_corpus(folder),
         folder=folder,
+        text=text,
         num_read=num_read,
         dropped=dropped,
         num_kept=num_kept,
@@ -136,16 +147,16 @@ def add_own_corpus(
 
 
 def _clean_and_split(
-    languages: tuple[str, str], pairs_by_split: Mapping[str, Sequence[Pair]]
+    languages: tuple[str, str], pairs: Sequence[Pair], held_out: Mapping[str, Sequence[Pair]]
 ) -> tuple[dict[str, list[Pair]], Counter[str]]:
     """Return the pairs of each split, none of which shares a side with another, and the dropped."""
     own: dict[str, list[Pair]] = {}
     dropped: Counter[str] = Counter()
     for split in ("validation", "test"):
-        if split in pairs_by_split:
-            own[split], counts = nonempty_pairs(pairs_by_split[split])
+        if split in held_out:
+            own[split], counts = nonempty_pairs(held_out[split])
             dropped += counts
-    train, counts = clean_pairs(pairs_by_split["train"])
+    train, counts = clean_pairs(pairs)
     dropped += counts
     # What is measured last decides: test stays whole, then validation.
     if {"validation", "test"} <= own.keys():
@@ -153,7 +164,7 @@ def _clean_and_split(
         own["validation"] = without_shared_sides(own["validation"], own["test"])
         dropped[HELD_OUT_SIDE] += before - len(own["validation"])
     before = len(train)
-    train = without_shared_sides(train, [pair for pairs in own.values() for pair in pairs])
+    train = without_shared_sides(train, [pair for split in own.values() for pair in split])
     dropped[HELD_OUT_SIDE] += before - len(train)
     drawn = split_pairs(
         train,
@@ -205,7 +216,8 @@ def _read_corpus(folder: Path) -> Corpus:
         about=f"your own text in {src_lang} and {tgt_lang}, {num_kept['train']:,} pairs in train",
         directions=[f"{src_lang}-{tgt_lang}", f"{tgt_lang}-{src_lang}"],
         splits=SPLITS,
-        licence=UNKNOWN_LICENCE,
+        # Own corpora of the first version say nothing of it.
+        licence=str(values.get("licence", UNKNOWN_LICENCE)),
         citation="not known",
         format="split pairs",
         options={"file": "{split}.tsv", "languages": f"{src_lang}-{tgt_lang}"},
