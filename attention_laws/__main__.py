@@ -1,179 +1,21 @@
-"""The command `attention-laws my_model:make` (not in the paper)."""
+"""The command `attention-laws my_model:make` as a process (not in the paper)."""
 
-import argparse
-import dataclasses
-import sys
-from collections.abc import Iterable, Sequence
-from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
-from attention_laws.errors import UserError
-from attention_laws.factory import resolve_factory_target
-from attention_laws.report import MISTAKE, Report, read_baseline
-from attention_laws.sandbox import LAWS_BY_NAME, SandboxRequest, diagnose_in_sandbox
-
-HELP_DESCRIPTION = """Try the laws of an encoder-decoder on anybody's code, in a process of its own.
-
-NAME is a function without arguments that returns a torch module, an Adapter or a Pipeline.
-The exit status is 0 if no law is broken, 1 if one is, 2 if there is no model to try, and 3 if the
-model could not be judged, since laws of the core (shape, future, padding, gradients) were not
-tried."""
+from attention_laws.signals import run_and_exit
 
 
-class _OneLineErrorParser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        """End the program with the mistake in one line."""
-        self.exit(MISTAKE, f"error: {message} (see {self.prog} --help)\n")
+def main() -> NoReturn:
+    """Run the command that was typed, and end this process with its status."""
+    run_and_exit(_run_typed_command)
 
 
-def make_parser() -> argparse.ArgumentParser:
-    """Return the parser of the command's options."""
-    raw = argparse.RawDescriptionHelpFormatter
-    parser = _OneLineErrorParser(
-        "attention-laws", description=HELP_DESCRIPTION, formatter_class=raw
-    )
-    add = parser.add_argument
-    add(
-        "target",
-        metavar="MODULE:NAME",
-        help="a name in a module of the current folder; or FILE.py:NAME",
-    )
-    add(
-        "--minute",
-        action="store_true",
-        help="also try the laws that train a model; they take a minute",
-    )
-    add(
-        "--only",
-        metavar="LAWS",
-        type=_split_at_commas,
-        default=[],
-        help="try only these laws, separated by commas",
-    )
-    add(
-        "--skip",
-        metavar="LAWS",
-        type=_split_at_commas,
-        default=[],
-        help="skip these laws, separated by commas",
-    )
-    add("--strict", action="store_true", help="exit with 1 for a warning too")
-    add(
-        "--baseline",
-        metavar="FILE",
-        type=Path,
-        help="laws whose break is accepted: `law: reason`, one a line",
-    )
-    add("--json", action="store_true", help="print the report as JSON")
-    add(
-        "--seconds",
-        metavar="S",
-        type=float,
-        default=30.0,
-        help="time limit of one law, in seconds (default: 30)",
-    )
-    add(
-        "--memory",
-        metavar="GB",
-        type=float,
-        default=8.0,
-        help="memory limit, beyond what torch itself takes (default: 8)",
-    )
-    _add_module_calling_options(parser)
-    return parser
+def _run_typed_command() -> int:
+    # Ctrl-C is minded before this is imported.
+    from attention_laws.command_line import main
 
-
-def _add_module_calling_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say how a bare module is called."""
-    group = parser.add_argument_group(
-        "how to call a bare module (what is not given is found by trying)"
-    )
-    order = group.add_mutually_exclusive_group()
-    order.add_argument("--batch-first", action="store_true", help="ids are (batch, length)")
-    order.add_argument("--length-first", action="store_true", help="ids are (length, batch)")
-    add = group.add_argument
-    add("--pad", metavar="N", type=int, help="id of the padding token; -1 if there is none")
-    add(
-        "--tgt-pad",
-        metavar="N",
-        type=int,
-        help="id of the target's padding, if it differs; -1 if none",
-    )
-    add("--bos", metavar="N", type=int, help="id of the token that begins a target")
-    add("--eos", metavar="N", type=int, help="id of the token that ends a sentence")
-    add(
-        "--masks",
-        metavar="M",
-        help="may|hidden, bool|int|float, 2|3|4 axes, for example may-bool-4",
-    )
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
-    options = make_parser().parse_args(arguments)
-    try:
-        report = diagnose_with_options(options)
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return MISTAKE
-    if report.stopped and not options.json:
-        print(f"error: {report}", file=sys.stderr)
-    else:
-        print(report.to_json() if options.json else report)
-    return report.exit_status
-
-
-def diagnose_with_options(options: argparse.Namespace) -> Report:
-    """Return the report that the options ask for."""
-    folder, module, name = resolve_factory_target(options.target)
-    reasons = read_baseline(options.baseline) if options.baseline else {}
-    request = SandboxRequest(
-        folder=str(folder),
-        module=module,
-        name=name,
-        options=calling_options_to_arguments(options),
-        laws=chosen_law_names(options.only, options.skip),
-        minute=options.minute,
-        seconds=options.seconds,
-        gigabytes=options.memory,
-    )
-    check_law_names(reasons)
-    report = diagnose_in_sandbox(request).with_baseline(reasons)
-    return dataclasses.replace(report, strict=options.strict)
-
-
-def calling_options_to_arguments(options: argparse.Namespace) -> dict[str, Any]:
-    """Return arguments of `adapter_from_module`: how a bare module is called, if the user says."""
-    arguments: dict[str, Any] = {}
-    if options.batch_first or options.length_first:
-        arguments["batch_first"] = options.batch_first
-    for name in ("pad", "tgt_pad", "bos", "eos"):
-        token = getattr(options, name)
-        if token is not None:
-            arguments[f"{name}_id"] = None if token < 0 else token
-    if options.masks:
-        arguments["masks"] = options.masks
-    return arguments
-
-
-def chosen_law_names(only: list[str], skip: list[str]) -> list[str] | None:
-    """Return the names of the laws to try; None for all."""
-    check_law_names([*only, *skip])
-    if not only and not skip:
-        return None
-    return [name for name in only or LAWS_BY_NAME if name not in skip]
-
-
-def _split_at_commas(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
-
-
-def check_law_names(names: Iterable[str]) -> None:
-    """Raise a UserError unless each name is a law's."""
-    for name in names:
-        if name not in LAWS_BY_NAME:
-            raise UserError(f"there is no law {name!r}: {', '.join(LAWS_BY_NAME)}")
+    return main()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -6,8 +6,7 @@ Not in the paper.
 import argparse
 from pathlib import Path
 
-import attention_laws.__main__ as attention_laws_command
-from attention_laws import diagnose, diagnose_pipeline
+from attention_laws import command_line, diagnose, diagnose_pipeline
 from attention_laws.report import Report
 from lessonkit.adapters import adapt_folder
 
@@ -16,7 +15,7 @@ def diagnose_target(options: argparse.Namespace) -> int:
     """Try the laws on a folder or on code, print the report, and return the exit status."""
     # A folder may have a colon in its name, too: C:\runs\demo.
     if ":" in options.target and not Path(options.target).is_dir():
-        return attention_laws_command.main(_to_attention_laws_arguments(options))
+        return command_line.main(_to_attention_laws_arguments(options))
     adapter, pipeline = adapt_folder(options.target)
     report = diagnose(adapter, minute=options.minute)
     pipeline_report = diagnose_pipeline(pipeline)

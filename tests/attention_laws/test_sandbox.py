@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from attention_laws.__main__ import main
+from attention_laws.command_line import main
 from attention_laws.sandbox import LAWS_BY_NAME
 from tests.helpers import ROOT, weekly
 

@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from experiments import commands, contrasts, heads, model_records, run, speedrun, split_leaks
-from experiments.__main__ import main
 from experiments.bench import training
+from experiments.command_line import main
 from experiments.commands import COMMANDS
 from experiments.page_tables import tables_by_page_and_mark
 from experiments.plans import Experiment

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from experiments import ship
-from experiments.__main__ import main
+from experiments.command_line import main
 from experiments.lesson_counts import MAX_MINUTES, MAX_WORDS, count_lesson, count_lessons
 from tests.helpers import ROOT
 
