@@ -63,6 +63,8 @@ def _missing_text_problems(root: Path, claim: ClaimTable) -> Iterator[str]:
             yield f"{page} does not say: {claim['says']}"
         elif "named" in claim and claim["named"] not in text:
             yield f"{page} does not name the reading: {claim['named']}"
+        elif claim.get("pooled", "") not in text:
+            yield f"{page} does not say what is pooled: {claim['pooled']}"
 
 
 def _figure_problems(claim: ClaimTable, evidence: Evidence) -> Iterator[str]:
@@ -79,6 +81,8 @@ def _figure_problems(claim: ClaimTable, evidence: Evidence) -> Iterator[str]:
     for name, number in (("n", evidence.n), ("family", evidence.family)):
         if number != claim.get(name, 1):
             yield f"{name} is {number}"
+    if len(evidence.commits) > 1 and "pooled" not in claim:
+        yield f"it pools runs of {len(evidence.commits)} versions, and its page does not say so"
 
 
 def _verdict_problems(claim: ClaimTable, evidence: Evidence) -> Iterator[str]:

@@ -79,6 +79,7 @@ def _seed_group_cells(runs: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     return run_cells(runs[0]) | {
         "seeds": _list_seeds(runs),
         "precision": _describe_precisions(runs),
+        "versions": str(len({run["training"]["commit"] for run in runs})),
         "mean_bleu": f"{statistics.mean(scores):.2f}",
         "interval": f"{low:.2f} to {high:.2f}",
         "range": f"{min(scores):.2f} to {max(scores):.2f}",

@@ -65,6 +65,22 @@ def test_words_that_left_the_page_and_figures_without_a_source_are_told(tmp_path
     assert claims.figures_without_source(tmp_path) == ["README.md: 3.43", f"{lesson}: 1.6"]
 
 
+def test_a_page_says_that_its_runs_are_of_several_versions(tmp_path: Path) -> None:
+    for part in ("docs", "notebooks"):
+        shutil.copytree(ROOT / part, tmp_path / part)
+    readme, register = tmp_path / "README.md", tmp_path / "docs" / "claims.toml"
+    words = "by two versions of the code"
+    page, entries = (ROOT / "README.md").read_text("utf-8"), register.read_text("utf-8")
+    readme.write_text(page.replace(words, ""), "utf-8")
+    assert claims.check_claims(tmp_path)[1] == [
+        f"README.md: README.md does not say what is pooled: {words}"
+    ]
+    readme.write_text(page, "utf-8")
+    register.write_text(entries.replace(f'pooled = "{words}"\n', "", 1), "utf-8")
+    (problem,) = claims.check_claims(tmp_path)[1]
+    assert problem.startswith("README.md: it pools runs of 2 versions")
+
+
 def test_a_figure_is_looked_for_beside_its_own_cell(tmp_path: Path) -> None:
     """A number that a lesson prints elsewhere is no source, unless claims.toml names its words."""
     for part in ("docs", "notebooks"):

@@ -62,11 +62,13 @@ def test_seeds_are_told_together(first: str, folder: Path) -> None:
     for name, seed, score in ((first, 7, 37.8), ("seeds/a-8", 8, 38.8), ("seeds/a-9", 9, 37.0)):
         keep(folder, name, seed, score)
     keep(folder, "a-greedy", 7)
+    newer = folder / "seeds" / "a-8.json"
+    newer.write_text(newer.read_text("utf-8").replace(sample()["training"]["commit"], "newer"))
     _, _, row = tables.seeds_table().splitlines()
     # mean (37.8 + 38.8 + 37.0) / 3; deviations -1/15, 14/15 and -13/15: 0.902 a run, 0.521 of
     # the mean, times 4.303
     assert row == (
-        "| `demo` | embedded test_long, en-fr | 7, 8, 9 | float32 | 37.87 | 35.63 to 40.11 "
+        "| `demo` | embedded test_long, en-fr | 7, 8, 9 | float32 | 2 | 37.87 | 35.63 to 40.11 "
         "| 37.00 to 38.80 | 39.40 | 4 |"
     )
     assert len(tables.runs_table().splitlines()) == 2 + (2 if first == "a" else 1)
