@@ -123,7 +123,9 @@ class _ChildProcess:
         self._event_lines: queue.Queue[str | None] = queue.Queue()
         # It distinguishes our events from anything that their code may write.
         self._mark = secrets.token_hex(8)
-        argument = json.dumps({**vars(request), "laws": laws, "mark": self._mark})
+        argument = json.dumps(
+            {**vars(request), "laws": laws, "mark": self._mark, "parent_pid": os.getpid()}
+        )
         self._child = subprocess.Popen(
             [
                 sys.executable,

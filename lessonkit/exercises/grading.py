@@ -36,6 +36,7 @@ from lessonkit.exercises.submission import (
 )
 from lessonkit.exercises.words import LessonWords
 from transformer.support.errors import UserError
+from transformer.support.signals import ignore_interrupts
 
 RIGHT, WRONG, OPEN, LATE = "right", "wrong", "not attempted", "no answer in time"
 LESSON_IMPORT_PATTERN = re.compile(r"from lessonkit\.exercises import (\w+) as ex")
@@ -114,8 +115,18 @@ def _grade_answer(name: str, exercise: Exercise, statements: Statements, seconds
     process = context.Process(
         target=_run_answer_and_send_outcomes, args=(name, source, sender), daemon=True
     )
-    process.start()
-    sender.close()
+    try:
+        process.start()
+        sender.close()
+        return _receive_and_judge_outcomes(receiver, exercise, seconds)
+    finally:
+        if process.pid is not None:
+            process.kill()
+            process.join()
+
+
+def _receive_and_judge_outcomes(receiver: Any, exercise: Exercise, seconds: float) -> str:
+    """Return the verdict on what an answer's process sends."""
     try:
         if not receiver.poll(seconds):
             return LATE
@@ -132,13 +143,11 @@ def _grade_answer(name: str, exercise: Exercise, statements: Statements, seconds
         return RIGHT if is_right else WRONG
     except Exception:  # whatever was sent is the learner's, and may be nothing
         return WRONG
-    finally:
-        process.kill()
-        process.join()
 
 
 def _run_answer_and_send_outcomes(name: str, source: str, sender: Any) -> None:
     """Run an answer on all cases, and on the first ones again; send what it did."""
+    ignore_interrupts()  # Ctrl-C reaches the process that judges, too, which ends this one
     exercises = {
         key: value
         for group in exercises_by_lesson_module().values()

@@ -2,7 +2,9 @@
 
 import json
 import shutil
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -130,6 +132,25 @@ def test_the_command_ends_and_reports_why(
     assert said in out + err
     assert len(err) < 25_000
     assert "Traceback" not in err
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="another system does not end it")
+def test_their_code_ends_with_a_command_that_is_killed(folder: Path) -> None:
+    code = "import os, time\n\ndef make():\n    os.rename('starts', str(os.getpid()) + '.pid')\n"
+    (folder / "endless.py").write_text(f"{code}    time.sleep(1e6)\n", encoding="utf-8")
+    (folder / "starts").touch()
+    command = subprocess.Popen([sys.executable, "-m", "attention_laws", "endless:make"])
+    while not (files := list(folder.glob("*.pid"))):
+        assert command.poll() is None
+        time.sleep(0.05)
+    command.kill()
+    command.wait()
+    theirs = Path("/proc") / files[0].stem / "stat"
+    # What has ended may stay in the table as a zombie, Z, where nobody waits for it.
+    since = time.monotonic()
+    while theirs.exists() and theirs.read_text().rpartition(")")[2].split()[0] != "Z":
+        assert time.monotonic() - since < 60
+        time.sleep(0.05)
 
 
 @pytest.mark.parametrize("by_file", [False, weekly(True)])

@@ -44,6 +44,13 @@ def handle_interrupts() -> None:
     sys.unraisablehook = _exit_if_interrupted
 
 
+def ignore_interrupts() -> None:
+    """Let no signal that `raise_or_exit` takes do anything from here on."""
+    for number in INTERRUPTION_SIGNALS:
+        if signal.getsignal(number) is raise_or_exit:
+            signal.signal(number, signal.SIG_IGN)
+
+
 def run_and_exit(run: Callable[[], int]) -> NoReturn:
     """Run a command, and end this process with the status that it returns.
 
@@ -54,7 +61,7 @@ def run_and_exit(run: Callable[[], int]) -> NoReturn:
         try:
             status = run()
         finally:
-            _ignore_interrupts()
+            ignore_interrupts()
     # A signal came before the command minded it, or just as it ended.
     except KeyboardInterrupt:
         _exit_at_once()
@@ -82,9 +89,3 @@ def _exit_if_interrupted(unraisable: Any) -> None:
     if isinstance(unraisable.exc_value, KeyboardInterrupt):
         _exit_at_once()
     sys.__unraisablehook__(unraisable)
-
-
-def _ignore_interrupts() -> None:
-    for number in INTERRUPTION_SIGNALS:
-        if signal.getsignal(number) is raise_or_exit:
-            signal.signal(number, signal.SIG_IGN)
