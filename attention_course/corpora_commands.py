@@ -16,6 +16,14 @@ ADD_CORPUS_OPTION_ADDERS = (
     option_adder("--src", "FILE", "the source side, one sentence a line", type=parse_path),
     option_adder("--tgt", "FILE", "the target side: line i translates line i", type=parse_path),
     option_adder("--tsv", "FILE", "both sides, with a tab between them", type=parse_path),
+    *(
+        option_adder(f"--{format}", "FILE", about, type=parse_path, nargs="+")
+        for format, about in (
+            ("tmx", "translation memories; needs translate-toolkit, as the two below"),
+            ("po", "gettext's files of messages"),
+            ("xliff", "XLIFF files, version 1 or 2"),
+        )
+    ),
     option_adder(
         "--catalogs",
         "LANGUAGE",
@@ -74,13 +82,15 @@ def add_corpus(options: argparse.Namespace) -> None:
     """Make a corpus of your own parallel text, and show what was read.
 
     The text is UTF-8: two files, whose lines translate each other, or one with two columns and a
-    tab between them; or it is in the message catalogs of this computer's programs, in English and
-    another language. What is no use for training is dropped, and counted by reason. Validation and
-    test are drawn so that no sentence stands in two splits, unless you give files of your own.
+    tab between them; or files of translators' programs (TMX, PO, XLIFF); or the message catalogs of
+    this computer's programs, in English and another language. What is no use for training is
+    dropped, and counted by reason. Validation and test are drawn so that no sentence stands in two
+    splits, unless you give files of your own.
 
     Examples:
       python -m transformer corpora add mine --src my.en --tgt my.uk --languages en-uk
       python -m transformer corpora add mine --tsv pairs.tsv --languages en-uk
+      python -m transformer corpora add mine --tmx memory.tmx other.tmx --languages en-uk
       python -m transformer corpora add mine --catalogs uk
     """
     from attention_course.own_corpora import add_corpus_from_options, added_corpus_in_words

@@ -23,6 +23,8 @@ from transformer.data.own_corpora import (
 )
 from transformer.data.source_text import SourceText
 from transformer.data.text_files import read_aligned_files, read_tab_separated_file, shown_text
+from transformer.data.translation_files import READERS_BY_FORMAT as FORMATS
+from transformer.data.translation_files import read_translation_files
 from transformer.recipes import RECIPES
 from transformer.support.errors import UserError, require
 
@@ -61,7 +63,8 @@ def _languages_of_options(options: argparse.Namespace) -> tuple[str, str]:
 def _read_text_of_options(options: argparse.Namespace, languages: tuple[str, str]) -> SourceText:
     """Return the text that the options name, source first; a UserError unless it is of one form."""
     two_files = options.src if options.src is not None else options.tgt
-    forms = {"--src and --tgt": two_files, "--tsv": options.tsv, "--catalogs": options.catalogs}
+    forms = {"--src and --tgt": two_files}
+    forms |= {f"--{form}": getattr(options, form) for form in ("tsv", *FORMATS, "catalogs")}
     given = [form for form, value in forms.items() if value is not None]
     require(bool(given), f"no text: give one of {', '.join(forms)}")
     require(len(given) == 1, f"{' and '.join(given)}: give one form of text, leave out the others")
@@ -69,8 +72,13 @@ def _read_text_of_options(options: argparse.Namespace, languages: tuple[str, str
     require(options.catalogs is not None or not options.catalog_folder, message)
     if options.tsv is not None:
         return SourceText(pairs=read_tab_separated_file(options.tsv), files=[str(options.tsv)])
+    for format in FORMATS:
+        if getattr(options, format) is not None:
+            return read_translation_files(format, getattr(options, format), languages)
     if options.catalogs is not None:
-        text = read_catalogs(options.catalogs, options.catalog_folder or usual_catalog_folders())
+        text = read_catalogs(
+            options.catalogs.replace("-", "_"), options.catalog_folder or usual_catalog_folders()
+        )
         turned = languages[0] != CATALOG_LANG
         return replace(text, pairs=[pair[::-1] for pair in text.pairs]) if turned else text
     pairs = _read_two_files("", options.src, options.tgt)

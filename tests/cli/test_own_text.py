@@ -79,6 +79,20 @@ def test_catalogs_are_added_in_either_direction(run: Run, here: Path, data: Path
         )
 
 
+def test_translators_files_are_added(run: Run, here: Path, data: Path) -> None:
+    entries = [f'msgid "{src}"\nmsgstr "{tgt}"\n' for src, tgt in PAIRS]
+    for number, part in enumerate((entries[:100], entries[100:])):
+        (here / f"{number}.po").write_text("\n".join(part), encoding="utf-8")
+    po = ("--po", "0.po", "1.po", "--languages", "de-fr")
+    assert run("corpora", "add", "mine", *po)[0] == 0
+    texts = [corpora.load("mine", split, "de", "fr") for split in ("train", "validation", "test")]
+    read = [pair for text in texts for pair in zip(text.src, text.tgt, strict=True)]
+    assert sorted(read) == sorted(PAIRS)
+    (here / "1.po").write_text('msgid "cut off', encoding="utf-8")
+    refused(run("corpora", "add", "two", *po), "line 1 of 1.po is no PO")
+    assert [path.name for path in data.iterdir()] == ["mine"]
+
+
 def test_add_refuses(run: Run, here: Path, data: Path) -> None:
     write_pairs(here)
     (here / "short.fr").write_text("un mot\n")

@@ -40,7 +40,7 @@ def read_mo_file(path: Path) -> list[CatalogMessage]:
     # The header translates the empty message.
     header = next((translation for source, translation in entries if not source), b"")
     charset = _charset_of_header(header, path)
-    singular_form = _singular_form_of_header(header, path)
+    singular_form = singular_form_of_header(header, path)
     messages = []
     for number, (source, translation) in enumerate(entries, start=1):
         if not source:
@@ -105,12 +105,12 @@ def _charset_of_header(header: bytes, path: Path) -> str:
     return charset
 
 
-def _singular_form_of_header(header: bytes, path: Path) -> int:
-    """Return which of a plural's forms is for the number 1, by the header's Plural-Forms."""
+def singular_form_of_header(header: bytes, path: Path) -> int:
+    """Return which of a plural's forms is for the number 1, by a catalog's Plural-Forms."""
     named = re.search(rb"^Plural-Forms:.*\bplural=([^;\n]+)", header, re.MULTILINE | re.IGNORECASE)
     expression = named[1].decode("ascii", "replace").strip() if named else ENGLISH_PLURAL
     try:
         return int(gettext.c2py(expression)(1))
     except (ValueError, ArithmeticError) as error:
         message = f"the header of {path} has Plural-Forms that cannot be read"
-        raise UserError(f"{message} ({error}): install its package anew") from error
+        raise UserError(f"{message} ({error}): mend it or leave the file out") from error

@@ -12,6 +12,15 @@ from transformer.data.parallel import split_lines
 from transformer.support.errors import UserError, require
 
 
+def read_bytes_of_file(path: Path) -> bytes:
+    """Return what a file holds; a UserError unless it is a file, and not empty."""
+    message = f"{path} is a folder or a device" if path.exists() else f"no file {path}"
+    require(path.is_file(), f"{message}: give the name of a text file")
+    content = path.read_bytes()
+    require(content != b"", f"{path} is empty: give a file with text")
+    return content
+
+
 def read_text_lines(path: Path) -> list[str]:
     """Return the lines of a text file in UTF-8, without a byte order mark and line ends.
 
@@ -19,9 +28,7 @@ def read_text_lines(path: Path) -> list[str]:
         UserError: it is no file, empty or not UTF-8; or a line holds NUL or a character at which
             other programs begin a new line, so that the lines' numbers would not be certain.
     """
-    message = f"{path} is a folder or a device" if path.exists() else f"no file {path}"
-    require(path.is_file(), f"{message}: give the name of a text file")
-    content = path.read_bytes()
+    content = read_bytes_of_file(path)
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
