@@ -24,6 +24,7 @@ from attention_course.options import (
 from attention_course.training import train_with_options
 from transformer.support.errors import UserError, require
 from transformer.support.files import check_writable_file, to_json_bytes, write_json
+from transformer.support.folders import find_model_folder
 
 ENGINE_NAMES = ("ctranslate2", "onnx", "transformers")
 ATTENTION_HELP = (
@@ -53,6 +54,8 @@ def train_model(options: argparse.Namespace) -> int:
     from transformer.recipes.own_text import find_recipe_or_corpus
 
     settings = parse_settings(options.set, options.steps)
+    if options.start_from is not None:
+        find_model_folder(options.start_from)  # Refused before an own corpus is read.
     recipe = find_recipe_or_corpus(options.recipe).override(settings)
     return train_with_options(recipe, options)
 

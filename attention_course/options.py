@@ -84,6 +84,12 @@ TRAIN_OPTION_ADDERS = (
     ),
     option_adder("--steps", "N", "number of updates, instead of the recipe's", type=int),
     option_adder("--out", "DIR", "model folder (default: runs/RECIPE)", type=parse_path),
+    option_adder(
+        "--start-from",
+        "MODEL",
+        "begin with the weights and vocabularies of a trained model: its folder, or a shipped "
+        "model's name",
+    ),
     option_adder("--resume", None, "continue the run in the model folder"),
     option_adder(
         "--precision",

@@ -7,10 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from attention_course.options import parse_settings
 from attention_course.status import keep_freed_memory
 from transformer.config import Recipe
+from transformer.data.own_corpora import own_corpus_names
 from transformer.recipes import RECIPES
-from transformer.support.errors import EXIT_INTERRUPTED
+from transformer.support.errors import EXIT_INTERRUPTED, UserError
+from transformer.support.folders import find_model_folder
 
 
 def train_with_options(
@@ -27,6 +30,8 @@ def train_with_options(
     from transformer.training.devices import Precision
     from transformer.training.recipe import train_recipe
 
+    if options.start_from is not None:
+        recipe = _fit_to_start_model(recipe, options)
     keep_freed_memory()
     precision = Precision(options.precision) if options.precision else None
     out: Path = options.out or Path("runs") / recipe.name
@@ -44,6 +49,7 @@ def train_with_options(
                 device=device,
                 precision=precision,
                 micro_tokens=options.micro_tokens,
+                start_from=options.start_from,
                 compiled=options.compile,
                 on_report=show,
                 **(more_options(recipe, precision) if more_options else {}),
@@ -60,6 +66,32 @@ def train_with_options(
     show(result)
     show(f'try: echo "..." | python -m transformer translate {shlex.quote(str(out))}')
     return 0
+
+
+def _fit_to_start_model(recipe: Recipe, options: argparse.Namespace) -> Recipe:
+    """Return a recipe with the network of --start-from where its size was not the user's choice.
+
+    A UserError where the model does not fit what was typed.
+    """
+    from transformer.models.folder import read_recipe
+    from transformer.training.start_model import (
+        VOCABULARY_SETTINGS,
+        require_same_network,
+        with_network_of,
+    )
+
+    start = read_recipe(find_model_folder(options.start_from))
+    typed = parse_settings(options.set, options.steps)
+    for name in sorted(typed.keys() & {*VOCABULARY_SETTINGS}):
+        raise UserError(
+            f"--set {name} is of the vocabularies, which --start-from takes from "
+            f"{options.start_from}: leave it out"
+        )
+    if options.recipe not in RECIPES and options.recipe in own_corpus_names():
+        # The recipe was chosen by the size of the text.
+        recipe = with_network_of(recipe, start).override(typed)
+    require_same_network(str(options.start_from), start.model, recipe.model)
+    return recipe
 
 
 def _ignore_report(*_: object) -> None:

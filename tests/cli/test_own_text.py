@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,11 @@ from tests.helpers import TINY
 from tests.helpers.catalogs import write_catalog
 from transformer.config import ModelConfig
 from transformer.data import corpora
+from transformer.models.folder import read_recipe
 from transformer.recipes import find_recipe, own_text
 from transformer.recipes.own_text import find_recipe_or_corpus, read_recipe_file
 from transformer.support.errors import UserError
+from transformer.support.folders import find_model_folder
 
 Patch = pytest.MonkeyPatch
 PAIRS = [(f"ein Wort, das {i} heißt", f"un mot nommé {i}") for i in range(300)]
@@ -91,6 +94,29 @@ def test_translators_files_are_added(run: Run, here: Path, data: Path) -> None:
     (here / "1.po").write_text('msgid "cut off', encoding="utf-8")
     refused(run("corpora", "add", "two", *po), "line 1 of 1.po is no PO")
     assert [path.name for path in data.iterdir()] == ["mine"]
+
+
+def test_an_own_corpus_starts_from_a_shipped_model_and_takes_its_size(
+    run: Run, here: Path, data: Path
+) -> None:
+    write_pairs(here)
+    run("corpora", "add", "mine", "--tsv", "my.tsv", "--languages", "de-fr")
+    train = "train", "mine", "--steps", "1", "--start-from", "demo-en-fr"
+    status, out, err = run(*train)
+    assert (status, err) == (0, "")
+    assert "demo-en-fr (for en-fr, not de-fr)" in out
+    ours, theirs = read_recipe(Path("runs/mine")), read_recipe(find_model_folder("demo-en-fr"))
+    assert isinstance(ours.model, ModelConfig)
+    assert isinstance(theirs.model, ModelConfig)
+    assert ours.model == replace(theirs.model, dropout=ours.model.dropout)
+    assert ours.model.dropout == find_recipe_or_corpus("mine").model.dropout
+    for typed, *said in (
+        ("--set d_model=24 --out runs/b", "d_model 128 and not 24"),
+        ("--set vocab_size=300 --out runs/b", "--set vocab_size is of the vocabularies"),
+        ("--start-from no-model --out runs/b", "no model folder 'no-model'"),
+    ):
+        refused(run(*train, *typed.split()), *said)
+    assert not Path("runs/b").exists()
 
 
 def test_add_refuses(run: Run, here: Path, data: Path) -> None:

@@ -21,6 +21,9 @@ from transformer.training.devices import DeviceAndPrecision, Precision
 from transformer.training.model_loss import batch_loss
 from transformer.training.run import check_may_train_in
 from transformer.training.settings import require_equal_but_for_steps
+from transformer.training.start_model import StartModel, require_same_start
+
+START_FROM_KEY = "start_from"  # in data.json, run.json and a checkpoint's settings
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,7 @@ class PreparedRun:
     picked: DeviceAndPrecision  # by the process of rank 0
     batches: TokenBudgetBatches
     validation_batches: TokenBudgetBatches
+    first_settings: dict[str, Any]  # what data.json says of a resumed run; {} of a new one
 
 
 def prepare_run(
@@ -40,14 +44,16 @@ def prepare_run(
     device: torch.device | None,
     precision: Precision | None,
     build: Callable[[ModelDescription], Network],
+    start: StartModel | None,
 ) -> PreparedRun:
     """Load and encode the text; raise a UserError before the work if it cannot be done.
 
-    The arguments are those of `train_recipe`.
+    The arguments are those of `train_recipe`, the recipe with the vocabularies of `start`.
     """
     data, training = recipe.data, recipe.training
     first_settings = read_settings_of_begun_run(out, resume)
     if resume:
+        require_same_start(first_settings.get(START_FROM_KEY), start, out)
         require_equal_but_for_steps(
             folder.read_recipe(out).name_and_sections(), recipe.name_and_sections()
         )
@@ -60,6 +66,8 @@ def prepare_run(
     validation_text = corpora.load(data.corpus, "validation", data.src_lang, data.tgt_lang)
     if resume:
         description = folder.read_description(out)._replace(recipe=recipe)
+    elif start is not None:
+        description = ModelDescription(recipe, *start.tokenizers(data))
     else:
         description = ModelDescription(recipe, *tokenizers.train(data, text.src, text.tgt))
     with torch.device("meta"):
@@ -76,7 +84,7 @@ def prepare_run(
     validation_batches = TokenBudgetBatches(
         encode_pairs(src, tgt, validation_text, longest), training.batch_tokens
     )
-    return PreparedRun(description, picked, batches, validation_batches)
+    return PreparedRun(description, picked, batches, validation_batches, first_settings)
 
 
 def read_settings_of_begun_run(out: Path, resume: bool) -> dict[str, Any]:

@@ -28,12 +28,15 @@ from transformer.support.signatures import check_argument_types
 from transformer.training import processes
 from transformer.training.devices import Precision
 from transformer.training.loop import TrainingResult, train
+from transformer.training.model_loss import validation_loss
 from transformer.training.preparation import (
+    START_FROM_KEY,
     PreparedRun,
     largest_micro_tokens,
     prepare_run,
     read_settings_of_begun_run,
 )
+from transformer.training.start_model import StartModel, read_start_model
 
 
 @check_argument_types
@@ -48,6 +51,7 @@ def train_recipe(
     on_begin: Callable[[str], None] = print,
     build: Callable[[ModelDescription], Network] = ModelDescription.build,
     initialize: Callable[[nn.Module, Sequence[Example]], None] | None = None,
+    start_from: str | Path | None = None,
     **options: Any,
 ) -> TrainingResult:
     """Carry out a recipe: load the text, tokenise it, train, and leave a model folder.
@@ -65,14 +69,24 @@ def train_recipe(
         build: Returns the network for a description, if the recipe alone does not tell.
         initialize: Changes the weights that a new network begins with, by the training examples.
             Settings of its own belong to `extra_settings`.
+        start_from: A trained model, whose weights and vocabularies the run begins with; a resumed
+            run needs the same. The recipe's network must be as large.
         options: What else `loop.train` takes.
 
     Raises:
         UserError: `out` holds no run to resume, or one that may not go on with this recipe or
-            data; and those of `loop.train`.
+            data; the start model does not fit; and those of `loop.train`.
     """
+    start = None
+    if start_from is not None:
+        message = "initialize and start_from both say what weights to begin with: give one of them"
+        require(initialize is None, message)
+        start = read_start_model(start_from, build)
+        recipe = start.with_vocabularies(recipe)
+        more_settings = {START_FROM_KEY: start.weights_sha256}
+        options["extra_settings"] = dict(options.get("extra_settings") or {}) | more_settings
     prepared = processes.on_rank_zero(
-        lambda: prepare_run(recipe, out, resume, device, precision, build)
+        lambda: prepare_run(recipe, out, resume, device, precision, build, start)
     )
     is_rank_zero = processes.rank() == 0
     if device is None:
@@ -82,14 +96,17 @@ def train_recipe(
     model = build(prepared.description)
     if initialize is not None:  # a resumed run then takes its weights from the checkpoint
         initialize(model, prepared.batches.examples)
+    if start is not None:
+        start.initialize(model)
     if micro_tokens == 0:
         micro_tokens = largest_micro_tokens(model, prepared, device)
+    start_record = _start_record(start, prepared, model, device, micro_tokens)
     with folder_lock(out) if is_rank_zero else nullcontext():
         had_ended = processes.on_rank_zero(
-            lambda: _begin_or_check_folder(prepared, out, resume, on_begin)
+            lambda: _begin_or_check_folder(prepared, out, resume, start_record, on_begin)
         )
         if is_rank_zero:
-            on_begin(_run_summary(prepared, model, micro_tokens))
+            on_begin(_run_summary(prepared, model, micro_tokens, start_record))
         result = train(
             model,
             recipe.training,
@@ -104,13 +121,39 @@ def train_recipe(
             **options,
         )
         if is_rank_zero and not result.interrupted:
-            run_record = None if had_ended else origin | _run_record(result, prepared)
-            _complete_folder(prepared, out, run_record, build)
+            run_record = origin | _run_record(result, prepared) | start_record
+            _complete_folder(prepared, out, None if had_ended else run_record, build)
     return result
 
 
+def _start_record(
+    start: StartModel | None,
+    prepared: PreparedRun,
+    model: nn.Module,
+    device: torch.device,
+    micro_tokens: int | None,
+) -> dict[str, Any]:
+    """Return what the records of a run say of the model that it began with, {} if with none."""
+    if start is None:
+        return {}
+    if prepared.first_settings:
+        return {START_FROM_KEY: prepared.first_settings[START_FROM_KEY]}
+    loss = validation_loss(
+        model.to(device),
+        list(prepared.validation_batches.epoch(0)),
+        device=device,
+        precision=prepared.picked.precision,
+        micro_tokens=micro_tokens,
+    )
+    return {START_FROM_KEY: start.to_dict() | {"validation_loss": loss}}
+
+
 def _begin_or_check_folder(
-    prepared: PreparedRun, out: Path, resume: bool, on_begin: Callable[[str], None]
+    prepared: PreparedRun,
+    out: Path,
+    resume: bool,
+    start_record: dict[str, Any],
+    on_begin: Callable[[str], None],
 ) -> bool:
     """Write what a new run is, or check that a resumed one is the same.
 
@@ -132,7 +175,7 @@ def _begin_or_check_folder(
     }
     code = {"commit": commit_or_version(), "code_sha256": code_sha256()}
     if not resume:
-        settings = {FORMAT_KEY: FORMAT_VERSION} | examples | machine | code
+        settings = {FORMAT_KEY: FORMAT_VERSION} | examples | machine | code | start_record
         write_json(out / folder.DATA, settings | {"precision": prepared.picked.precision})
         folder.write_description(out, prepared.description)
         return False
@@ -167,7 +210,12 @@ def _examples_sha256(examples: Sequence[Example]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _run_summary(prepared: PreparedRun, model: nn.Module, micro_tokens: int | None) -> str:
+def _run_summary(
+    prepared: PreparedRun,
+    model: nn.Module,
+    micro_tokens: int | None,
+    start_record: dict[str, Any],
+) -> str:
     """Return a few lines on what is about to be done, and what differs from the original."""
     recipe, src, tgt = prepared.description
     data, training = recipe.data, recipe.training
@@ -176,12 +224,22 @@ def _run_summary(prepared: PreparedRun, model: nn.Module, micro_tokens: int | No
         types += f" and {tgt.vocab_size:,}"
     at_once = "" if micro_tokens is None else f", {micro_tokens:,} at a time"
     differs = f"\nnot as in the original: {recipe.differs}" if recipe.differs else ""
+    begins = ""
+    if start_record:
+        start = start_record[START_FROM_KEY]
+        direction = f"{data.src_lang}-{data.tgt_lang}"
+        other = "" if start["languages"] == direction else f", not {direction}"
+        loss = start["validation_loss"]
+        begins = (
+            f"\nbegins with the weights and vocabularies of {start['model']} (for "
+            f"{start['languages']}{other}): validation loss {loss:.3f} before the first step"
+        )
     return (
         f"{recipe.name}: {data.corpus} {data.src_lang}-{data.tgt_lang}, "
         f"{len(prepared.batches.examples):,} sentence pairs to learn from, "
         f"{len(prepared.validation_batches.examples):,} to validate with\n"
         f"{types} types, {count_parameters(model):,} parameters, {training.steps:,} steps of at "
-        f"most {training.batch_tokens:,} tokens{at_once}\non {prepared.picked}{differs}"
+        f"most {training.batch_tokens:,} tokens{at_once}\non {prepared.picked}{begins}{differs}"
     )
 
 

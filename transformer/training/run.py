@@ -289,12 +289,16 @@ class Run:
 
 def check_may_train_in(out: Path, resume: bool) -> None:
     """Raise a UserError if a run in this folder would overwrite the weights of another."""
-    if (out / folder.LAST).exists():
-        allowed = resume
-    else:
-        allowed = not (out / folder.BEST).exists() and not (out / folder.WEIGHTS).exists()
+    has_state = (out / folder.LAST).exists()
+    has_weights = (out / folder.BEST).exists() or (out / folder.WEIGHTS).exists()
     require(
-        allowed,
-        f"{out} holds a run already: go on with it (--resume; that needs {folder.LAST}), or "
-        "give another folder",
+        has_state or not (resume and has_weights),
+        f"{out} has weights but no {folder.LAST}, the state that a run goes on from: begin a new "
+        f"run with them in another folder (--start-from {out} and --out)",
     )
+    remedy = (
+        "go on with it (--resume), or give another folder"
+        if has_state
+        else (f"give another folder, and --start-from {out} to begin with its weights")
+    )
+    require(resume or not (has_state or has_weights), f"{out} holds a run already: {remedy}")
