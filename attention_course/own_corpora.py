@@ -21,6 +21,7 @@ from transformer.data.own_corpora import (
     drop_reasons_in_words,
     parse_languages,
 )
+from transformer.data.scripts import expected_scripts
 from transformer.data.source_text import SourceText
 from transformer.data.text_files import read_aligned_files, read_tab_separated_file, shown_text
 from transformer.data.translation_files import READERS_BY_FORMAT as FORMATS
@@ -103,11 +104,13 @@ def added_corpus_in_words(added: AddedCorpus) -> str:
     num_dropped = sum(added.dropped.values())
     reasons = drop_reasons_in_words(added.dropped)
     langs = added.corpus.options["languages"].split("-")
+    without_script = [lang for lang in langs if not expected_scripts(lang)]
     lines = [
         f"{added.corpus.name}: {added.corpus.options['languages']}, in {added.folder}",
         f"  read:    {added.num_read:,} pairs{_files_in_words(added.text)}",
         f"  dropped: {num_dropped:,} pairs{f' ({reasons})' if reasons else ''}",
         f"  kept:    {_counts_in_words(added.num_kept)}",
+        *(f"  script:  of {lang} not known, so not checked" for lang in without_script),
         f"{len(added.sample)} pairs of train, drawn by chance:",
     ]
     width = max(map(len, langs))

@@ -20,7 +20,7 @@ def test_each_reason_by_hand() -> None:
         ("早" * 334, "y" * 999),  # 1,002 bytes
         ("早上好吗啊", "g" * 80),  # 15 bytes, 5 letters
     ]
-    kept, dropped = clean_pairs(pairs)
+    kept, dropped = clean_pairs(pairs, ("xq", "xr"))
     assert kept == [
         ("a dog", "un chien"),
         ("ok", "d'accord" * 7),
@@ -34,6 +34,20 @@ def test_each_reason_by_hand() -> None:
         cleaning.UNEQUAL_LENGTHS: 1,
         cleaning.TOO_LONG: 2,
     }
+
+
+def test_a_side_in_another_script_is_dropped_by_its_language() -> None:
+    pairs = [
+        ("Open the file", "Відкрити файл"),
+        ("Закрити файл", "Close the file"),  # turned
+        ("Run git", "Run git now"),  # not translated
+        ("Use GCC", "Використати GCC"),
+        ("10 %", "10 ‰"),  # no letters
+    ]
+    kept, dropped = clean_pairs(pairs, ("en", "uk"))
+    assert kept == [pairs[0], pairs[3], pairs[4]]
+    assert dropped == {cleaning.OTHER_SCRIPT: 2}
+    assert clean_pairs(pairs, ("xq", "xr")) == (pairs, {})
 
 
 def test_a_test_file_loses_empty_sides_alone() -> None:

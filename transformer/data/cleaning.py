@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from transformer.data.grouping import Pair, grouping_key
 from transformer.data.normalizers import normalize_plain
+from transformer.data.scripts import expected_scripts, is_in_script
 
 MAX_SIDE_BYTES = 1000
 MAX_LENGTH_RATIO = 6  # of the longer side to the shorter
@@ -18,12 +19,16 @@ EMPTY_SIDE = "an empty side"
 TOO_LONG = f"a side over {MAX_SIDE_BYTES:,} bytes"
 UNEQUAL_LENGTHS = f"one side over {MAX_LENGTH_RATIO} times as long as the other"
 EQUAL_SIDES = "both sides equal"
+OTHER_SCRIPT = "a side in another script"
 DUPLICATE = "there already"
 HELD_OUT_SIDE = "a side in validation or test"
 
 
-def drop_reason(pair: Pair) -> str | None:
-    """Return why a pair is not to be learned from, by its text alone; None where it is."""
+def drop_reason(pair: Pair, scripts: Sequence[Sequence[str]]) -> str | None:
+    """Return why a pair is not to be learned from, by its text alone; None where it is.
+
+    `scripts` are those that each side may have, of an unknown language none.
+    """
     if not all(pair):
         return EMPTY_SIDE
     shorter, longer = sorted(len(side.encode()) for side in pair)
@@ -31,19 +36,28 @@ def drop_reason(pair: Pair) -> str | None:
         return TOO_LONG
     if longer > MAX_LENGTH_RATIO * max(shorter, SHORT_SIDE_BYTES):
         return UNEQUAL_LENGTHS
-    return EQUAL_SIDES if pair[0] == pair[1] else None
+    if pair[0] == pair[1]:
+        return EQUAL_SIDES
+    in_script = [
+        not expected or is_in_script(side, expected)
+        for side, expected in zip(pair, scripts, strict=True)
+    ]
+    return None if all(in_script) else OTHER_SCRIPT
 
 
-def clean_pairs(pairs: Sequence[Pair]) -> tuple[list[Pair], Counter[str]]:
+def clean_pairs(
+    pairs: Sequence[Pair], languages: tuple[str, str]
+) -> tuple[list[Pair], Counter[str]]:
     """Return the pairs to learn from, normalized, and how many were dropped by reason.
 
     They keep their order; of equal pairs the first stays.
     """
+    scripts = [expected_scripts(lang) for lang in languages]
     kept: dict[Pair, None] = {}
     dropped: Counter[str] = Counter()
     for first, second in pairs:
         pair = normalize_plain(first), normalize_plain(second)
-        reason = drop_reason(pair) or (DUPLICATE if pair in kept else None)
+        reason = drop_reason(pair, scripts) or (DUPLICATE if pair in kept else None)
         if reason:
             dropped[reason] += 1
         else:

@@ -156,7 +156,7 @@ def _clean_and_split(
         if split in held_out:
             own[split], counts = nonempty_pairs(held_out[split])
             dropped += counts
-    train, counts = clean_pairs(pairs)
+    train, counts = clean_pairs(pairs, languages)
     dropped += counts
     # What is measured last decides: test stays whole, then validation.
     if {"validation", "test"} <= own.keys():
