@@ -64,6 +64,11 @@ def test_errors() -> None:
         embedding(torch.zeros(1, 1, dtype=torch.long), start=19)
 
 
+def test_too_many_vectors_are_refused_before_they_are_made() -> None:
+    with torch.device("meta"), pytest.raises(UserError, match="5,120,000,000 numbers"):
+        Embedding(ModelConfig(d_model=512, num_heads=8), 10**7)
+
+
 def test_dropout_is_applied_in_training_only_and_no_sinusoid_is_a_weight() -> None:
     ids = torch.full((7, 11), 5)
     for positions in PositionKind:

@@ -19,6 +19,8 @@ def test_turned_by_hand_and_products_depend_on_the_distance_alone() -> None:
     assert_close(rotate(one), one)
     with pytest.raises(UserError, match="d_k is 7"):
         rotate(torch.zeros(3, 7))
+    with pytest.raises(UserError, match=r"start is 0\.5"):
+        rotate(one, start=0.5)  # type: ignore[arg-type]
     torch.manual_seed(2)
     queries, keys = torch.randn(5, 14), torch.randn(7, 14)
     here = rotate(queries) @ rotate(keys).T
