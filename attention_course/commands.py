@@ -88,9 +88,12 @@ def translate_standard_input(options: argparse.Namespace) -> None:
       python -m transformer translate runs/demo --beam 1 < sentences.txt > translations.txt
       python -m transformer translate runs/demo --n-best 4 < sentences.txt > candidates.tsv
     """
+    from attention_course.long_lines import warn_of_long_lines
     from attention_course.output_lines import format_translations
     from lessonkit.charts.attention_export import check_attention_file, write_attention_file
+    from transformer.models.folder import read_longest_source
     from transformer.models.translator import Translator, check_n_best
+    from transformer.support.folders import find_model_folder
     from transformer.training.devices import pick_device
 
     if options.n_best is not None:
@@ -102,7 +105,9 @@ def translate_standard_input(options: argparse.Namespace) -> None:
     translator = Translator.load(options.model, pick_device(), options.weights)
     lines: list[str] = []  # all of them, if their attention is asked for
     number = 1  # of the first sentence of a block
+    longest_source = read_longest_source(find_model_folder(options.model))
     for block in read_standard_input_blocks():
+        warn_of_long_lines(translator, block, number, longest_source)
         for line in format_translations(
             translator, block, number, options.beam, options.n_best, options.json
         ):

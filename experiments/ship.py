@@ -20,14 +20,22 @@ from transformer.models.folder import (
     RUN,
     WEIGHTS,
     read_description,
+    read_recipe,
     write_description,
     write_manifest,
 )
 from transformer.models.translator import Translator
 from transformer.models.weights import load_tensors, save_tensors
-from transformer.support.errors import UserError
+from transformer.support.errors import UserError, require
 from transformer.support.files import check_writable_folder, read_json, write_atomically, write_json
-from transformer.support.folders import CARD_FILE_NAME, models_folder
+from transformer.support.folders import (
+    CARD_FILE_NAME,
+    find_model_folder,
+    models_folder,
+    shipped_model_names,
+)
+from transformer.support.provenance import provenance
+from transformer.training.devices import pick_device
 from transformer.training.report import read_log
 
 MAX_WEIGHT_BYTES = 8_000_000
@@ -75,13 +83,28 @@ def ship_model(folder: Path, name: str) -> Path:
     return out
 
 
+def renew_card(model: str, file: Path) -> None:
+    """Measure a shipped model again; write its card and README anew, and a record of that."""
+    folder = find_model_folder(model)
+    message = f"{model} is no shipped model: give one of {', '.join(shipped_model_names())}"
+    require(model in shipped_model_names() and folder == models_folder() / model, message)
+    training = read_json(folder / RUN)
+    card = _measure_card(folder)
+    origin = provenance(pick_device())
+    write_json(
+        file,
+        {"model": model, "training": training, "evaluation": origin, "figures": card["figures"]},
+    )
+    write_json(folder / CARD_FILE_NAME, card)
+    text = shipped_readme_text(model, read_recipe(folder), card, training)
+    write_atomically(folder / "README.md", text.encode())
+
+
 def slice_bleu(translator: Translator, text: ParallelText) -> float:
     """Score the translations of a text's first sentences; points of 0 to 100."""
-    references = text.references or [[sentence] for sentence in text.tgt]
-    score = bleu(
-        translator.translate(text.src[:NUM_SLICE_SENTENCES]), references[:NUM_SLICE_SENTENCES]
-    )["score"]
-    return float(score)
+    translations = translator.translate(text.src[:NUM_SLICE_SENTENCES])
+    references = text.accepted_translations[:NUM_SLICE_SENTENCES]
+    return float(bleu(translations, references, text.tgt_lang)["score"])
 
 
 def shipped_readme_text(
@@ -97,6 +120,7 @@ def shipped_readme_text(
         "citation": card["citation"].rstrip("."),
         "figures": figures,
         "bleu": figures["bleu"],
+        "chrf": figures.get("chrf++") or figures["chrf"],
         "parses": f"| labelled F1 | {figures['parse_f1']:.2f} |\n" if "parse_f1" in figures else "",
     }
     return README_TEMPLATE_FILE.read_text(encoding="utf-8").format_map(filled)

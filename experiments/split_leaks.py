@@ -12,10 +12,10 @@ from typing import Any
 import torch
 
 from attention_laws.laws.leakage import measure_leak_shares
-from lessonkit.analysis.translation_memory import translate_from_memory
 from transformer.data import corpora
 from transformer.data.grouping import Pair, split_pairs
 from transformer.evaluation.scores import bleu
+from transformer.evaluation.translation_memory import translate_from_memory
 from transformer.support.files import write_json
 from transformer.support.provenance import provenance
 
@@ -52,7 +52,9 @@ def measure_split(train: Sequence[Pair], test: Sequence[Pair]) -> dict[str, Any]
     accepted: dict[str, list[str]] = {}
     for english, french in test:
         accepted.setdefault(french, []).append(english)
-    translations = translate_from_memory(train, list(accepted))
+    translations = translate_from_memory(
+        [french for _, french in train], [english for english, _ in train], list(accepted)
+    )
     leak = {
         name: round(share, 4) for name, share in measure_leak_shares(train, test)._asdict().items()
     }

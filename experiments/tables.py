@@ -144,7 +144,6 @@ def run_cells(record: Mapping[str, Any]) -> dict[str, str]:
         "test_set": f"{figures['corpus']} {figures['split']}, {src_lang}-{tgt_lang}",
         "bleu": f"{figures['bleu']['score']:.2f} ({low:.2f} to {high:.2f})",
         "lowercased": f"{figures['bleu_tokenised_lowercased']:.2f}",
-        "chrf": f"{figures['chrf']['score']:.2f}",
         "perplexity": f"{figures['perplexity']:.2f}",
         "beam": describe_search(figures),
         "parameters": f"{figures['parameters']:,}",

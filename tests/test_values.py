@@ -169,7 +169,7 @@ CALLS: list[Call] = [
         (loss, {"logits": LOGITS, "targets": IDS, "smoothing": 0.1, "pad_id": 0})
         for loss in (t.label_smoothing_loss, fast_label_smoothing_loss)
     ),
-    (t.chrf, {"hypotheses": HYPOTHESES, "references": REFERENCES}),
+    (t.chrf_plus_plus, {"hypotheses": HYPOTHESES, "references": REFERENCES}),
     (scores.count_run_on_translations, {"hypotheses": HYPOTHESES, "references": REFERENCES}),
     (scores.bleu_tokenised_lowercased,
      {"hypotheses": HYPOTHESES, "references": REFERENCES, "lang": "tree"}),

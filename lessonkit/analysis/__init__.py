@@ -62,7 +62,6 @@ EXPORTED_NAMES_BY_MODULE = {
     "table_3": ("TABLE_3", "expected_num_parameters"),
     "timing": ("min_process_seconds", "computing_on_single_thread", "operation_time_shares"),
     "tracing": ("trace_translation",),
-    "translation_memory": ("translate_from_memory",),
     "two_processes": ("run_in_two_processes",),
 }
 __all__, __dir__, __getattr__ = lazy_exports(__name__, EXPORTED_NAMES_BY_MODULE)
@@ -128,5 +127,4 @@ if TYPE_CHECKING:
         operation_time_shares,
     )
     from lessonkit.analysis.tracing import trace_translation
-    from lessonkit.analysis.translation_memory import translate_from_memory
     from lessonkit.analysis.two_processes import run_in_two_processes

@@ -27,7 +27,7 @@ def score_five_ways(translator: Translator, text: ParallelText, beam_size: int) 
     """
     hypotheses = translator.translate(text.src, beam_size)
     references = [[sentence] for sentence in text.tgt]
-    standard = bleu(hypotheses, references)
+    standard = bleu(hypotheses, references, text.tgt_lang)
     forced, forced_references = teacher_forced_translations(translator, text)
     points = {
         "teacher-forced": bleu(forced, [[sentence] for sentence in forced_references])["score"],

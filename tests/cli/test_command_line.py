@@ -16,10 +16,11 @@ from tests.cli.conftest import Run
 from tests.helpers import TINY
 from transformer.data import corpora
 from transformer.data.normalizers import normalize_whitespace
-from transformer.models.folder import read_description
+from transformer.models.folder import read_description, read_longest_source
 from transformer.models.translator import Translator
 from transformer.models.weights import model_weights, save_tensors
 from transformer.support.errors import UserError
+from transformer.support.files import read_json
 from transformer.training import recipe as recipe_run
 
 Patch = pytest.MonkeyPatch
@@ -125,6 +126,17 @@ def test_a_long_sentence_is_cut_short_with_one_warning_and_attention_is_written(
     assert (warnings.showwarning, list(warnings.filters)) == before
 
 
+def test_a_line_far_longer_than_any_of_training_is_marked(run: Run, tiny_folder: Path) -> None:
+    longest = read_longest_source(tiny_folder)
+    assert longest == read_json(tiny_folder / "run.json")["longest_source"]
+    stdin = f"the\n{'dog ' * longest * 2}\n"
+    status, out, err = run("translate", tiny_folder, "--beam", 1, stdin=stdin)
+    assert (status, out.count("\n"), err.count("\n")) == (0, 2, 1)
+    assert err.startswith("warning: line 2 has up to ")
+    assert f"none of over {longest}" in err
+    assert run("translate", tiny_folder, "--beam", 1, stdin="the " * (longest // 2) + "\n")[2] == ""
+
+
 def test_translate_with_earlier_weights(run: Run, tiny_folder: Path, tmp_path: Path) -> None:
     earlier, drawn = (
         tmp_path / "a.safetensors",
@@ -199,7 +211,7 @@ def test_evaluate_prints_json(run: Run, tiny_folder: Path, tmp_path: Path) -> No
     status, out, err = run("evaluate", tiny_folder, *arguments)
     assert (status, err) == (0, "")
     figures = json.loads(out)
-    assert {"score", "signature", "interval"} == set(figures["bleu"]) == set(figures["chrf"])
+    assert {"score", "signature", "interval"} == set(figures["bleu"]) == set(figures["chrf++"])
     for key in ("bleu_tokenised_lowercased", "perplexity", "sentences_per_second"):
         assert figures[key] >= 0
     assert (figures["corpus"], figures["split"]) == ("embedded", "test_long")

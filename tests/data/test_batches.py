@@ -8,9 +8,11 @@ from hypothesis import strategies as st
 from transformer.config import BOS_ID, EOS_ID, PAD_ID
 from transformer.data.batches import (
     Example,
+    LeftOut,
     TokenBudgetBatches,
     collate,
     collate_sources,
+    encode_and_count_pairs,
     encode_pairs,
     length_sort_key,
     padding_share,
@@ -71,9 +73,14 @@ def test_encode_pairs_drops_what_is_empty_or_too_long_on_either_side() -> None:
     examples = encode_pairs(letters, letters, pairs, max_tokens=3)
     assert examples == [tuple(map(letters.encode, pair)) for pair in (["ab", "ab"], "ax")]
     assert len(encode_pairs(letters, letters, pairs)) == 4
+    counted = encode_and_count_pairs(letters, letters, pairs, max_tokens=3)
+    assert counted == (examples, LeftOut(too_long=len(pairs) - len(examples)))
     src_words, tgt_words = WordTokenizer("de", ["Hund", "ja"]), WordTokenizer("en", ["yes", "dog"])
     pairs = ParallelText("de", "en", ["Hund", "", "ja"], ["dog", "dog", ""])
-    assert encode_pairs(src_words, tgt_words, pairs) == [Example([4], [5])]
+    assert encode_and_count_pairs(src_words, tgt_words, pairs) == (
+        [Example([4], [5])],
+        LeftOut(empty=2),
+    )
     pairs = ParallelText("de", "en", ["abc", ""], ["", "abc"])
     for tokenizer, max_tokens, allowed in ((src_words, None, "1 or more"), (letters, 2, "1 to 2")):
         with pytest.raises(UserError, match=f"none of the 2 pairs has {allowed} tokens.*max_train"):

@@ -288,7 +288,7 @@ def test_tatoebas_pairs_are_normalized_and_stand_once(tmp_path: Path, monkeypatc
 
 
 def all_pairs(text: ParallelText) -> list[tuple[str, str]]:
-    references = text.references or [[sentence] for sentence in text.tgt]
+    references = text.accepted_translations
     return [(s, r) for s, refs in zip(text.src, references, strict=True) for r in refs]
 
 
@@ -315,3 +315,16 @@ def test_tatoebas_splits_hold_every_pair_once_and_share_no_side(real: Path) -> N
         for direction in (text, back):  # Each source stands once, with all its references.
             assert len(set(direction.src)) == len(direction)
             assert list(direction.tgt) == [accepted[0] for accepted in direction.references or ()]
+
+
+def test_a_split_is_loaded_without_a_download_where_its_files_are(
+    shared_data: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    which = ("multi30k", "train", "de", "en")
+    monkeypatch.setattr(downloads, "_download", lambda url: pytest.fail(f"asked for {url}"))
+    monkeypatch.setenv("TRANSFORMER_DATA", str(shared_data))
+    assert corpora.load_without_download(*which) == corpora.load(*which)
+    monkeypatch.setenv("TRANSFORMER_DATA", str(tmp_path))
+    assert corpora.load_without_download(*which) is None
+    assert corpora.load_without_download("of-another-computer", "train", "en", "uk") is None
+    assert corpora.load_without_download("embedded", "test", "en", "fr") is not None

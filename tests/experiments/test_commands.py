@@ -31,6 +31,7 @@ ARGUMENTS = {
     "bench": ["training"],
     "words": ["de-en"],
     "ship": ["runs/x", "x"],
+    "card": ["de-en"],
 }
 MEASURED = ("leaks", "heads", "attributions")
 

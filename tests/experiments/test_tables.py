@@ -51,7 +51,7 @@ def test_table_has_a_row_for_each_run(folder: Path) -> None:
     heading, rule, first, second = tables.runs_table().splitlines()
     assert heading.count("|") == rule.count("|") == first.count("|") == len(tables.COLUMNS) + 1
     assert second == (
-        "| `demo` | embedded test_long, en-fr | 37.80 (36.11 to 39.50) | 39.40 | 61.26 | 4.57 "
+        "| `demo` | embedded test_long, en-fr | 37.80 (36.11 to 39.50) | 39.40 | 4.57 "
         "| 4 | 9,038,341 | 62 | an abacus, 2 threads | 2017-06-12 |"
     )
     assert first == second.replace("| 62 |", "| 1.3 |")

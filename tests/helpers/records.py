@@ -22,7 +22,7 @@ def sample() -> dict[str, Any]:
             "src_lang": "en",
             "tgt_lang": "fr",
             "bleu": {"score": 37.8, "interval": [36.11, 39.5], "signature": "s"},
-            "chrf": {"score": 61.26, "interval": [60.0, 62.0], "signature": "s"},
+            "chrf++": {"score": 61.26, "interval": [60.0, 62.0], "signature": "s"},
             "bleu_tokenised_lowercased": 39.4,
             "perplexity": 4.567,
             "loss": 1.5189,

@@ -278,6 +278,8 @@ BY_NAME: dict[str, Callable[[], Any]] = {
     "smoothing": lambda: 0.1,
     "sources": lambda: [[4], [5, 6]],
     "translate_from_memory.sources": lambda: SENTENCES,
+    "train_src": lambda: SENTENCES,
+    "train_tgt": lambda: TRANSLATIONS,
     "split": lambda: "validation",
     "src": lambda: IDS,
     "grow_beam_tree.src": lambda: IDS[:1],

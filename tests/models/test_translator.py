@@ -1,6 +1,7 @@
 """A translator keeps order, minds its limits, and shows the attention of what it says."""
 
 import warnings
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -153,6 +154,14 @@ def test_attention_of_a_translation_that_never_ends(
     assert "<eos>" not in attention.tgt_tokens
     assert len(attention.tgt_tokens) == len(attention.src_tokens) + 50
     assert attention.maps.cross.shape[-2] == len(attention.tgt_tokens)
+
+
+def test_many_long_sentences_are_one_warning(tiny: Translator, sentences: list[str]) -> None:
+    long = ["the " * 300, sentences[0], *["dog " * 400] * 2]
+    for translate in (tiny.translate, partial(tiny.translate_n_best, n_best=1)):
+        with pytest.warns(UserWarning, match=r"^'the the .* cut off \(and 2 more") as caught:
+            translate(long, beam_size=1)
+        assert len(caught) == 1
 
 
 def test_attention_of_nothing_and_of_too_much(tiny: Translator) -> None:

@@ -18,7 +18,7 @@ from transformer.data.batches import Example
 from transformer.data.parallel import ParallelText
 from transformer.lstm import Recurrent
 from transformer.model import Transformer, count_parameters
-from transformer.models.folder import ModelDescription, read_model
+from transformer.models.folder import ModelDescription, read_longest_source, read_model
 from transformer.models.translator import Translator
 from transformer.models.weights import load_tensors
 from transformer.parts import Parts
@@ -75,6 +75,38 @@ def test_a_run_leaves_all_that_a_model_is(tmp_path: Path) -> None:
     assert (kept["steps"], kept["seed"]) == (5, 1)
     assert kept["validation_loss"] == result.final_loss
     assert {"command", "commit", "hardware", "torch", "date", "minutes"} <= kept.keys()
+    counts = {"used": 199, "too_long": 0, "empty": 0}
+    assert kept["pairs"] == {"training": counts, "validation": counts | {"used": 23}}
+    assert read_json(out / "data.json")["pairs"] == kept["pairs"]
+
+
+def test_what_is_too_long_to_learn_from_is_said_and_recorded(
+    tmp_path: Path, monkeypatch: Patch
+) -> None:
+    def every_third_twice_as_long(*names: str) -> ParallelText:
+        text = small_corpus(*names)
+        src = [line if i % 3 else f"{line} {line}" for i, line in enumerate(text.src)]
+        return replace(text, src=src)
+
+    monkeypatch.setattr(corpora, "load", every_third_twice_as_long)
+    begun: list[str] = []
+    recipe = RECIPE.override({"max_train_tokens": "9", "steps": "1"})
+    train_silently(recipe, tmp_path / "tiny", on_begin=begun.append)
+    description, _ = read_model(tmp_path / "tiny")
+    src, tgt = description.src_tokenizer, description.tgt_tokenizer
+    text = every_third_twice_as_long("embedded", "train", "en", "fr")
+    sides = zip(src.encode_all(text.src), tgt.encode_all(text.tgt), strict=True)
+    fitting = [pair for pair in sides if max(map(len, pair)) <= 9]
+    used, long = len(fitting), 199 - len(fitting)
+    assert 0 < used < 199
+    assert (
+        f"{used} of 199 sentence pairs to learn from ({long} longer than 9 tokens), 23 to"
+        in (begun[0])
+    )
+    record = read_json(tmp_path / "tiny" / "run.json")
+    assert record["pairs"]["training"] == {"used": used, "too_long": long, "empty": 0}
+    assert record["longest_source"] == max(len(source) for source, _ in fitting)
+    assert read_longest_source(tmp_path / "tiny") == record["longest_source"]
 
 
 def test_a_run_in_two_parts_ends_where_one_in_one_part_does_and_may_go_on(tmp_path: Path) -> None:

@@ -29,6 +29,19 @@ class Example(NamedTuple):
     tgt: list[int]
 
 
+class LeftOut(NamedTuple):
+    """How many sentence pairs a model does not read, by reason."""
+
+    too_long: int = 0  # either side has more tokens than are allowed
+    empty: int = 0  # either side has no token
+
+    def in_words(self, max_tokens: int) -> str:
+        """Return "3 longer than 9 tokens, 1 empty": "" if none is left out."""
+        reasons = [f"{self.too_long:,} longer than {max_tokens} tokens"] if self.too_long else []
+        reasons += [f"{self.empty:,} empty"] if self.empty else []
+        return ", ".join(reasons)
+
+
 @dataclass(frozen=True, eq=False)
 class Batch:
     """Sentence pairs side by side, padded at the end to the longest."""
@@ -79,17 +92,32 @@ def encode_pairs(
 
     `max_tokens` bounds either side, without its eos; None: any number.
     """
+    return encode_and_count_pairs(src_tokenizer, tgt_tokenizer, text, max_tokens)[0]
+
+
+@check_argument_types
+def encode_and_count_pairs(
+    src_tokenizer: Tokenizer,
+    tgt_tokenizer: Tokenizer,
+    text: ParallelText,
+    max_tokens: int | None = None,
+) -> tuple[list[Example], LeftOut]:
+    """Do what `encode_pairs` does, and count the pairs that are left out."""
     all_src = src_tokenizer.encode_all(text.src)
     all_tgt = tgt_tokenizer.encode_all(text.tgt)
     examples = []
+    too_long = empty = 0
     for src, tgt in zip(all_src, all_tgt, strict=True):
-        fits = max_tokens is None or max(len(src), len(tgt)) <= max_tokens
-        if src and tgt and fits:
+        if not (src and tgt):
+            empty += 1
+        elif max_tokens is not None and max(len(src), len(tgt)) > max_tokens:
+            too_long += 1
+        else:
             examples.append(Example(src, tgt))
     allowed = f"1 to {max_tokens}" if max_tokens else "1 or more"
     message = f"none of the {len(text)} pairs has {allowed} tokens on both sides"
     require(bool(examples), f"{message}: raise max_train_tokens or give shorter sentences")
-    return examples
+    return examples, LeftOut(too_long, empty)
 
 
 def collate(examples: Sequence[Example]) -> Batch:

@@ -4,6 +4,7 @@ Not in the paper, which trains on WMT 2014 (§5.1): these fit a course. No torch
 """
 
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 from transformer.data import embedded_corpus  # noqa: F401 (registers its readers)
@@ -13,7 +14,7 @@ from transformer.data.own_corpora import find_own_corpus, own_corpus_names
 from transformer.data.parallel import ParallelText
 from transformer.data.readers import READERS_BY_FORMAT, Corpus, read_pairs
 from transformer.data.source_text import UNKNOWN_LICENCE
-from transformer.support.errors import require, unknown_name_error
+from transformer.support.errors import UserError, require, unknown_name_error
 from transformer.support.signatures import check_argument_types
 
 _CORPUS_TABLES = tomllib.loads(Path(__file__).with_name("corpora.toml").read_text(encoding="utf-8"))
@@ -63,14 +64,37 @@ def load(corpus: str, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
     Blanks are plain, single ones; pairs with an empty side are dropped, and counted in the log. A
     UserError where a name is unknown, a file cannot be had, or the sides do not fit each other.
     """
-    entry = find_corpus(corpus)
-    if split not in entry.splits:
-        raise unknown_name_error(f"split of {corpus}", split, entry.splits)
-    message = f"{corpus} has no {src_lang}-{tgt_lang}: give one of {', '.join(entry.directions)}"
-    require(f"{src_lang}-{tgt_lang}" in entry.directions, message)
-    if entry.format not in READERS_BY_FORMAT:
-        raise unknown_name_error("format", entry.format, READERS_BY_FORMAT)
-    return READERS_BY_FORMAT[entry.format](entry, split, src_lang, tgt_lang)
+    return _read_split(find_corpus(corpus), split, src_lang, tgt_lang)
+
+
+def _read_split(corpus: Corpus, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
+    """Read one split of a corpus in one direction (see `load`)."""
+    if split not in corpus.splits:
+        raise unknown_name_error(f"split of {corpus.name}", split, corpus.splits)
+    directions = ", ".join(corpus.directions)
+    require(
+        f"{src_lang}-{tgt_lang}" in corpus.directions,
+        f"{corpus.name} has no {src_lang}-{tgt_lang}: give one of {directions}",
+    )
+    if corpus.format not in READERS_BY_FORMAT:
+        raise unknown_name_error("format", corpus.format, READERS_BY_FORMAT)
+    return READERS_BY_FORMAT[corpus.format](corpus, split, src_lang, tgt_lang)
+
+
+@check_argument_types
+def load_without_download(
+    corpus: str, split: str, src_lang: str, tgt_lang: str
+) -> ParallelText | None:
+    """Load one split as `load` does; None where the corpus or its files are not on this computer.
+
+    Files that are there and damaged count as not there.
+    """
+    if not is_corpus(corpus):
+        return None
+    try:
+        return _read_split(replace(find_corpus(corpus), url=""), split, src_lang, tgt_lang)
+    except UserError:
+        return None
 
 
 @check_argument_types

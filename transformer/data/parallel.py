@@ -51,6 +51,13 @@ class ParallelText:
     def __len__(self) -> int:
         return len(self.src)
 
+    @property
+    def accepted_translations(self) -> Sequence[Sequence[str]]:
+        """The references of each sentence: the one translation, where there are no others."""
+        if self.references is not None:
+            return self.references
+        return [[translation] for translation in self.tgt]
+
 
 def parallel_text_from_lines(
     src_lang: str, tgt_lang: str, src: Sequence[str], tgt: Sequence[str]

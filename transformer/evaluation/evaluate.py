@@ -2,7 +2,8 @@
 
 import math
 import time
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,9 @@ from transformer.data.parallel import ParallelText, parallel_text_from_lines
 from transformer.data.text_files import read_aligned_files
 from transformer.data.tokenizers import TREE_LANGUAGE, can_split_words
 from transformer.evaluation import scores
+from transformer.evaluation.baselines import measure_baselines
+from transformer.evaluation.bleu_tokenizers import bleu_tokenizer, missing_tokenizer_in_words
+from transformer.evaluation.kept_placeholders import measure_kept_placeholders
 from transformer.model import count_parameters
 from transformer.models.folder import RUN, ModelDescription, Network
 from transformer.models.translator import Translator
@@ -35,26 +39,34 @@ def evaluate_translator(
 ) -> dict[str, Any]:
     """Translate a text; measure the translations, and the model's surprise at the references.
 
-    Perplexity and its logarithm, the loss, are per token of the model's own, eos included, of pairs
-    that are not too long for it; sentences_per_second is of translation alone. The score of
-    lower-cased tokens is left out for a language that has no rules for words.
+    Perplexity and its logarithm, the loss, are per token of the model's own, eos included, of the
+    pairs that are not too long for it, `perplexity_pairs`; sentences_per_second is of translation
+    alone. The score of lower-cased tokens is left out for a language that has no rules for words,
+    and `placeholders` (see `measure_kept_placeholders`) of a text without any. A warning says where
+    BLEU counts something else than words, or nothing.
     """
-    references = text.references or [[sentence] for sentence in text.tgt]
-    loss = text_loss(translator, text)
+    references = text.accepted_translations
+    examples = encode_fitting_pairs(translator, text)
+    loss = _loss_of_examples(translator, examples)
     started = time.perf_counter()
     hypotheses = translator.translate(text.src, beam_size, alpha)
     seconds = time.perf_counter() - started
     figures: dict[str, Any] = {
-        "bleu": scores.bleu(hypotheses, references),
-        "chrf": scores.chrf(hypotheses, references),
+        "bleu": scores.bleu(hypotheses, references, text.tgt_lang),
+        "chrf++": scores.chrf_plus_plus(hypotheses, references),
     }
+    _warn_where_bleu_says_little(references, text.tgt_lang)
     if can_split_words(text.tgt_lang):
         figures["bleu_tokenised_lowercased"] = scores.bleu_tokenised_lowercased(
             hypotheses, references, text.tgt_lang
         )
+    placeholders = measure_kept_placeholders(text.src, hypotheses, references)
+    if placeholders is not None:
+        figures["placeholders"] = placeholders
     figures |= {
         "perplexity": round(math.exp(min(loss, MAX_LOG_OF_PERPLEXITY)), 3),
         "loss": round(loss, 4),
+        "perplexity_pairs": len(examples),
         "sentences": len(text),
         "run_on": scores.count_run_on_translations(hypotheses, references),
         "sentences_per_second": round(len(text) / seconds, 1),
@@ -67,11 +79,30 @@ def evaluate_translator(
     return figures
 
 
+def _warn_where_bleu_says_little(references: Sequence[Sequence[str]], lang: str) -> None:
+    """Warn if BLEU has to do without the language's tokenizer, or most references are one token."""
+    remark = missing_tokenizer_in_words(lang)
+    if remark is not None:
+        warnings.warn(remark, stacklevel=2)
+    num_one_token = scores.count_one_token_references(references, lang)
+    if 2 * num_one_token > len(references):
+        warnings.warn(
+            f"{num_one_token:,} of {len(references):,} references are one token for BLEU "
+            f"({bleu_tokenizer(lang)}), which compares four in a row: look at chrF++",
+            stacklevel=2,
+        )
+
+
 @check_argument_types
 def text_loss(translator: Translator, text: ParallelText) -> float:
     """Return the mean surprise at the references, nats per token, of pairs that fit the model."""
+    return _loss_of_examples(translator, encode_fitting_pairs(translator, text))
+
+
+def _loss_of_examples(translator: Translator, examples: Sequence[Example]) -> float:
+    """Return the mean surprise at the targets of some examples, nats per token."""
     max_tokens = max(translator.recipe.training.batch_tokens, translator.recipe.model.max_len)
-    batches = TokenBudgetBatches(encode_fitting_pairs(translator, text), max_tokens)
+    batches = TokenBudgetBatches(examples, max_tokens)
     return validation_loss(translator.model, batches.epoch(0), device=translator.device)
 
 
@@ -94,8 +125,9 @@ def evaluate_folder(
 
     The first test set, unless another split is named; beam and alpha are chosen on yet another
     (§6.1). With `files`, sources and references line by line, on these instead. `build` is that of
-    `Translator.load`. Besides what `evaluate_translator` returns, it says what was measured, and
-    the precision that the model was trained in.
+    `Translator.load`. Besides what `evaluate_translator` returns, it says what was measured, the
+    precision that the model was trained in, and the scores of `measure_baselines`; of these one
+    needs the training text, which is not downloaded for it.
     """
     translator = Translator.load(folder, pick_device(), build=build)
     data = translator.recipe.data
@@ -121,4 +153,12 @@ def evaluate_folder(
         "tgt_lang": data.tgt_lang,
         "trained_in": trained_in,
     }
-    return measured | evaluate_translator(translator, text, beam_size, alpha)
+    measured |= evaluate_translator(translator, text, beam_size, alpha)
+    train_text = corpora.load_without_download(data.corpus, "train", data.src_lang, data.tgt_lang)
+    if train_text is None:
+        warnings.warn(
+            f"{data.corpus}, the corpus that {folder} was trained on, is not on this computer: the "
+            "baseline nearest_training_source is left out",
+            stacklevel=2,
+        )
+    return measured | {"baselines": measure_baselines(text, train_text)}

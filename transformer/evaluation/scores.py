@@ -1,4 +1,4 @@
-"""How good translations are, in points: BLEU and chrF, with their intervals (§6.1); trees (§6.3).
+"""How good translations are, in points: BLEU and chrF++, with intervals (§6.1); trees (§6.3).
 
 The scores are sacreBLEU's; each comes with its signature, which says how it was counted, and with
 a 95% interval by resampling the sentences (Koehn 2004).
@@ -12,28 +12,43 @@ from typing import Any
 from sacrebleu.metrics import BLEU, CHRF
 
 from transformer.data.tokenizers import split_words
+from transformer.data.unspaced_scripts import split_words_or_characters
+from transformer.evaluation.bleu_tokenizers import bleu_tokenizer
 from transformer.support.checks import check_list, check_text, check_texts
 from transformer.support.errors import UserError, require, short_repr
 
 NUM_BOOTSTRAP_RESAMPLES = 1000
 
 
-def bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, Any]:
-    """Score cased plain text as WMT does (sacreBLEU 13a; Post 2018).
+def bleu(
+    hypotheses: Sequence[str], references: Sequence[Sequence[str]], lang: str = "en"
+) -> dict[str, Any]:
+    """Score cased plain text as WMT does (Post 2018), with sacreBLEU's tokenizer for a language.
 
-    `references` are for each translation the accepted ones, one or more.
+    `references` are for each translation the accepted ones, one or more; `lang` is the code of
+    their language (see `bleu_tokenizer`).
 
     Returns:
         score and interval (low, high) in points of 0 to 100, and signature. The score is 0 where
-        no translation has four tokens, however right they are: look at chrF there.
+        no translation has four tokens, however right they are: look at chrF++ there.
     """
+    check_text("lang", lang)
     # `force` silences a warning on standard error about the blanks of word models, no more.
-    return _score_with_interval(BLEU(force=True), hypotheses, references)
+    metric = BLEU(tokenize=bleu_tokenizer(lang), force=True)
+    return _score_with_interval(metric, hypotheses, references)
 
 
-def chrf(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, Any]:
-    """Score by shared character sequences (chrF2; Popović 2015); see `bleu`."""
-    return _score_with_interval(_ChrF(), hypotheses, references)
+def chrf_plus_plus(
+    hypotheses: Sequence[str], references: Sequence[Sequence[str]]
+) -> dict[str, Any]:
+    """Score by shared sequences of characters and of words (chrF2++; Popović 2017); see `bleu`."""
+    return _score_with_interval(_ChrF(word_order=2), hypotheses, references)
+
+
+def count_one_token_references(references: Sequence[Sequence[str]], lang: str) -> int:
+    """Count the first references that are one token, or none, to the tokenizer of `bleu`."""
+    metric = BLEU(tokenize=bleu_tokenizer(lang))
+    return sum(len(metric.tokenizer(accepted[0]).split()) < 2 for accepted in references)
 
 
 class _ChrF(CHRF):
@@ -92,13 +107,14 @@ def count_run_on_translations(
 ) -> int:
     """Count the translations of more than twice the words of their longest reference.
 
-    They mostly repeat themselves up to the length limit.
+    They mostly repeat themselves up to the length limit. In scripts without blanks each character
+    counts as a word.
     """
     check_hypotheses(hypotheses, references)
     run_on = 0
     for hypothesis, accepted in zip(hypotheses, references, strict=True):
-        longest = max(len(reference.split()) for reference in accepted)
-        if len(hypothesis.split()) > 2 * longest:
+        longest = max(len(split_words_or_characters(reference)) for reference in accepted)
+        if len(split_words_or_characters(hypothesis)) > 2 * longest:
             run_on += 1
     return run_on
 

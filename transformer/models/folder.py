@@ -54,6 +54,7 @@ SRC_TOKENIZER, TGT_TOKENIZER = "src_tokenizer.json", "tgt_tokenizer.json"
 LAST, BEST = "checkpoints/last.safetensors", "checkpoints/best.safetensors"
 WEIGHTS, MANIFEST = "model.safetensors", "manifest.json"
 FILES_IN_MANIFEST = (RECIPE, SRC_TOKENIZER, TGT_TOKENIZER, DATA, WEIGHTS)
+LONGEST_SOURCE = "longest_source"  # in run.json: its tokens, of those trained on
 
 Network = Transformer | Recurrent
 
@@ -143,6 +144,15 @@ def read_recipe(folder: Path) -> Recipe:
             f"{folder / RECIPE} cannot be read by this version: {error}; use the version that "
             f"wrote it{commit_in_words(folder)}, or train anew"
         ) from error
+
+
+def read_longest_source(folder: Path) -> int:
+    """Return how many tokens the longest source had that a model was trained on.
+
+    Of a model that an earlier version trained, the most that its recipe allowed.
+    """
+    run = read_json(folder / RUN) if (folder / RUN).is_file() else {}
+    return int(run.get(LONGEST_SOURCE, read_recipe(folder).data.max_train_tokens))
 
 
 def commit_in_words(folder: Path) -> str:

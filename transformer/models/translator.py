@@ -88,15 +88,12 @@ class Translator:
     ) -> list[str]:
         """Translate sentences, in order; an empty one gives an empty translation.
 
-        One longer than max_len is cut short, with a warning. A beam of 1 is greedy; `alpha` is the
-        exponent of the length penalty (§6.1). A UserError for any other kind of argument.
+        Those longer than max_len are cut short, with one warning. A beam of 1 is greedy; `alpha` is
+        the exponent of the length penalty (§6.1). A UserError for any other kind of argument.
         """
         check_texts("sentences", sentences)
         check_search_settings(beam_size, alpha)
-        sources = []
-        # In a comprehension a warning would not name the caller's line.
-        for sentence in sentences:
-            sources.append(self.encode(sentence))
+        sources = self._encode_all(sentences)
         all_hypotheses = self._search_in_batches(sources, beam_size, alpha)
         return [
             self.tgt_tokenizer.decode(hypotheses[0].ids) if hypotheses else ""
@@ -119,9 +116,7 @@ class Translator:
         check_texts("sentences", sentences)
         check_n_best(n_best, beam_size)
         check_search_settings(beam_size, alpha)
-        sources = []
-        for sentence in sentences:
-            sources.append(self.encode(sentence))
+        sources = self._encode_all(sentences)
         all_hypotheses = self._search_in_batches(sources, beam_size, alpha)
         return [
             [self._decode_with_scores(hypothesis, alpha) for hypothesis in hypotheses[:n_best]]
@@ -157,14 +152,31 @@ class Translator:
     def encode(self, sentence: str) -> list[int]:
         """Return a sentence's source ids, none for a blank one; warn if it is cut short."""
         check_text("the sentence", sentence)
+        ids, warning = self._encode(sentence)
+        if warning is not None:
+            warnings.warn(warning, stacklevel=3)
+        return ids
+
+    def _encode_all(self, sentences: Sequence[str]) -> list[list[int]]:
+        """Return each sentence's source ids; warn once if some are cut short."""
+        encoded = [self._encode(sentence) for sentence in sentences]
+        found = [warning for _, warning in encoded if warning is not None]
+        if found:
+            others = f" (and {len(found) - 1:,} more sentences like it)" if len(found) > 1 else ""
+            # It names the line that called `translate`.
+            warnings.warn(f"{found[0]}{others}", stacklevel=3)
+        return [ids for ids, _ in encoded]
+
+    def _encode(self, sentence: str) -> tuple[list[int], str | None]:
+        """Return a sentence's source ids, and a warning if it is cut short."""
         text = sentence.strip()
         ids = [] if self.src_tokenizer.is_blank(text) else self.src_tokenizer.encode(text)
         max_tokens = self.recipe.model.max_len - 1  # one position is for eos
-        if len(ids) > max_tokens:
-            beginning = text if len(text) <= 40 else f"{text[:40]}..."
-            message = f"{beginning!r} has {len(ids)} tokens, and this model takes {max_tokens}"
-            warnings.warn(f"{message}: the rest was cut off", stacklevel=3)
-        return ids[:max_tokens]
+        if len(ids) <= max_tokens:
+            return ids, None
+        beginning = text if len(text) <= 40 else f"{text[:40]}..."
+        message = f"{beginning!r} has {len(ids)} tokens, and this model takes {max_tokens}"
+        return ids[:max_tokens], f"{message}: the rest was cut off"
 
     def _search_in_batches(
         self, sources: Sequence[list[int]], beam_size: int, alpha: float

@@ -10,7 +10,13 @@ from torch import nn
 
 from transformer.config import Recipe
 from transformer.data import corpora, tokenizers
-from transformer.data.batches import TokenBudgetBatches, collate, encode_pairs, micro_batches
+from transformer.data.batches import (
+    LeftOut,
+    TokenBudgetBatches,
+    collate,
+    encode_and_count_pairs,
+    micro_batches,
+)
 from transformer.models import folder
 from transformer.models.folder import ModelDescription, Network
 from transformer.support.errors import is_out_of_memory, require
@@ -35,6 +41,21 @@ class PreparedRun:
     batches: TokenBudgetBatches
     validation_batches: TokenBudgetBatches
     first_settings: dict[str, Any]  # what data.json says of a resumed run; {} of a new one
+    left_out: LeftOut  # of the training text: what has a side over max_train_tokens
+    validation_left_out: LeftOut  # what has a side that does not fit the model, or a batch
+
+    @property
+    def longest_source(self) -> int:
+        """Tokens of the longest source that is trained on, without its end mark."""
+        return max(len(example.src) for example in self.batches.examples)
+
+    def pair_counts(self) -> dict[str, dict[str, int]]:
+        """Return how many pairs of each split are used, and how many left out, by reason."""
+        return {
+            "training": {"used": len(self.batches.examples)} | self.left_out._asdict(),
+            "validation": {"used": len(self.validation_batches.examples)}
+            | self.validation_left_out._asdict(),
+        }
 
 
 def prepare_run(
@@ -74,17 +95,24 @@ def prepare_run(
         devices.check_memory(build(description), picked.device)
 
     src, tgt = description.src_tokenizer, description.tgt_tokenizer
+    examples, left_out = encode_and_count_pairs(src, tgt, text, data.max_train_tokens)
     batches = TokenBudgetBatches(
-        encode_pairs(src, tgt, text, data.max_train_tokens),
-        training.batch_tokens,
-        training.batch_sentences,
-        seed=training.seed,
+        examples, training.batch_tokens, training.batch_sentences, seed=training.seed
     )
     longest = min(recipe.model.max_len, training.batch_tokens) - 1  # one position is the end mark's
-    validation_batches = TokenBudgetBatches(
-        encode_pairs(src, tgt, validation_text, longest), training.batch_tokens
+    validation_examples, validation_left_out = encode_and_count_pairs(
+        src, tgt, validation_text, longest
     )
-    return PreparedRun(description, picked, batches, validation_batches, first_settings)
+    validation_batches = TokenBudgetBatches(validation_examples, training.batch_tokens)
+    return PreparedRun(
+        description,
+        picked,
+        batches,
+        validation_batches,
+        first_settings,
+        left_out,
+        validation_left_out,
+    )
 
 
 def read_settings_of_begun_run(out: Path, resume: bool) -> dict[str, Any]:

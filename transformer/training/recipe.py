@@ -176,7 +176,8 @@ def _begin_or_check_folder(
     code = {"commit": commit_or_version(), "code_sha256": code_sha256()}
     if not resume:
         settings = {FORMAT_KEY: FORMAT_VERSION} | examples | machine | code | start_record
-        write_json(out / folder.DATA, settings | {"precision": prepared.picked.precision})
+        settings |= {"precision": prepared.picked.precision, "pairs": prepared.pair_counts()}
+        write_json(out / folder.DATA, settings)
         folder.write_description(out, prepared.description)
         return False
     for split, digest in examples.items():
@@ -236,11 +237,24 @@ def _run_summary(
         )
     return (
         f"{recipe.name}: {data.corpus} {data.src_lang}-{data.tgt_lang}, "
-        f"{len(prepared.batches.examples):,} sentence pairs to learn from, "
-        f"{len(prepared.validation_batches.examples):,} to validate with\n"
+        f"{_pairs_in_words(prepared)}\n"
         f"{types} types, {count_parameters(model):,} parameters, {training.steps:,} steps of at "
         f"most {training.batch_tokens:,} tokens{at_once}\non {prepared.picked}{begins}{differs}"
     )
+
+
+def _pairs_in_words(prepared: PreparedRun) -> str:
+    """Return how many pairs are learned from and validated with, of how many, and why not all."""
+    recipe = prepared.description.recipe
+    used, left_out = len(prepared.batches.examples), prepared.left_out
+    if any(left_out):
+        reasons = left_out.in_words(recipe.data.max_train_tokens)
+        learn = f"{used:,} of {used + sum(left_out):,} sentence pairs to learn from ({reasons})"
+    else:
+        learn = f"{used:,} sentence pairs to learn from"
+    used, left_out = len(prepared.validation_batches.examples), prepared.validation_left_out
+    of_all = f" of {used + sum(left_out):,}" if any(left_out) else ""
+    return f"{learn}, {used:,}{of_all} to validate with"
 
 
 def _run_record(result: TrainingResult, prepared: PreparedRun) -> dict[str, Any]:
@@ -256,6 +270,8 @@ def _run_record(result: TrainingResult, prepared: PreparedRun) -> dict[str, Any]
         "minutes": round(result.seconds / 60, 1),
         "validation_loss": result.final_loss,
         "weights": result.final_from,
+        "pairs": prepared.pair_counts(),
+        folder.LONGEST_SOURCE: prepared.longest_source,
     }
 
 
