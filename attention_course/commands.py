@@ -90,7 +90,11 @@ def translate_standard_input(options: argparse.Namespace) -> None:
     """
     from attention_course.long_lines import warn_of_long_lines
     from attention_course.output_lines import format_translations
-    from lessonkit.charts.attention_export import check_attention_file, write_attention_file
+    from lessonkit.charts.attention_export import (
+        check_attention_file,
+        check_attention_picture,
+        write_attention_file,
+    )
     from transformer.models.folder import read_longest_source
     from transformer.models.translator import Translator, check_n_best
     from transformer.support.folders import find_model_folder
@@ -103,6 +107,8 @@ def translate_standard_input(options: argparse.Namespace) -> None:
     elif options.layer is not None or options.head is not None:
         raise UserError("--layer and --head are of a picture: give --attention FILE.png too")
     translator = Translator.load(options.model, pick_device(), options.weights)
+    if options.attention is not None and options.attention.suffix == ".png":
+        check_attention_picture(translator, options.layer, options.head)
     lines: list[str] = []  # all of them, if their attention is asked for
     number = 1  # of the first sentence of a block
     longest_source = read_longest_source(find_model_folder(options.model))

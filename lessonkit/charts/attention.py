@@ -31,6 +31,7 @@ from lessonkit.charts.heatmap import (
     pack_matrix,
 )
 from transformer.config import BOS_ID, SPECIAL_TOKENS
+from transformer.model import AttentionMaps
 from transformer.models.translator import TranslationWithAttention
 from transformer.support.checks import check_float_tensor, check_number, check_texts, describe_value
 from transformer.support.errors import UserError
@@ -172,19 +173,17 @@ def draw_mask(
     return ax
 
 
-def require_attention(attention: TranslationWithAttention) -> None:
+def require_attention(maps: AttentionMaps) -> None:
     """Raise a UserError unless there is attention to draw."""
-    if not len(attention.maps.cross):
+    if not len(maps.cross):
         raise UserError(
             "this model has no attention to draw: give a Transformer, or an LSTM with attention"
         )
 
 
-def check_layer_and_head(
-    attention: TranslationWithAttention, layer: int | None, head: int | None
-) -> None:
+def check_layer_and_head(maps: AttentionMaps, layer: int | None, head: int | None) -> None:
     """Raise a UserError unless a model has a layer and a head, both from 1; None is any."""
-    num_layers, _, num_heads = attention.maps.cross.shape[:3]
+    num_layers, _, num_heads = maps.cross.shape[:3]
     for name, number, most in (("layer", layer, num_layers), ("head", head, num_heads)):
         if number is not None:
             check_number(name, number, 1, most, integer=True)
@@ -201,8 +200,8 @@ def attention_explorer(
     Stacks: the encoder's self-attention (source to source), the decoder's (each token that it
     says, to those it has read, "<bos>" first) and cross-attention (to the source).
     """
-    require_attention(attention)
-    check_layer_and_head(attention, layer, head)
+    require_attention(attention.maps)
+    check_layer_and_head(attention.maps, layer, head)
     num_layers, _, num_heads = attention.maps.cross.shape[:3]
     layers = range(1, num_layers + 1) if layer is None else (layer,)
     heads = range(1, num_heads + 1) if head is None else (head,)

@@ -6,6 +6,9 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import torch
+
+from transformer.config import BOS_ID, EOS_ID
 from transformer.models.translator import TranslationWithAttention, Translator
 from transformer.support.errors import UserError
 from transformer.support.files import check_writable_file, write_atomically, write_json
@@ -18,6 +21,23 @@ def check_attention_file(path: Path, layer: int | None = None, head: int | None 
     if path.suffix not in (".json", ".png"):
         raise UserError(f"--attention {path}: give a name that ends in .json or .png")
     check_writable_file(path)
+
+
+def check_attention_picture(translator: Translator, layer: int | None, head: int | None) -> None:
+    """Refuse, with a UserError, a picture that this model cannot be drawn in, before any work.
+
+    A layer and a head count from 1; None is any.
+    """
+    try:
+        import matplotlib  # noqa: F401
+
+        from lessonkit.charts.attention import check_layer_and_head, require_attention
+    except ImportError as error:
+        raise UserError(f"a picture needs {error.name}: pip install {error.name}") from error
+    src = torch.tensor([[EOS_ID]], device=translator.device)
+    maps = translator.model.attention_maps(src, torch.full_like(src, BOS_ID))
+    require_attention(maps)
+    check_layer_and_head(maps, layer, head)
 
 
 def write_attention_file(
@@ -45,6 +65,7 @@ def write_attention_file(
             path, [_attention_to_json(translator.attention(text, beam_size)) for text in shown]
         )
     else:
+        check_attention_picture(translator, layer, head)
         attention = translator.attention(shown[0], beam_size)
         picture, left_out = _draw_cross_attention_png(attention, layer, head)
         write_atomically(path, picture)
@@ -78,15 +99,11 @@ def _draw_cross_attention_png(
     attention: TranslationWithAttention, layer: int | None, head: int | None
 ) -> tuple[bytes, list[str]]:
     """Return a picture, and what it leaves out of the attention, in words."""
-    try:
-        from matplotlib import pyplot as plt
+    from matplotlib import pyplot as plt
 
-        from lessonkit.charts.attention import check_layer_and_head, draw_heads, require_attention
-        from lessonkit.charts.head_grid import plan_head_grid
-    except ImportError as error:
-        raise UserError(f"a picture needs {error.name}: pip install {error.name}") from error
-    require_attention(attention)
-    check_layer_and_head(attention, layer, head)
+    from lessonkit.charts.attention import draw_heads
+    from lessonkit.charts.head_grid import plan_head_grid
+
     weights = attention.maps.cross[-1 if layer is None else layer - 1, 0]
     numbers = range(1, len(weights) + 1)
     if head is not None:

@@ -90,6 +90,8 @@ def test_translate_refuses(run: Run, here: Path, tiny_folder: Path) -> None:
         ([tiny_folder, "--attention", "file/a.json"], "file is not a folder"),
         ([tiny_folder, "--weights", "none"], "none"),
         ([tiny_folder, "--head", 1], "give --attention FILE.png too"),
+        ([tiny_folder, "--attention", "a.png", "--head", 3], "head is 3"),
+        ([tiny_folder, "--attention", "a.png", "--layer", 2], "layer is 2"),
         ([tiny_folder, "--weights", state], "give best.safetensors or"),
     ):
         refused(run("translate", *arguments, stdin="A dog.\n"), *said)
