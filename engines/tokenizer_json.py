@@ -59,6 +59,11 @@ def check_tokenizer_exportable(tokenizer: Tokenizer) -> BPETokenizer:
             "this model's tokens are words, which spaCy's rules cut, and no tokenizer.json holds "
             "those: train with --set tokenizer=bpe"
         )
+    if tokenizer.normalizer not in _NORMALIZERS_BY_NAME:
+        raise UserError(
+            f"the normalizer {tokenizer.normalizer!r} is not among those that a tokenizer.json "
+            f"can have: {', '.join(_NORMALIZERS_BY_NAME)}; add it in engines/tokenizer_json.py"
+        )
     if clash := sorted(set(SPECIAL_TOKENS) & tokenizer.vocabulary.keys()):
         raise UserError(
             f"this model's tokenizer learned the piece {clash[0]!r}, the name of a special token: "

@@ -190,7 +190,10 @@ class MultiHeadAttention(nn.Module):
     ) -> tuple[Tensor, Tensor | None]:
         """Average the values of what `project` returned, each head by itself (Eq. 1).
 
-        An attention with other scores, say with a bias added to them, overrides this.
+        An attention with other scores, say with a bias added to them, overrides this. In
+        self-attention the last query stands at the last key's position: query i of q_len is at
+        k_len - q_len + i, also where a cache has earlier keys. The average of a query that may
+        attend to no key is 0, not nan.
 
         Returns:
             The heads (batch, num_heads, q_len, d_v), and the weights or None, as of `forward`.

@@ -12,7 +12,8 @@ To train with it, and to load what was trained:
     Translator.load(folder, build=build)
 
 An attention with other queries and keys, such as RoPE's, overrides `MultiHeadAttention.project`;
-one with other scores, such as ALiBi's, overrides `attend`.
+one with other scores, such as ALiBi's, overrides `attend`. With either, `positions` becomes a part
+that returns the words as they are, or sinusoids are still added. tests/test_parts.py has both.
 
 A folder remembers which parts its model has: resuming and loading need the same.
 """

@@ -1,6 +1,7 @@
 """The page cuts text, translates and searches as the package does, with and without cuts."""
 
 import itertools
+import json
 import random
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from tests.live.node import ask
 from transformer.config import BEAM_SIZE, LENGTH_PENALTY
 from transformer.data import corpora, tokenizers
 from transformer.data.batches import collate_sources
+from transformer.data.normalizers import NORMALIZERS
 from transformer.models.translator import Translator
 from transformer.support.folders import models_folder
 
@@ -96,6 +98,17 @@ def test_text_becomes_the_same_ids_pieces_and_text_again(name: str, tmp_path: Pa
                 "back": tokenizer.decode(ids),
             }
             assert answer == expected, repr(text)
+
+
+@pytest.mark.parametrize("normalizer", NORMALIZERS)
+def test_the_page_has_each_normalizer(normalizer: str, tmp_path: Path) -> None:
+    values = json.loads(files("demo-en-fr")[0].read_text(encoding="utf-8"))
+    del values["treatment"]  # the key's earlier name
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(values | {"normalizer": normalizer}), encoding="utf-8")
+    (answers,) = ask(tmp_path, {"act": "tokens", "tokenizer": path, "texts": ODD})
+    tokenizer = tokenizers.load(path)
+    assert [answer["ids"] for answer in answers] == list(map(tokenizer.encode, ODD))
 
 
 def test_ids_that_no_text_gave_become_the_same_text(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ BEGUN: dict[str, Any] = {
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"optimizer": None}, "begun with optimizer=SGD and cannot go on with optimizer=Adam: "),
+        ({"optimizer": None}, "begun with SGD and cannot go on with Adam: "),
         ({"optimizer": partial(descent, momentum=0.25)}, "momentum=0.5 .* with momentum=0.25: "),
         ({"optimizer": partial(descent, factor=2.0)}, "rate_factor=1.0 .* with rate_factor=2.0: "),
         (

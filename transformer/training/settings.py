@@ -82,7 +82,12 @@ def require_same_run_settings(
     if "extra_settings" in saved:
         require_equal_but_for_steps(saved["extra_settings"], current["extra_settings"])
     if "optimizer" in saved:
-        _require_same_values(["optimizer"], saved, current)
+        require(
+            saved["optimizer"] == current["optimizer"],
+            f"the run was begun with {saved['optimizer']} and cannot go on with "
+            f"{current['optimizer']}: in Python pass the `optimizer` that it was begun with, or "
+            "begin in another folder",
+        )
     if "parameter_groups" in saved:
         _require_same_parameter_groups(saved["parameter_groups"], current["parameter_groups"])
     for step, rate in saved.get("learning_rates", {}).items():
