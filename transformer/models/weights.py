@@ -14,11 +14,12 @@ from torch import Tensor, nn
 
 from transformer.support.errors import UserError, require
 from transformer.support.files import write_atomically
+from transformer.support.formats import FORMAT_KEY
 from transformer.support.signatures import check_argument_types
 
 # A file's metadata have one entry alone, so that equal runs leave equal bytes.
 METADATA_KEY = "about"
-CHECK_SUM_KEY = "sha256"  # in what METADATA_KEY holds; files of earlier versions have none
+CHECK_SUM_KEY = "sha256"  # in what METADATA_KEY holds; files without a format version may lack it
 CPU_RNG_STATE_NAME = "random/cpu"  # the name of a tensor that a run's state has and weights lack
 
 
@@ -57,7 +58,8 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
                 # A clone, because the original is the file's own memory.
                 tensors[name] = file.get_tensor(name).clone()
         check_sum = about.pop(CHECK_SUM_KEY, None)
-        is_as_written = check_sum in (None, _tensors_sha256(tensors, about))
+        lacks_sum = check_sum is None and FORMAT_KEY not in about
+        is_as_written = lacks_sum or check_sum == _tensors_sha256(tensors, about)
     except (SafetensorError, OSError, ValueError, TypeError, RecursionError) as error:
         raise UserError(
             f"{path} is cut short or not a safetensors file ({error}): "
