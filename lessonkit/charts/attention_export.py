@@ -102,6 +102,7 @@ def _draw_cross_attention_png(
     from matplotlib import pyplot as plt
 
     from lessonkit.charts.attention import draw_heads
+    from lessonkit.charts.fonts import save_figure
     from lessonkit.charts.head_grid import plan_head_grid
 
     weights = attention.maps.cross[-1 if layer is None else layer - 1, 0]
@@ -111,7 +112,7 @@ def _draw_cross_attention_png(
     which = "the last layer" if layer is None else f"layer {layer}"
     queries, keys, drawn = attention.tgt_tokens, attention.src_tokens, BytesIO()
     figure = draw_heads(weights, queries, keys, f"Cross-attention of {which}", numbers)
-    figure.savefig(drawn, format="png", dpi=150)
+    save_figure(figure, drawn, format="png", dpi=150)
     plt.close(figure)
 
     grid, left_out = plan_head_grid(len(weights), queries, keys), []

@@ -26,6 +26,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from lessonkit.charts.controls import CONTROLS_ABOVE_METADATA
+from lessonkit.charts.fonts import save_figure, warn_of_spec_letters_without_font
 from lessonkit.charts.style import MATPLOTLIB_RC_PARAMS, VEGALITE_CONFIG
 from lessonkit.colab import is_on_colab
 from transformer.support.errors import UserError
@@ -91,6 +92,7 @@ def to_mime_bundle(spec: dict[str, Any]) -> tuple[MimeBundle, MimeBundle]:
         "$schema": VEGALITE_SCHEMA_URL,
         "config": VEGALITE_CONFIG | spec.get("config", {}),
     }
+    warn_of_spec_letters_without_font(spec)
     drawn = vl_convert.vegalite_to_png(
         spec, vl_version=PICTURE_VEGALITE_VERSION, scale=PICTURE_SCALE
     )
@@ -162,7 +164,7 @@ def _figure_to_png(figure: Figure) -> tuple[bytes, dict[str, Any]] | None:
     if not figure.axes:
         return None
     drawn = BytesIO()
-    figure.savefig(drawn, format="png", bbox_inches="tight", facecolor="none")
+    save_figure(figure, drawn, format="png", bbox_inches="tight", facecolor="none")
     return shrink_png(drawn.getvalue())[0], {"alt": describe_figure(figure)}
 
 
