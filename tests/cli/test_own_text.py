@@ -1,5 +1,6 @@
 """A user's own text on the command line: added, trained on, measured, exported, removed."""
 
+import hashlib
 import json
 import shutil
 from dataclasses import replace
@@ -204,6 +205,37 @@ def test_a_bad_recipe_file_is_refused_by_its_name(here: Path) -> None:
             read_recipe_file(path)
     with pytest.raises(UserError, match=r"no recipe file none\.toml"):
         find_recipe_or_corpus("none.toml")
+
+
+@pytest.mark.slow
+def test_another_version_of_the_corpus_is_noticed(run: Run, here: Path, data: Path) -> None:
+    text = corpora.load("embedded", "train", "de", "fr")
+    write_pairs(here, list(zip(text.src[:300], text.tgt[:300], strict=True)))
+    add = ("corpora", "add", "mine", "--tsv", "my.tsv", "--languages", "de-fr")
+    assert run(*add)[0] == 0
+    settings = [word for pair in TINY.items() for word in ("--set", "=".join(pair))]
+    train = ("train", "mine", *settings, "--steps")
+    assert run(*train, 1)[0] == 0
+    assert "corpus is another version" not in run(*train, 2, "--resume")[1]
+    evaluate = ("evaluate", "runs/mine", "--beam", 1)
+    assert "has changed since" not in run(*evaluate)[2]
+    # One test pair fewer, as if it had been added anew.
+    description = json.loads((data / "mine" / "corpus.json").read_text())
+    content = (data / "mine" / "test.tsv").read_bytes().partition(b"\n")[2]
+    (data / "mine" / "test.tsv").write_bytes(content)
+    description["sha256"]["test.tsv"] = hashlib.sha256(content).hexdigest()
+    (data / "mine" / "corpus.json").write_text(json.dumps(description))
+    assert "mine has changed since runs/mine was trained on it (test.tsv)" in run(*evaluate)[2]
+    status, out, _ = run(*train, 3, "--resume")
+    assert (status, "another version now (test.tsv)" in out) == (0, True)
+
+    assert run("corpora", "remove", "mine")[0] == 0
+    write_pairs(here, list(zip(text.src[:200], text.tgt[:200], strict=True)))
+    assert run(*add)[0] == 0
+    status, _, err = run(*train, 4, "--resume")
+    assert (status, err.count("\n")) == (2, 1)
+    for said in ("the training examples are not those", "test.tsv, train.tsv, validation.tsv"):
+        assert said in err
 
 
 @pytest.mark.slow

@@ -4,8 +4,10 @@ Not in the paper, which trains on WMT 2014 (§5.1): these fit a course. No torch
 """
 
 import tomllib
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from transformer.data import embedded_corpus  # noqa: F401 (registers its readers)
 from transformer.data.downloads import has_sha256
@@ -18,6 +20,7 @@ from transformer.support.errors import UserError, require, unknown_name_error
 from transformer.support.signatures import check_argument_types
 
 _CORPUS_TABLES = tomllib.loads(Path(__file__).with_name("corpora.toml").read_text(encoding="utf-8"))
+CORPUS_SUMS_KEY = "corpus_sha256"  # in the data.json of a run
 CORPORA = {name: Corpus(name=name, **table) for name, table in _CORPUS_TABLES.items()}
 
 
@@ -108,6 +111,24 @@ def fetch(name: str) -> list[Path]:
     """Return the files that a corpus downloads; a UserError where one cannot be had."""
     corpus = find_corpus(name)
     return [corpus.download_if_missing(file) for file in corpus.files]
+
+
+@check_argument_types
+def corpus_sums(name: str) -> dict[str, str]:
+    """Return the sha256 of each file of a corpus; of one that is made by code there are none."""
+    return dict(find_corpus(name).files)
+
+
+@check_argument_types
+def changed_corpus_files(name: str, settings: Mapping[str, Any]) -> list[str]:
+    """Return the files of a corpus that are others now than when a run was begun.
+
+    `settings` are those of the run's data.json; earlier versions said nothing there.
+    """
+    before, now = settings.get(CORPUS_SUMS_KEY), corpus_sums(name)
+    if not isinstance(before, Mapping):
+        return []
+    return [file for file in sorted({*before, *now}) if before.get(file) != now.get(file)]
 
 
 @check_argument_types

@@ -18,11 +18,12 @@ from transformer.evaluation.baselines import measure_baselines
 from transformer.evaluation.bleu_tokenizers import bleu_tokenizer, missing_tokenizer_in_words
 from transformer.evaluation.kept_placeholders import measure_kept_placeholders
 from transformer.model import count_parameters
-from transformer.models.folder import RUN, ModelDescription, Network
+from transformer.models.folder import DATA, RUN, ModelDescription, Network
 from transformer.models.translator import Translator
 from transformer.support.errors import require
 from transformer.support.files import read_json
 from transformer.support.folders import find_model_folder
+from transformer.support.formats import read_json_object
 from transformer.support.signatures import check_argument_types
 from transformer.training.devices import pick_device
 from transformer.training.model_loss import validation_loss
@@ -143,6 +144,7 @@ def evaluate_folder(
             f"{folder} was trained on {data.corpus!r}, which is no corpus on this computer: add it "
             "here too (corpora add), or measure on files (evaluate MODEL --src FILE --ref FILE)",
         )
+        _warn_of_changed_corpus(find_model_folder(folder), data.corpus)
         if split is None:
             split = corpora.default_test_split(data.corpus)
         text = corpora.load(data.corpus, split, data.src_lang, data.tgt_lang)
@@ -162,3 +164,13 @@ def evaluate_folder(
             stacklevel=2,
         )
     return measured | {"baselines": measure_baselines(text, train_text)}
+
+
+def _warn_of_changed_corpus(folder: Path, corpus: str) -> None:
+    """Warn if a corpus has changed since a model was trained on it, as its data.json tells."""
+    # A shipped model has none.
+    settings = read_json_object(folder / DATA) if (folder / DATA).is_file() else {}
+    changed = corpora.changed_corpus_files(corpus, settings)
+    if changed:
+        message = f"{corpus} has changed since {folder} was trained on it ({', '.join(changed)})"
+        warnings.warn(f"{message}: it may be measured on what it learned", stacklevel=3)

@@ -11,6 +11,7 @@ from torch import nn
 
 from transformer.config import Recipe
 from transformer.data.batches import Example
+from transformer.data.corpora import CORPUS_SUMS_KEY, changed_corpus_files, corpus_sums
 from transformer.model import count_parameters
 from transformer.models import folder
 from transformer.models.folder import ModelDescription, Network
@@ -174,19 +175,24 @@ def _begin_or_check_folder(
         "processes": processes.world_size(),
     }
     code = {"commit": commit_or_version(), "code_sha256": code_sha256()}
+    corpus = {CORPUS_SUMS_KEY: corpus_sums(prepared.description.recipe.data.corpus)}
     if not resume:
-        settings = {FORMAT_KEY: FORMAT_VERSION} | examples | machine | code | start_record
+        settings = {FORMAT_KEY: FORMAT_VERSION} | examples | corpus | machine | code | start_record
         settings |= {"precision": prepared.picked.precision, "pairs": prepared.pair_counts()}
         write_json(out / folder.DATA, settings)
         folder.write_description(out, prepared.description)
         return False
+    changed = changed_corpus_files(prepared.description.recipe.data.corpus, first_settings)
+    files = f"; another version of the corpus, {', '.join(changed)}" if changed else ""
     for split, digest in examples.items():
         require(
             digest == first_settings.get(split),
             f"the {split} examples are not those that the run was begun with "
-            f"({out / folder.DATA}): put the corpus and the tokenizers back as they were, or begin "
-            "in another folder",
+            f"({out / folder.DATA}{files}): put the corpus and the tokenizers back as they were, "
+            "or begin in another folder",
         )
+    if changed:
+        on_begin(f"the corpus is another version now ({', '.join(changed)}), with equal examples")
     if code["code_sha256"] != first_settings.get("code_sha256"):
         first_code = first_settings.get("commit", "an earlier version")
         on_begin(
