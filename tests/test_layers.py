@@ -7,6 +7,7 @@ from torch import nn
 from transformer.config import ModelConfig
 from transformer.feed_forward import FeedForward
 from transformer.layers import DecoderLayer, EncoderLayer, Residual
+from transformer.support.errors import UserError
 
 D_MODEL = 15
 SHAPE = (2, 7, D_MODEL)
@@ -23,6 +24,11 @@ def test_feed_forward_by_hand() -> None:
     torch.testing.assert_close(
         layer(torch.tensor([[3.0], [-3.0]])), torch.tensor([[35.0], [405.0]])
     )
+
+
+def test_a_feed_forward_of_too_many_weights_is_refused_before_they_are_made() -> None:
+    with torch.device("meta"), pytest.raises(UserError, match="d_model 65,536 x d_ff 65,536"):
+        FeedForward(2**16, 2**16)
 
 
 @pytest.mark.parametrize("pre_norm", [False, True])

@@ -17,6 +17,8 @@ def test_turned_by_hand_and_products_depend_on_the_distance_alone() -> None:
     expected = [[math.cos(1), math.sin(1), -2 * math.sin(0.01), 2 * math.cos(0.01)]]
     assert_close(rotate(one, start=1), torch.tensor(expected))
     assert_close(rotate(one), one)
+    far = [[math.cos(1000), math.sin(1000), -2 * math.sin(10), 2 * math.cos(10)]]
+    assert_close(rotate(one, start=1000), torch.tensor(far), rtol=0, atol=1e-6)
     with pytest.raises(UserError, match="d_k is 7"):
         rotate(torch.zeros(3, 7))
     with pytest.raises(UserError, match=r"start is 0\.5"):
