@@ -206,6 +206,39 @@ def export_model_folder(options: argparse.Namespace) -> None:
 
 @register_command(
     COMMANDS,
+    "page",
+    add_model_argument,
+    option_adder("--out", "DIR", "folder to write (default: runs/MODEL-page)", type=parse_path),
+    option_adder(
+        "--sentence",
+        "TEXT",
+        "a sentence that the page offers to try; may be repeated (default: some of the test set)",
+        action="append",
+        default=[],
+    ),
+    option_adder("--replace", None, "replace an earlier page once the new one is whole"),
+)
+def write_page_with_model(options: argparse.Namespace) -> None:
+    """Write the page that translates in the browser, with this model in it.
+
+    The folder is for any server of files, on this computer or on the web: nothing of the course is
+    needed, and nothing that a visitor types leaves the browser.
+
+    Examples:
+      python -m transformer page runs/mine
+      python -m transformer page runs/mine --sentence "Cannot open the file." --out site --replace
+    """
+    from engines.live_page import write_live_page
+
+    out = options.out or Path("runs") / f"{Path(options.model).resolve().name}-page"
+    write_live_page(options.model, out, options.sentence, options.replace)
+    print(out)
+    served = f"python -m http.server --bind 127.0.0.1 --directory {shlex.quote(str(out))}"
+    print(f"open it: {served}, then http://localhost:8000")
+
+
+@register_command(
+    COMMANDS,
     "diagnose",
     option_adder(
         "target",

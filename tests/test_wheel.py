@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from engines.live_page import COPIED_MODEL_FILES
 from lessonkit import records as results
 from tests.helpers import ROOT, python, wheel
+from transformer.models.folder import MANIFEST
 
 pytestmark = pytest.mark.slow
 
@@ -64,6 +66,14 @@ def test_demo_trains_and_translates_from_the_wheel(site: Path, tmp_path: Path) -
     lines = translated.split("\n")
     assert len(lines) == 4  # three translations, and the end of the last line
     assert lines[1] == ""  # an empty sentence has an empty translation
+
+
+def test_the_live_page_is_written_from_the_wheel(site: Path, tmp_path: Path) -> None:
+    run(site, tmp_path, "-m", "transformer", "page", "demo-en-fr", "--out", "page")
+    course = {file for file in files(ROOT / "docs" / "live") if not file.startswith("words/")}
+    model = {f"models/demo-en-fr/{name}" for name in (*COPIED_MODEL_FILES, MANIFEST)}
+    assert files(tmp_path / "page") == course | model | {"LICENSE"}
+    assert (tmp_path / "page" / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
 
 
 def test_the_console_script_is_the_command_line(site: Path, tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ import { beam_search, greedy_search } from "../../docs/live/js/decoding.js";
 import { UserError } from "../../docs/live/js/errors.js";
 import { SourceMaskedModel, probabilities, ablate_heads } from "../../docs/live/js/interventions.js";
 import { padding_mask } from "../../docs/live/js/masks.js";
-import { MODELS } from "../../docs/live/js/models.js";
 import { STOPS } from "../../docs/live/js/tour.js";
 import { trace } from "../../docs/live/js/trace.js";
 import { FILES, Translator } from "../../docs/live/js/translator.js";
@@ -90,7 +89,7 @@ function look({ folder, sentence, options, cuts, compared }) {
   return rest;
 }
 
-const content = () => ({ stops: STOPS, boxes: Object.keys(BOXES), models: MODELS, files: FILES });
+const content = () => ({ stops: STOPS, boxes: Object.keys(BOXES), files: FILES });
 
 async function exported({ file }) {
   return Object.keys(await import(new URL(`../../docs/live/js/${file}`, import.meta.url)));

@@ -25,16 +25,29 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "browser"))
+sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "browser")]
 
 from check_lessons import AXE, PLAIN_HTTP_HOST, judge, launch, opened  # noqa: E402  (it says what to do without Playwright)
 from playwright.sync_api import Page, Route, sync_playwright  # noqa: E402
+
+from engines.live_page import write_live_page  # noqa: E402
+from transformer.models.folder import write_manifest  # noqa: E402
+from transformer.support.files import read_json, write_json  # noqa: E402
 
 LIVE, MODELS = ROOT / "docs" / "live", ROOT / "data" / "models"
 OFFERED = ("demo-en-fr", "demo-fr-en", "de-en")  # of the others none is there, to be missed
 SIZE = {"width": 1100, "height": 900}
 SETTLED = """before => (document.body.dataset.done ?? "0") !== before
   && !document.body.classList.contains("busy")"""
+MODEL_FILES = ("recipe.json", "src_tokenizer.json", "tgt_tokenizer.json", "model.safetensors")
+DROP = """files => {
+  const dataTransfer = new DataTransfer();
+  for (const [name, bytes] of Object.entries(files)) {
+    dataTransfer.items.add(new File([Uint8Array.from(bytes)], name));
+  }
+  const drop = { dataTransfer, bubbles: true, cancelable: true };
+  document.body.dispatchEvent(new DragEvent("drop", drop));
+}"""
 PATIENCE = 60_000  # milliseconds that anything may take, on a computer with other work
 
 
@@ -43,6 +56,17 @@ class Quiet(SimpleHTTPRequestHandler):
 
     def log_message(self, format: str, *arguments: object) -> None:
         pass
+
+
+@contextmanager
+def served_folder(folder: Path) -> Iterator[str]:
+    """Serve a folder, and yield the address of its page."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/index.html"
+    finally:
+        server.shutdown()
 
 
 @contextmanager
@@ -55,12 +79,20 @@ def served() -> Iterator[str]:
         (folder / "models").mkdir()
         for name in OFFERED:
             (folder / "models" / name).symlink_to(MODELS / name)
-        server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=temporary))
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}/index.html"
-        finally:
-            server.shutdown()
+        with served_folder(folder) as address:
+            yield address
+
+
+def model_of_languages(folder: Path, src_lang: str, tgt_lang: str) -> Path:
+    """Write a model folder that says it translates between these languages; return it."""
+    folder.mkdir()
+    for file in (MODELS / "demo-fr-en").iterdir():
+        (folder / file.name).write_bytes(file.read_bytes())
+    recipe = read_json(folder / "recipe.json")
+    recipe["data"] |= {"src_lang": src_lang, "tgt_lang": tgt_lang}
+    write_json(folder / "recipe.json", recipe)
+    write_manifest(folder)
+    return folder
 
 
 class Visit:
@@ -287,6 +319,64 @@ def over_plain_http(visit: Visit, address: str) -> None:
     damages(visit)
 
 
+def opens_folders(visit: Visit, address: str, folder: Path) -> None:
+    """A model folder that is chosen or dropped translates; a damaged or foreign one is told."""
+    page = visit.page
+    visit.settle(lambda: page.goto(address))
+    page.get_by_text("Open a model of your own").click()
+
+    def choose(folder: Path) -> None:
+        page.set_input_files("#folder", folder)
+
+    mine = model_of_languages(folder / "mine", "ar", "ja")
+    visit.settle(lambda: choose(mine))
+    visit.says("#model :checked", "a chosen folder is a model", "Arabic to Japanese (mine (yours))")
+    visit.expect("it asks for a sentence", page.evaluate("document.activeElement.id"), "sentence")
+    visit.type("Le chat dort.")
+    visit.says("#translation", "and translates", "The cat is sleeping.")
+    marks = [
+        (page.get_attribute(place, "lang"), page.get_attribute(place, "dir"))
+        for place in ("#sentence", "#src-tokens", "#translation", "#tgt-tokens")
+    ]
+    visit.expect("marked as their languages", marks, [("ar", "rtl")] * 2 + [("ja", "ltr")] * 2)
+    (mine / "model.safetensors").write_bytes(b"x")
+    choose(mine)
+    page.wait_for_selector("#error:not([hidden])")
+    visit.says("#error", "a damaged one is told", "...mine/model.safetensors is damaged")
+    visit.says("#translation", "what was there stays", "The cat is sleeping.")
+    (mine / "model.safetensors").unlink()
+    choose(mine)
+    page.wait_for_function("document.querySelector('#error').innerText.includes('missing')")
+    visit.says("#error", "and one without weights", "...mine/model.safetensors is missing: choose")
+    files = {
+        file: list((MODELS / "demo-fr-en" / file).read_bytes())
+        for file in ("manifest.json", *MODEL_FILES)
+    }
+    visit.settle(lambda: page.evaluate(DROP, files))
+    visit.type("Le chat dort.")
+    visit.says(
+        "#model :checked", "dropped files are a model", "French to English (a model (yours))"
+    )
+    visit.says("#translation", "that translates", "The cat is sleeping.")
+    visit.shows("#error", "and the line goes away", False)
+
+
+def shows_own_model(visit: Visit, folder: Path) -> None:
+    """The page that `page` writes has its model alone, without what is the course's."""
+    page = visit.page
+    mine = model_of_languages(folder / "mine & co", "xq", "he")
+    written = write_live_page(mine, folder / "page", ["Le chat dort."])
+    with served_folder(written) as address:
+        visit.settle(lambda: page.goto(address))
+        visit.says("#translation", "a page of one's own", "The cat is sleeping.")
+        visit.says("#model", "it has one model", "xq to Hebrew (mine & co)")
+        visit.expect("its direction", page.get_attribute("#translation", "dir"), "rtl")
+        visit.shows("#tour", "no tour of other models", False)
+        visit.shows("#course", "no link to a course that is not there", False)
+        if AXE.is_file():
+            visit.expect("axe-core finds nothing in it", judge(page), [])
+
+
 def obeys_its_own_policy(visit: Visit, address: str) -> None:
     """With the page's Content-Security-Policy in force it translates, and nothing is blocked."""
     visit.page.goto(address)
@@ -308,13 +398,13 @@ def damages(visit: Visit) -> None:
         visit.settle(page.reload, opens=True)
         visit.choose("demo-fr-en")
         visit.says("#error", f"a damaged {file} is told", f"...models/demo-fr-en/{file} is damaged")
-        visit.says("#error", "with the remedy", "...copy the folder data/models/demo-fr-en")
+        visit.says("#error", "with the remedy", "...copy the model's folder there")
         page.unroute(route)
     other, route = MODELS / "demo-en-fr", "**/demo-fr-en/*"
     page.route(route, lambda asked: asked.fulfill(path=other / asked.request.url.split("/")[-1]))
     visit.settle(page.reload, opens=True)
     visit.choose("demo-fr-en")
-    told = "...models/demo-fr-en holds a model from en to fr: copy"
+    told = "...models/demo-fr-en holds a model from en to fr, not fr-en: copy"
     visit.says("#error", "and another direction's model", told)
     page.unroute(route)
     visit.settle(page.reload, opens=True)
@@ -326,7 +416,9 @@ def without_models(visit: Visit, address: str) -> None:
     page = visit.page
     visit.missed_on_purpose = True
     visit.choose("en-fr")
-    line = "... is missing (404): copy the folder data/models/en-fr there, or choose another model"
+    line = (
+        "... is missing (404): copy the model's folder there again, whole, or choose another model"
+    )
     visit.says("#error", "a missing model is told in a line", line)
     damages(visit)
     page.context.set_offline(True)
@@ -388,6 +480,13 @@ def main() -> int:
         found += problems
         with opened(browser, viewport=SIZE, bypass_csp=True) as (page, problems):
             over_plain_http(Visit(page, problems), address)
+        found += problems
+        with (
+            TemporaryDirectory() as temporary,
+            opened(browser, viewport=SIZE, bypass_csp=True) as (page, problems),
+        ):
+            opens_folders(Visit(page, problems), address, Path(temporary))
+            shows_own_model(Visit(page, problems), Path(temporary))
         found += problems
         with opened(browser, viewport=SIZE) as (page, problems):
             obeys_its_own_policy(Visit(page, problems), address)

@@ -96,10 +96,10 @@ test("JSON that is no object, and of a later format", () => {
   refuses(() => parse_json_object("x.json", json({ format: 2 })), "x.json", /format 2/);
 });
 
-test("a model from other languages than its name says", () => {
-  check_direction("demo-en-fr", RECIPE);
+test("a model from other languages than the list says", () => {
+  check_direction("demo-en-fr", "en-fr", RECIPE);
   for (const recipe of [{ data: { src_lang: "fr", tgt_lang: "en" } }, { data: null }, {}]) {
-    assert.throws(() => check_direction("demo-en-fr", recipe), UserError);
+    assert.throws(() => check_direction("demo-en-fr", "en-fr", recipe), UserError);
   }
 });
 

@@ -32,7 +32,7 @@ def test_every_stop_says_what_the_package_says(content: dict[str, Any]) -> None:
     assert content["stops"]
     translators: dict[str, Translator] = {}
     for stop in content["stops"]:
-        name, sentence = stop.get("model", "demo-en-fr"), stop["sentence"]
+        name, sentence = stop["model"], stop["sentence"]
         translator = translators.setdefault(name, Translator.load(name))
         (said,) = translator.translate([sentence])
         assert said == stop["says"], stop["title"]
@@ -78,24 +78,24 @@ def test_the_words_that_a_model_has_read_are_those_of_its_training_text(
 
 
 def test_the_models_are_shipped_and_their_terms_said(content: dict[str, Any]) -> None:
-    languages = {"English": "en", "French": "fr", "German": "de"}
-    page = (LIVE / "index.html").read_text(encoding="utf-8")
-    for name, model in content["models"].items():
+    listed = read_json(LIVE / "models.json")
+    for name, model in listed["models"].items():
         folder = models_folder() / name
         assert all((folder / file).is_file() for file in content["files"])
-        assert (LIVE / "words" / f"{name}.txt").is_file()
+        assert (LIVE / model["words"]).is_file()
         data = read_json(folder / "recipe.json")["data"]
-        spoken = [languages[language] for language in model["languages"]]
+        spoken = [model["src_lang"], model["tgt_lang"]]
         assert spoken == [data["src_lang"], data["tgt_lang"]]
         assert spoken == name.removeprefix("demo-").split("-")
         if data["corpus"] == "multi30k":
             terms = "non-commercial research and education"
             assert terms in CORPORA["multi30k"].licence
             assert terms in model["about"]
-            assert terms in " ".join(page.split())
+            assert terms in listed["terms"]
         else:
             assert "CC BY 4.0" in model["about"]
-    assert list(content["models"])[:2] == ["demo-en-fr", "demo-fr-en"]
+    assert list(listed["models"])[:2] == ["demo-en-fr", "demo-fr-en"]
+    assert {stop["model"] for stop in content["stops"]} <= listed["models"].keys()
 
 
 def test_what_a_file_exports_has_the_same_name_in_the_python(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """What the extension makes of docstrings, lessons and pictures; it needs the extra [site]."""
 
 import json
+import shutil
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -160,14 +161,17 @@ def test_the_live_page_gets_its_models_which_are_shipped(tmp_path: Path) -> None
     root, site = tmp_path / "course", tmp_path / "site"
     (root / "docs" / "live" / "js").mkdir(parents=True)
     (root / "docs" / "live" / "js" / "page.js").write_text("1")
-    for name in live.MODELS:
+    shutil.copyfile(ROOT / "docs" / "live" / "models.json", root / "docs" / "live" / "models.json")
+    offered = live.model_names(root)
+    assert offered
+    for name in offered:
         (root / "data" / "models" / name).mkdir(parents=True)
         for file in (*live.FILES, "log.jsonl"):
             (root / "data" / "models" / name / file).write_text(name)
         assert all((ROOT / "data" / "models" / name / file).is_file() for file in live.FILES)
     live.copy_live_page(root, site)
     assert (site / "live" / "js" / "page.js").read_text() == "1"
-    for name in live.MODELS:
+    for name in offered:
         there = {file.name for file in (site / "live" / "models" / name).iterdir()}
         assert there == set(live.FILES)
 

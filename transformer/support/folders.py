@@ -41,6 +41,18 @@ def models_folder() -> Path:
     return data_folder() / "models"
 
 
+def live_page_folder() -> Path:
+    """Return the folder of the page that translates in the browser; a wheel's has no word lists."""
+    root = checkout_root()
+    return root / "docs" / "live" if root else data_folder() / "live"
+
+
+def licence_file() -> Path:
+    """Return the licence of the course's code."""
+    root = checkout_root()
+    return root / "LICENSE" if root else data_folder() / "live" / "LICENSE"
+
+
 def results_folder() -> Path:
     """Return the folder of recorded runs."""
     return data_folder() / "results"

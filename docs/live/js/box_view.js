@@ -2,6 +2,7 @@
 
 import { BOXES, is_layered } from "./boxes.js";
 import { by_id, chance_text, draw_bar, fill_radios, make, readable, say, two_decimals } from "./dom.js";
+import { isolate } from "./languages.js";
 import { draw_strip } from "./strip.js";
 
 const MAX_PRODUCTS = 4; // of a dot product that are written out
@@ -25,10 +26,13 @@ export function draw_box(state, traced, tokens, act) {
   fill_radios(picker, layers, String(state.layer), (layer) => act.choose_layer(Number(layer)));
   const on_source = box.stack === "encoder";
   const at = on_source ? state.src_at : Math.min(state.step, tokens.tgt.length) - 1;
-  const [read, said] = [tokens.read, tokens.tgt].map((side) => readable(side[at] ?? ""));
-  const token = on_source ? `“${readable(tokens.src[at])}”` : `“${read}”, before “${said}”`;
+  const [read, said] = [tokens.read, tokens.tgt].map((side) => in_english(side[at] ?? ""));
+  const token = on_source ? `“${in_english(tokens.src[at])}”` : `“${read}”, before “${said}”`;
   by_id("numbers").replaceChildren(...numbers(state, traced, tokens, at, token));
 }
+
+/** Return a token as it may stand in an English sentence. */
+const in_english = (token) => isolate(readable(token));
 
 /** Return the elements of a box at a place. */
 function numbers(state, traced, tokens, at, token) {
@@ -84,7 +88,7 @@ function attention({ heads, mask }, { box, head }, tokens, at, token) {
   const sum = `q·k = ${written.join(" + ")} + … = ${two_decimals(row_of(products, at)[best])}`;
   return [
     draw_strip(`query of ${token}`, q),
-    draw_strip(`key of “${readable(columns[best])}”, its best`, k),
+    draw_strip(`key of “${in_english(columns[best])}”, its best`, k),
     make("p", { className: "formula" }, `${sum}; divided by √${d_k}: ${two_decimals(score)}`),
     make("div", { className: "scrolls", role: "region", "aria-label": "Scores and weights", tabIndex: 0 }, table),
     draw_strip("output: values, averaged with these weights", row_of(output, at)),
@@ -132,7 +136,7 @@ function next_tokens(next, written) {
     make(
       "table",
       { className: "scores" },
-      make("caption", {}, `The most probable tokens where “${written}” was written`),
+      make("caption", {}, `The most probable tokens where “${isolate(written)}” was written`),
       make("thead", {}, make("tr", {}, ...titles.map((title) => make("th", { scope: "col" }, title)))),
       make("tbody", {}, ...rows),
     ),

@@ -2,11 +2,10 @@
 
 import { ModelFileError, UserError } from "./errors.js";
 import { parse_json_object } from "./formats.js";
-import { CODES, MODELS } from "./models.js";
 import { sha256 } from "./sha256.js";
 import { FILES } from "./translator.js";
 
-const MANIFEST = "manifest.json";
+export const MANIFEST = "manifest.json";
 
 /**
  * Raise unless a model's files have the check sums of its manifest.
@@ -30,13 +29,18 @@ function sums_of(manifest) {
   return sums;
 }
 
-/** Raise unless a model translates between the languages of its name. */
-export function check_direction(name, recipe) {
+/**
+ * Raise unless a model translates in the direction that the page's list says.
+ * @param {string} name The model's.
+ * @param {string} direction Of the list: "en-fr".
+ * @param {object} recipe The model's.
+ */
+export function check_direction(name, direction, recipe) {
   const { src_lang, tgt_lang } = recipe.data ?? {};
-  const wanted = MODELS[name].languages.map((language) => CODES[language]).join("-");
-  if (`${src_lang}-${tgt_lang}` !== wanted) {
+  if (`${src_lang}-${tgt_lang}` !== direction) {
     throw new UserError(
-      `models/${name} holds a model from ${src_lang} to ${tgt_lang}: copy data/models/${name} there`,
+      `models/${name} holds a model from ${src_lang} to ${tgt_lang}, not ${direction}: ` +
+        "copy the right folder there",
     );
   }
 }

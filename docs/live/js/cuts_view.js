@@ -28,7 +28,7 @@ export function draw_cuts(state, result, act) {
   by_id("removed").replaceChildren(...(removed.length ? removed : ["none; choose one above."]));
   by_id("put-back").disabled = cut === null;
   by_id("whole").textContent = whole.translation;
-  if (cut === null) by_id("cut").textContent = "Nothing is taken away yet.";
+  if (cut === null) by_id("cut").replaceChildren(in_english("Nothing is taken away yet."));
   else mark_changes(by_id("cut"), whole.translation, cut.translation);
   draw_chances(whole, cut);
 }
@@ -61,10 +61,13 @@ function draw_places({ cuts }, tokens, act) {
   if (focused >= 0) buttons[Math.min(focused, buttons.length - 1)].focus();
 }
 
+/** Return words of the page's own, to stand where a translation would. */
+const in_english = (text, className = "") => make("span", { lang: "en", dir: "ltr", className }, text);
+
 /** Write a translation, and mark the words that the other lacks in these places. */
 function mark_changes(place, before, after) {
   if (before === after) {
-    place.replaceChildren(after, make("span", { className: "small" }, " (unchanged)"));
+    place.replaceChildren(after, " ", in_english("(unchanged)", "small"));
     return;
   }
   const kept = common_words(before.split(" "), after.split(" "));
@@ -72,7 +75,7 @@ function mark_changes(place, before, after) {
     const shown = kept.has(i) ? word : make("mark", {}, word);
     return i === 0 ? [shown] : [" ", shown];
   });
-  place.replaceChildren(...(after === "" ? ["(nothing)"] : words));
+  place.replaceChildren(...(after === "" ? [in_english("(nothing)")] : words));
 }
 
 /** Return the places in `after` of a longest common subsequence with `before`. */

@@ -1,18 +1,20 @@
 // Small helpers for the page's elements.
 
+import { isolate_bytes } from "./languages.js";
+
 /** Return the element with this id. */
 export const by_id = (id) => document.getElementById(id);
 
 /**
  * Return a new element.
  * @param {string} tag
- * @param {object} properties Of the element, and "aria-..." or "data-..." attributes.
+ * @param {object} properties Of the element, and "aria-...", "data-..." and the like as attributes.
  * @param {...(Node|string)} inside What stands in it.
  */
 export function make(tag, properties = {}, ...inside) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
-    if (/^(aria|data)-|^(role|for|scope|lang)$/.test(name)) element.setAttribute(name, value);
+    if (/^(aria|data)-|^(role|for|scope|lang|dir)$/.test(name)) element.setAttribute(name, value);
     else element[name] = value;
   }
   element.append(...inside);
@@ -47,8 +49,8 @@ export function refill(fieldset, ...rows) {
   if (focused) fieldset.querySelector(":checked").focus();
 }
 
-/** Return a token for a reader: its blank is a blank again. */
-export const readable = (token) => token.replaceAll("▁", " ").trim() || "blank";
+/** Return a token for a reader: its blank is a blank again, bytes beside a word stay in order. */
+export const readable = (token) => isolate_bytes(token.replaceAll("▁", " ").trim()) || "blank";
 
 /** Return a number with two decimals; none is -0.00. */
 export const two_decimals = (value) => value.toFixed(2).replace(/^-(0\.00)$/, "$1");

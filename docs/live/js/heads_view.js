@@ -43,6 +43,7 @@ export function draw_heads(state, result, act) {
     weights: looked.maps[stack][layer - 1][head - 1],
     row_tokens: rows,
     col_tokens: cols,
+    langs: state.langs,
     hidden: hidden_columns(state, looked === cut),
     caption: `Attention weights of ${head_name(state.head)}, 0 to 1`,
   };

@@ -1,6 +1,7 @@
 // A table of attention weights: coloured cells, walked through with the arrow keys.
 
 import { make, readable, two_decimals } from "./dom.js";
+import { isolate } from "./languages.js";
 
 // Viridis at nine places from 0 to 1; between them colours are mixed.
 const VIRIDIS = [
@@ -39,12 +40,13 @@ export function draw_small({ rows, cols, data }) {
  * Draw a map into an element.
  * @param {HTMLElement} place
  * @param {object} map The weights (rows, cols, data), the tokens of rows and columns and their
- *   places, [side, number]; the `current` row; the set of `hidden` columns; and a caption.
+ *   places, [side, number]; the `current` row; the set of `hidden` columns; the sides' `langs`; and
+ *   a caption.
  * @param {HTMLElement} readout Where the weight under the pointer or the keys is told.
  */
 export function draw_map(place, map, readout) {
-  const { weights, row_tokens, col_tokens, row_places, col_places, current, hidden, caption } = map;
-  const token_at = ([side, at]) => ({ "data-side": side, "data-at": at });
+  const { weights, row_tokens, col_tokens, row_places, col_places, current, hidden, caption, langs } = map;
+  const token_at = ([side, at]) => ({ "data-side": side, "data-at": at, lang: langs[side] });
   const rows = row_tokens.slice(0, MAX_TOKENS);
   const cols = col_tokens.slice(0, MAX_TOKENS);
   const value = (i, j) => weights.data[i * weights.cols + j];
@@ -75,7 +77,7 @@ export function draw_map(place, map, readout) {
     place.append(make("p", { className: "small" }, `The first ${MAX_TOKENS} tokens of either side.`));
   }
   walk(table, (i, j) => {
-    const [from, to] = [readable(row_tokens[i]), readable(col_tokens[j])];
+    const [from, to] = [row_tokens[i], col_tokens[j]].map((token) => isolate(readable(token)));
     readout.textContent = `${from} attends to ${to}: ${two_decimals(value(i, j))}`;
   });
 }

@@ -1,65 +1,34 @@
-// The models that the page offers, and what they were trained on.
+// The models that the page offers: those that models.json lists, and folders that a reader opens.
 
-const DEMO =
-  "It was trained on 20,000 sentences that a grammar generated about a small world: family, animals, " +
-  "food, things in a house, jobs, colours, days. Ours, CC BY 4.0.";
-const CAPTIONS =
-  "It was trained on 29,000 photo captions, Multi30k. Their terms, and so those of these weights, " +
-  "are Flickr30K's: non-commercial research and education.";
+import { UserError } from "./errors.js";
+import { parse_json_object } from "./formats.js";
 
-export const CODES = { English: "en", French: "fr", German: "de" }; // of languages, in a recipe
+const LIST = "models.json"; // beside index.html; `python -m transformer page` writes another
 
-export const MODELS = {
-  "demo-en-fr": {
-    languages: ["English", "French"],
-    group: "A small world",
-    about: DEMO,
-    samples: [
-      "The small cat is sleeping in the garden.",
-      "My brother is not working today.",
-      "Where did the children find the ball?",
-      "The old woman is reading a book.",
-    ],
-  },
-  "demo-fr-en": {
-    languages: ["French", "English"],
-    group: "A small world",
-    about: DEMO,
-    samples: [
-      "Le chat noir ne dort pas dans le jardin.",
-      "La vieille femme lit un livre.",
-      "Ma grand-mère est forte.",
-      "Où est-ce que les enfants ont trouvé le ballon ?",
-    ],
-  },
-  "de-en": {
-    languages: ["German", "English"],
-    group: "Photo captions (Multi30k: non-commercial)",
-    about: CAPTIONS,
-    samples: [
-      "Zwei Frauen in roten Jacken sitzen auf einer Bank.",
-      "Ein Mann mit Hut spielt auf der Straße Gitarre.",
-      "Ein Hund springt über einen Zaun.",
-    ],
-  },
-  "fr-en": {
-    languages: ["French", "English"],
-    group: "Photo captions (Multi30k: non-commercial)",
-    about: CAPTIONS,
-    samples: [
-      "Deux femmes en vestes rouges sont assises sur un banc.",
-      "Un chien saute par-dessus une clôture.",
-      "Un homme joue de la guitare dans la rue.",
-    ],
-  },
-  "en-fr": {
-    languages: ["English", "French"],
-    group: "Photo captions (Multi30k: non-commercial)",
-    about: CAPTIONS,
-    samples: [
-      "Two women in red jackets are sitting on a bench.",
-      "A dog is jumping over a fence.",
-      "A man is playing the guitar on the street.",
-    ],
-  },
-};
+/**
+ * Return what models.json lists.
+ * @returns {Promise<object>} `models`, by name: src_lang, tgt_lang, group, about, samples, and
+ *   `words`, the address of a list of the training text's words, where there is one; `terms`, whose
+ *   terms hold; `course`, the address of the course, where there is one.
+ */
+export async function fetch_offered() {
+  const response = await fetch(new URL(`../${LIST}`, import.meta.url)).catch(() => null);
+  if (!response?.ok) {
+    throw new UserError(`${LIST} cannot be fetched: is the server there, and the page whole?`);
+  }
+  const offered = parse_json_object(LIST, await response.arrayBuffer());
+  if (Object.values(offered.models ?? {}).length === 0) throw new UserError(`${LIST} lists no model`);
+  return offered;
+}
+
+/**
+ * Return what the page says of a model that a reader opened.
+ * @param {string} folder The folder's name.
+ * @param {object} about The worker's: src_lang, tgt_lang, corpus.
+ */
+export function describe_opened(folder, { src_lang, tgt_lang, corpus }) {
+  const about =
+    `Read from the folder ${folder} on your computer; it stays there. ` +
+    `It was trained on the corpus ${corpus}.`;
+  return { src_lang, tgt_lang, group: "Opened from your computer", about, samples: [] };
+}

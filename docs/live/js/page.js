@@ -2,14 +2,17 @@
 
 import { draw_box } from "./box_view.js";
 import { BOXES } from "./boxes.js";
+import { MANIFEST } from "./checks.js";
 import { BEAM_SIZE, LENGTH_PENALTY } from "./config.js";
 import { draw_cuts } from "./cuts_view.js";
 import { draw_boxes, draw_tokens, light_tokens, mark_box } from "./diagram.js";
 import { by_id, fill_radios, make, say } from "./dom.js";
 import { Engine } from "./engine.js";
 import { draw_heads, same_head } from "./heads_view.js";
+import { language_tag } from "./languages.js";
 import { draw_model, fill_models } from "./model_view.js";
-import { MODELS } from "./models.js";
+import { describe_opened, fetch_offered } from "./models.js";
+import { listen_to_folders } from "./open_folder.js";
 import {
   beyond,
   describe_ignored,
@@ -21,6 +24,7 @@ import {
 } from "./permalink.js";
 import { draw_search } from "./search_view.js";
 import { STOPS } from "./tour.js";
+import { FILES as MODEL_FILES } from "./translator.js";
 import { unseen_words } from "./unseen.js";
 
 const FILES = [
@@ -47,8 +51,9 @@ const usual = () => ({
   seed: 1,
 });
 const state = {
-  model: "demo-en-fr",
-  sentence: MODELS["demo-en-fr"].samples[0],
+  model: "", // its name in `models`
+  sentence: "",
+  langs: { src: "", tgt: "" }, // tags of the model's languages, for browsers
   options: usual(),
   cuts: no_cuts(),
   mode: "after",
@@ -61,6 +66,8 @@ const state = {
   stop: null, // of the tour, from 1
 };
 const engine = new Engine();
+const models = {}; // that can be chosen, by name
+let stops = []; // of the tour, those whose models are there
 const ready = new Set(); // names of models that are loaded
 const words = new Map(); // of a model's training text, by its name; null where there is no list
 let result = null; // of the last translation
@@ -94,7 +101,7 @@ async function translate_once() {
   const { model: name, sentence, options, cuts } = state;
   try {
     if (!ready.has(name)) say(by_id("status"), "Loading the model.");
-    const about = await engine.ask("load", { name });
+    const about = await load(name);
     ready.add(name);
     keep_in_range(about);
     const asked = { name, sentence, options, cuts: some_cuts() ? cuts : null };
@@ -107,11 +114,15 @@ async function translate_once() {
     draw(about);
     tell_unseen(name, sentence);
   } catch (error) {
-    say(by_id("error"), error.message);
-    by_id("error").hidden = false;
-    by_id("error").scrollIntoView({ block: "nearest" });
+    tell_error(error);
     draw_nothing("");
   }
+}
+
+/** Load a model that can be chosen; return what the worker says of it. */
+function load(name) {
+  const { src_lang, tgt_lang } = models[name];
+  return engine.ask("load", { name, direction: `${src_lang}-${tgt_lang}` });
 }
 
 /** Choose a model's last layer and head where it has fewer than are chosen. */
@@ -119,6 +130,13 @@ function keep_in_range({ num_layers, num_heads }) {
   const { stack, layer, head } = state.head;
   state.head = { stack, layer: Math.min(layer, num_layers), head: Math.min(head, num_heads) };
   state.layer = Math.max(1, Math.min(state.layer, num_layers));
+}
+
+/** Say what went wrong, in a line. */
+function tell_error({ message }) {
+  say(by_id("error"), message);
+  by_id("error").hidden = false;
+  by_id("error").scrollIntoView({ block: "nearest" });
 }
 
 /** Return whether anything is taken away. */
@@ -135,19 +153,20 @@ function draw_nothing(status) {
 
 /** Say which words the model has never read, and offer a sentence that it has. */
 async function tell_unseen(name, sentence) {
-  if (!words.has(name)) {
+  const { words: address, samples } = models[name];
+  if (address && !words.has(name)) {
     words.set(name, null);
-    const list = await engine.ask("words", { name }).catch(() => null);
+    const list = await engine.ask("words", { address }).catch(() => null);
     words.set(name, list && new Set(list));
   }
   if (name !== state.model || sentence !== state.sentence) return;
-  const known = words.get(name);
+  const known = words.get(name) ?? null;
   const unseen = known === null ? [] : unseen_words(sentence, known);
   by_id("unseen").hidden = unseen.length === 0;
   if (unseen.length === 0) return;
   const marked = unseen.flatMap((word, i) => [i ? ", " : "", make("mark", {}, word)]);
-  const sample = make("button", { type: "button" }, MODELS[name].samples[0]);
-  sample.addEventListener("click", () => type(MODELS[name].samples[0]));
+  const sample = make("button", { type: "button" }, samples[0]);
+  sample.addEventListener("click", () => type(samples[0]));
   const worth = ": in no sentence that this model was trained on, so the translation is a guess. Try ";
   by_id("unseen").replaceChildren(...marked, worth, sample);
 }
@@ -260,7 +279,9 @@ function set_model(name) {
   state.cuts = no_cuts();
   state.shown = "whole";
   draw_nothing(""); // what stands there is another model's
-  draw_model(name, type);
+  const { src_lang, tgt_lang } = models[name];
+  state.langs = { src: language_tag(src_lang), tgt: language_tag(tgt_lang) };
+  draw_model(name, models[name], type);
 }
 
 /** Put a sentence into the box, and translate it. */
@@ -273,7 +294,7 @@ function type(sentence) {
 
 /** Set everything up for a stop of the tour. */
 async function go_to_stop(number) {
-  const { model = "demo-en-fr", sentence, cuts, head, step, box } = STOPS[number - 1];
+  const { model, sentence, cuts, head, step, box } = stops[number - 1];
   if (model !== state.model) set_model(model);
   by_id("sentence").value = sentence;
   set_sentence(sentence);
@@ -291,14 +312,14 @@ async function go_to_stop(number) {
 
 /** Say what a stop shows, and what to do there. */
 function show_stop(number) {
-  const { title, see, todo } = STOPS[number - 1];
+  const { title, see, todo } = stops[number - 1];
   state.stop = number;
   by_id("stop").hidden = false;
-  say(by_id("stop-title"), `${number} of ${STOPS.length}. ${title}`);
+  say(by_id("stop-title"), `${number} of ${stops.length}. ${title}`);
   say(by_id("stop-see"), see);
   say(by_id("stop-todo"), todo);
   by_id("stop-back").disabled = number === 1;
-  by_id("stop-on").disabled = number === STOPS.length;
+  by_id("stop-on").disabled = number === stops.length;
   by_id("stops").children[number - 1].firstChild.setAttribute("aria-current", "step");
   draw_opened();
 }
@@ -401,7 +422,7 @@ function listen() {
   const press = (id, act) => by_id(id).addEventListener("click", act);
   by_id("model").addEventListener("change", ({ target }) => {
     set_model(target.value);
-    type(MODELS[target.value].samples[0]);
+    type(models[target.value].samples[0] ?? "");
   });
   listen_to_typing(by_id("sentence"));
   for (const name of Object.keys(FIELDS)) on_number(name);
@@ -418,6 +439,7 @@ function listen() {
   press("stop-back", () => go_to_stop(state.stop - 1));
   press("stop-on", () => go_to_stop(state.stop + 1));
   press("copy", copy_link);
+  listen_to_folders([MANIFEST, ...MODEL_FILES], open_model, tell_error);
   // A link that is put into the address of the open page; the page's own writing does not come here.
   addEventListener("hashchange", () => location.hash.includes("=") && location.reload());
 }
@@ -425,14 +447,14 @@ function listen() {
 /** Fill in what is the same for every model and sentence, and begin. */
 async function start() {
   document.body.classList.toggle("embed", new URLSearchParams(location.search).has("embed"));
-  fill_models();
+  try {
+    offer(await fetch_offered());
+  } catch (error) {
+    tell_error(error);
+    return;
+  }
   draw_boxes(acts);
   light_tokens();
-  STOPS.forEach(({ title }, i) => {
-    const button = make("button", { type: "button" }, title);
-    button.addEventListener("click", () => go_to_stop(i + 1));
-    by_id("stops").append(make("li", {}, button));
-  });
   for (const name of FILES) {
     by_id("files").append(make("li", {}, make("a", { href: `js/${name}.js` }, `${name}.js`)));
   }
@@ -440,9 +462,38 @@ async function start() {
   await begin(location.hash);
 }
 
+/** Offer what models.json lists: its models, the stops of the tour that they can show, its terms. */
+function offer({ models: listed, terms, course }) {
+  Object.assign(models, listed);
+  state.model = Object.keys(models)[0];
+  state.sentence = models[state.model].samples[0] ?? "";
+  fill_models(models);
+  stops = STOPS.filter(({ model }) => Object.hasOwn(models, model));
+  by_id("tour").hidden = stops.length === 0;
+  stops.forEach(({ title }, i) => {
+    const button = make("button", { type: "button" }, title);
+    button.addEventListener("click", () => go_to_stop(i + 1));
+    by_id("stops").append(make("li", {}, button));
+  });
+  say(by_id("terms"), terms ?? "");
+  by_id("course").hidden = !course;
+  if (course) by_id("course").href = course;
+}
+
+/** Take the model of a folder that a reader opened, and choose it. */
+async function open_model(folder, files) {
+  const name = `${folder} (yours)`; // no model of the list is called so
+  const about = await engine.ask("open", { name, folder, files });
+  models[name] = describe_opened(folder, about);
+  fill_models(models);
+  set_model(name);
+  await type("");
+  by_id("sentence").focus();
+}
+
 /** Show what the address asks for, and say what of it was not used. */
 async function begin(hash) {
-  const known = { models: MODELS, boxes: BOXES, num_stops: STOPS.length };
+  const known = { models, boxes: BOXES, num_stops: stops.length };
   const ignored = read_link(hash, state, known);
   const { sentence, step, stop } = state;
   const asked = structuredClone(state);
@@ -454,7 +505,7 @@ async function begin(hash) {
   say_ignored(ignored);
   await shown;
   if (mine !== settings || stop !== null || result === null) return;
-  const { num_layers, num_heads } = await engine.ask("load", { name: state.model });
+  const { num_layers, num_heads } = await load(state.model);
   const { src_tokens, tgt_tokens } = result.whole;
   const sizes = { num_layers, num_heads, src_len: src_tokens.length, tgt_len: tgt_tokens.length };
   say_ignored([...ignored, ...beyond(hash, asked, sizes)]);

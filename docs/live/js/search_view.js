@@ -12,7 +12,7 @@ export function draw_search(state, { steps, hypotheses }) {
   draw_candidates(steps[step - 1], step);
   const found = hypotheses.map(({ text, score, finished }) => {
     const about = `score ${two_decimals(score)}${finished ? "" : ", not finished"}`;
-    return make("li", {}, text || "(nothing)", " ", make("span", { className: "small" }, about));
+    return make("li", {}, make("bdi", {}, text || "(nothing)"), " ", make("span", { className: "small" }, about));
   });
   by_id("hypotheses").replaceChildren(...found);
 }
@@ -25,7 +25,7 @@ function draw_candidates(candidates, step) {
     return make(
       "tr",
       { className: status },
-      make("td", { className: "prefix" }, prefix, " ", make("b", {}, readable(pieces.at(-1)))),
+      make("td", { className: "prefix", dir: "auto" }, prefix, " ", make("b", {}, readable(pieces.at(-1)))),
       make("td", {}, draw_bar(chance), chance_text(chance)),
       make("td", {}, two_decimals(total)),
       make("td", {}, status),

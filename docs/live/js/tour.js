@@ -8,6 +8,7 @@ const LA_VENDEUSE = "La vendeuse intelligente lit un roman intéressant.";
 
 export const STOPS = [
   {
+    model: "demo-en-fr",
     title: "Words become numbers",
     box: "source",
     see: "Each token brings its own row of numbers, and the encoding of its position is added.",
@@ -16,6 +17,7 @@ export const STOPS = [
     says: "Le petit chat dort dans le jardin.",
   },
   {
+    model: "demo-en-fr",
     title: "Words read each other",
     box: "encoder",
     see: "In this head each article looks at its noun: The at cat, the at garden.",
@@ -29,6 +31,7 @@ export const STOPS = [
     ],
   },
   {
+    model: "demo-en-fr",
     title: "Nothing looks ahead",
     box: "decoder",
     see: "Right of the diagonal every weight is 0: the mask. This head looks at the token just written.",
@@ -39,6 +42,7 @@ export const STOPS = [
     looks: [["▁chat", "▁petit"]],
   },
   {
+    model: "demo-en-fr",
     title: "Nobody wrote this dictionary",
     box: "cross",
     see: "The bright squares pair French with English, and cross where the order differs: noir goes back to black.",
@@ -52,6 +56,7 @@ export const STOPS = [
     ],
   },
   {
+    model: "demo-en-fr",
     title: "A map is a question",
     box: "cross",
     see: "Before it writes “La”, this head looks straight at saleswoman. Does the gender come from there? Below, the noun is hidden from the decoder: La stays, with 0.70.",
@@ -65,6 +70,7 @@ export const STOPS = [
     first: 0.7,
   },
   {
+    model: "demo-en-fr",
     title: "The answer is a cut",
     box: "encoder",
     see: "Hidden from the encoder too, the noun takes the gender with it: La has 0.15 left, and the model says Le. So it was the encoder that moved it to the article.",
@@ -76,6 +82,7 @@ export const STOPS = [
     first: 0.15,
   },
   {
+    model: "demo-en-fr",
     title: "The next token",
     box: "output",
     see: "One probability for each token of the vocabulary. Greedy search takes the longest bar, and a draw may take another.",
@@ -85,11 +92,11 @@ export const STOPS = [
     step: 2,
   },
   {
+    model: "de-en",
     title: "Several at once",
     box: "output",
     see: "A model of 29,000 captions. The beam keeps four beginnings alive; what is dropped never comes back.",
     todo: "Step through the search, and find the step at which the second best sentence parts from the best.",
-    model: "de-en",
     sentence: "Zwei Frauen in roten Jacken sitzen auf einer Bank.",
     says: "Two women in red jackets are sitting on a bench.",
     step: 6,

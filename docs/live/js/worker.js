@@ -1,6 +1,6 @@
 // Runs the models beside the page, so that the page never waits.
 
-import { check_direction, check_files } from "./checks.js";
+import { check_direction, check_files, MANIFEST } from "./checks.js";
 import { ModelFileError, UserError } from "./errors.js";
 import { FILES, Translator } from "./translator.js";
 
@@ -10,7 +10,7 @@ const loaded = new Map(); // promises of translators, by name
 /** Return the bytes of one file of a model. */
 async function fetch_file(name, file) {
   try {
-    const response = await fetch(new URL(`${name}/${file}`, MODELS));
+    const response = await fetch(new URL(`${encodeURIComponent(name)}/${file}`, MODELS));
     if (response.ok) return await response.arrayBuffer();
     throw new ModelFileError(file, `is missing (${response.status})`);
   } catch (error) {
@@ -22,46 +22,43 @@ async function fetch_file(name, file) {
   }
 }
 
-/** Return a model, loaded; an error names the file, and where its copy is. */
-async function load(name) {
+/** Return a model, loaded; an error names the file, and what to do. */
+async function load(name, direction) {
   try {
-    return await read(name);
+    const files = [MANIFEST, ...FILES].map((file) => fetch_file(name, file));
+    const model = read(...(await Promise.all(files)));
+    check_direction(name, direction, model.translator.recipe);
+    return model;
   } catch (error) {
     if (!(error instanceof ModelFileError)) throw error;
     throw new UserError(
-      `models/${name}/${error.file} ${error.problem}: copy the folder data/models/${name} ` +
-        "there, or choose another model",
+      `models/${name}/${error.file} ${error.problem}: copy the model's folder there again, whole, ` +
+        "or choose another model",
     );
   }
 }
 
-/** Fetch, check and read a model; return it, and what the page says of it. */
-async function read(name) {
+/** Check and read the files of a model; return it, and what the page says of it. */
+function read(manifest, ...files) {
   const start = performance.now();
-  const [manifest, ...files] = await Promise.all(
-    ["manifest.json", ...FILES].map((file) => fetch_file(name, file)),
-  );
-  const fetched = performance.now();
   check_files(manifest, files);
   const translator = new Translator(files);
-  check_direction(name, translator.recipe);
   const { num_layers, num_heads } = translator.model.config;
+  const { src_lang, tgt_lang, corpus } = translator.recipe.data ?? {};
   return {
     translator,
     about: {
-      num_layers,
-      num_heads,
+      ...{ num_layers, num_heads, src_lang, tgt_lang, corpus },
       bytes: files.reduce((sum, file) => sum + file.byteLength, 0),
-      ms_to_fetch: fetched - start,
-      ms_to_read: performance.now() - fetched,
+      ms_to_read: performance.now() - start,
     },
   };
 }
 
-/** Return a model, loaded at its first use; one that failed is tried again. */
-function find(name) {
+/** Return a model, loaded at its first use, in the direction of the page's list; a failed one anew. */
+function find(name, direction) {
   if (!loaded.has(name)) {
-    const promise = load(name);
+    const promise = load(name, direction);
     promise.catch(() => loaded.delete(name));
     loaded.set(name, promise);
   }
@@ -78,9 +75,26 @@ function look_whole(translator, name, sentence, options) {
 }
 
 const ACTS = {
-  /** Load a model. */
-  async load({ name }) {
-    return (await find(name)).about;
+  /** Load a model of the page's list, or one that was opened. */
+  async load({ name, direction }) {
+    return (await find(name, direction)).about;
+  },
+
+  /** Take a model whose files the page has read, by name; those that are missing are told. */
+  async open({ name, files, folder }) {
+    try {
+      const missing = [...FILES, MANIFEST].find((file) => files[file] === undefined);
+      if (missing !== undefined) throw new ModelFileError(missing, "is missing");
+      const model = read(...[MANIFEST, ...FILES].map((file) => files[file]));
+      loaded.set(name, Promise.resolve(model));
+      last = { asked: "", whole: null };
+      return model.about;
+    } catch (error) {
+      if (!(error instanceof ModelFileError)) throw error;
+      throw new UserError(
+        `${folder}/${error.file} ${error.problem}: choose a model's whole folder, as training left it`,
+      );
+    }
   },
 
   /** Translate a sentence, and once more with cuts, where there are any. */
@@ -97,9 +111,9 @@ const ACTS = {
     return (await find(name)).translator.trace(src, said);
   },
 
-  /** Return the words of a model's training text; null where the page has no list of them. */
-  async words({ name }) {
-    const response = await fetch(new URL(`../words/${name}.txt`, import.meta.url));
+  /** Return the words of a model's training text; null where they cannot be had. */
+  async words({ address }) {
+    const response = await fetch(new URL(`../${address}`, import.meta.url));
     return response.ok ? (await response.text()).trimEnd().split("\n") : null;
   },
 };

@@ -1,12 +1,12 @@
 """The page that translates in the browser: the site has a copy, and lesson 00 leads to it."""
 
+import json
 import shutil
 from pathlib import Path
 
 from docutils import nodes
 from sphinx.application import Sphinx
 
-MODELS = ("demo-en-fr", "demo-fr-en", "de-en", "fr-en", "en-fr")
 FILES = (
     "manifest.json",
     "model.safetensors",
@@ -27,11 +27,17 @@ def copy_live_page(root: Path, site: Path) -> None:
         site: The site's; it gets `live/` and `live/models/NAME/`.
     """
     shutil.copytree(root / "docs" / "live", site / "live", dirs_exist_ok=True)
-    for name in MODELS:
+    for name in model_names(root):
         folder = site / "live" / "models" / name
         folder.mkdir(parents=True, exist_ok=True)
         for file in FILES:
             shutil.copyfile(root / "data" / "models" / name / file, folder / file)
+
+
+def model_names(root: Path) -> list[str]:
+    """Return the names of the models that the page offers."""
+    listed = (root / "docs" / "live" / "models.json").read_text(encoding="utf-8")
+    return list(json.loads(listed)["models"])
 
 
 def link_live_page(app: Sphinx, doctree: nodes.document) -> None:
