@@ -262,8 +262,11 @@ def test_the_whole_way_from_two_files(run: Run, here: Path, data: Path) -> None:
     refused(run("evaluate", "runs/mine"), "'mine'", "corpora add", "--src FILE --ref FILE")
     write_pairs(here, list(zip(text.src[3000:3013], text.tgt[3000:3013], strict=True)))
     files = ("--src", "my.de", "--ref", "my.fr")
+    assert figures["baselines"]["nearest_training_source"].keys() == {"bleu", "chrf++"}
     status, out, err = run("evaluate", "runs/mine", "--beam", 1, *files)
-    assert (status, err, json.loads(out)["sentences"]) == (0, "", 13)
+    assert (status, json.loads(out)["sentences"], err.count("\n")) == (0, 13, 1)
+    assert "mine, the corpus that runs/mine was trained on, is not on this computer" in err
+    assert json.loads(out)["baselines"]["nearest_training_source"] is None
     refused(run("evaluate", "runs/mine", "--src", "my.de"), "--src and --ref belong together")
     refused(run("evaluate", "runs/mine", "--split", "test", *files), "--split is of the model's")
     for engine in ("ctranslate2", "transformers"):

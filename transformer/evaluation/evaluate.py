@@ -158,9 +158,11 @@ def evaluate_folder(
     measured |= evaluate_translator(translator, text, beam_size, alpha)
     train_text = corpora.load_without_download(data.corpus, "train", data.src_lang, data.tgt_lang)
     if train_text is None:
+        is_known = corpora.is_corpus(data.corpus)
+        remedy = f" (corpora fetch {data.corpus} gets it)" if is_known else ""
         warnings.warn(
             f"{data.corpus}, the corpus that {folder} was trained on, is not on this computer: the "
-            "baseline nearest_training_source is left out",
+            f"baseline nearest_training_source is left out{remedy}",
             stacklevel=2,
         )
     return measured | {"baselines": measure_baselines(text, train_text)}
