@@ -93,9 +93,16 @@ def add_corpus(options: argparse.Namespace) -> None:
       python -m transformer corpora add mine --tmx memory.tmx other.tmx --languages en-uk
       python -m transformer corpora add mine --catalogs uk
     """
-    from attention_course.own_corpora import add_corpus_from_options, added_corpus_in_words
+    from attention_course.own_corpora import (
+        add_corpus_from_options,
+        added_corpus_in_words,
+        draw_lengths,
+    )
 
-    print(added_corpus_in_words(add_corpus_from_options(options)))
+    added = add_corpus_from_options(options)
+    print(added_corpus_in_words(added))
+    if picture := draw_lengths(added):
+        print(f"a picture of the lengths: {picture}")
     print(f"try: {PROGRAM_NAME} train {options.name}")
 
 

@@ -1,10 +1,12 @@
 """What the commands for a user's own corpora read and print."""
 
 import argparse
+import importlib.util
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from attention_course.length_histogram import format_length_histogram
 from transformer.data.catalogs import (
     CATALOG_LANG,
     CATALOGS_LICENCE,
@@ -15,6 +17,7 @@ from transformer.data.catalogs import (
 from transformer.data.corpora import CORPORA
 from transformer.data.grouping import Pair
 from transformer.data.own_corpora import (
+    PICTURE_FILE_NAME,
     AddedCorpus,
     add_own_corpus,
     check_corpus_name,
@@ -28,6 +31,7 @@ from transformer.data.translation_files import READERS_BY_FORMAT as FORMATS
 from transformer.data.translation_files import read_translation_files
 from transformer.recipes import RECIPES
 from transformer.support.errors import UserError, require
+from transformer.support.files import write_atomically
 
 # Below so many pairs, a corpus of catalogs comes with a word on where to get more.
 FEW_CATALOG_PAIRS = 10_000
@@ -111,6 +115,8 @@ def added_corpus_in_words(added: AddedCorpus) -> str:
         f"  dropped: {num_dropped:,} pairs{f' ({reasons})' if reasons else ''}",
         f"  kept:    {_counts_in_words(added.num_kept)}",
         *(f"  script:  of {lang} not known, so not checked" for lang in without_script),
+        "The lengths in train:",
+        *format_length_histogram(added.lengths, langs),
         f"{len(added.sample)} pairs of train, drawn by chance:",
     ]
     width = max(map(len, langs))
@@ -122,6 +128,21 @@ def added_corpus_in_words(added: AddedCorpus) -> str:
             f"These are few: {packages_hint(next(lang for lang in langs if lang != CATALOG_LANG))}."
         )
     return "\n".join(lines)
+
+
+def draw_lengths(added: AddedCorpus) -> Path | None:
+    """Draw the lengths of a corpus into its folder, and return the file; None without matplotlib.
+
+    That is no part of a plain installation.
+    """
+    if importlib.util.find_spec("matplotlib") is None:
+        return None
+    from lessonkit.charts.lengths import length_picture
+
+    first, second = added.corpus.options["languages"].split("-")
+    path = added.folder / PICTURE_FILE_NAME
+    write_atomically(path, length_picture(added.corpus.name, added.lengths, (first, second)))
+    return path
 
 
 def _files_in_words(text: SourceText) -> str:

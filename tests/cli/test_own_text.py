@@ -1,6 +1,7 @@
 """A user's own text on the command line: added, trained on, measured, exported, removed."""
 
 import hashlib
+import importlib.util
 import json
 import shutil
 from dataclasses import replace
@@ -40,7 +41,9 @@ def write_pairs(folder: Path, pairs: list[tuple[str, str]] = PAIRS) -> None:
     (folder / "my.tsv").write_text(tsv, encoding="utf-8")
 
 
-def test_what_is_added_is_shown_listed_and_removed(run: Run, here: Path, data: Path) -> None:
+def test_what_is_added_is_shown_listed_and_removed(
+    run: Run, here: Path, data: Path, monkeypatch: Patch
+) -> None:
     write_pairs(here, [*PAIRS, ("", "vide"), PAIRS[0]])
     two_files = ("--src", "my.de", "--tgt", "my.fr", "--languages", "de-fr")
     status, out, err = run("corpora", "add", "mine", *two_files)
@@ -49,6 +52,12 @@ def test_what_is_added_is_shown_listed_and_removed(run: Run, here: Path, data: P
         assert word in out
     shown = {line.split(maxsplit=1)[1] for line in out.splitlines() if line.startswith("  de ")}
     assert len(shown & {src for src, _ in PAIRS}) == 10
+    assert (data / "mine" / "lengths.png").read_bytes().startswith(b"\x89PNG")
+    with monkeypatch.context() as patch:
+        patch.setattr(importlib.util, "find_spec", lambda name: None)
+        assert "picture" not in run("corpora", "add", "plain", *two_files)[1]
+    assert not (data / "plain" / "lengths.png").exists()
+    assert run("corpora", "remove", "plain")[0] == 0
     assert run("corpora", "add", "same", "--tsv", "my.tsv", "--languages", "de-fr")[0] == 0
     for split in ("train", "validation", "test"):
         texts = [corpora.load(name, split, "fr", "de") for name in ("mine", "same")]

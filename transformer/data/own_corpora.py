@@ -4,6 +4,7 @@ Not in the paper. A corpus is a folder in `own_corpora_folder()`:
 
     corpus.json                            languages, origin, what was dropped, sums; written last
     train.tsv, validation.tsv, test.tsv    pairs, one a line, with a tab between the two sides
+    lengths.png                            a picture of the lengths in train
 """
 
 import hashlib
@@ -32,6 +33,7 @@ from transformer.support.files import check_writable_folder, write_atomically, w
 from transformer.support.formats import FORMAT_KEY, FORMAT_VERSION, read_json_object
 
 DESCRIPTION_FILE_NAME = "corpus.json"
+PICTURE_FILE_NAME = "lengths.png"  # which commands draw
 SPLITS = ("train", "validation", "test")
 SAMPLE_SEED = 2017
 NUM_SAMPLED_PAIRS = 10
@@ -55,6 +57,7 @@ class AddedCorpus:
     num_read: int  # pairs, before any was dropped
     dropped: Mapping[str, int]  # pairs by reason
     num_kept: Mapping[str, int]  # pairs by split
+    lengths: Sequence[tuple[int, int]]  # of both sides of each pair of train, in bytes
     sample: Sequence[Pair]  # drawn from train by a seeded chance
 
 
@@ -142,6 +145,7 @@ def add_own_corpus(
         num_read=num_read,
         dropped=dropped,
         num_kept=num_kept,
+        lengths=[(len(first.encode()), len(second.encode())) for first, second in splits["train"]],
         sample=drawn,
     )
 
@@ -242,8 +246,8 @@ def remove_own_corpus(name: str) -> Path:
     folder = own_corpora_folder() / name
     # Without its description it is no corpus any more, even if the rest cannot be deleted.
     (folder / DESCRIPTION_FILE_NAME).unlink()
-    for split in SPLITS:
-        (folder / f"{split}.tsv").unlink(missing_ok=True)
+    for name in (*(f"{split}.tsv" for split in SPLITS), PICTURE_FILE_NAME):
+        (folder / name).unlink(missing_ok=True)
     if not any(folder.iterdir()):
         folder.rmdir()
     return folder
