@@ -3,6 +3,7 @@
 import json
 import logging
 import math
+import unicodedata
 from functools import partial
 
 import pytest
@@ -93,6 +94,17 @@ def test_a_corpus_without_four_tokens_in_a_row_scores_0_and_by_characters_100() 
     assert chrf_plus_plus(short, references)["score"] == 100
     longer = [*short, "it rains in the night"]  # one is enough
     assert bleu(longer, [[sentence] for sentence in longer])["score"] == 100
+
+
+def test_letters_that_look_equal_are_equal() -> None:
+    """A file may hold é in two characters, as macOS writes it, and soft hyphens."""
+    translation = "un été très doux ici à Noël"
+    decomposed = unicodedata.normalize("NFD", translation)
+    assert len(decomposed) > len(translation)
+    for reference in (decomposed, translation.replace("doux", "do\u00adux")):
+        for one, other in ((translation, reference), (reference, translation)):
+            assert bleu([one], [[other]])["score"] == 100
+            assert chrf_plus_plus([one], [[other]])["score"] == 100
 
 
 def test_signatures_say_how_it_was_counted() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from sacrebleu.metrics import BLEU, CHRF
 
+from transformer.data.normalizers import normalize_composed
 from transformer.data.tokenizers import split_words
 from transformer.data.unspaced_scripts import split_words_or_characters
 from transformer.evaluation.bleu_tokenizers import bleu_tokenizer
@@ -62,8 +63,13 @@ def _score_with_interval(
     metric: BLEU | CHRF, hypotheses: Sequence[str], references: Sequence[Sequence[str]]
 ) -> dict[str, Any]:
     check_hypotheses(hypotheses, references)
+    # To sacreBLEU é in one character and in two are different, and so are words with a soft hyphen
+    # and without. No model writes the second of either: its text is normalized.
+    composed = [list(map(normalize_composed, accepted)) for accepted in references]
     score = metric.corpus_score(
-        hypotheses, _transpose_references(references), n_bootstrap=NUM_BOOTSTRAP_RESAMPLES
+        list(map(normalize_composed, hypotheses)),
+        _transpose_references(composed),
+        n_bootstrap=NUM_BOOTSTRAP_RESAMPLES,
     )
     # float: JSON takes none of numpy's own numbers.
     mean, half_width = float(score._mean), float(score._ci)
