@@ -10,7 +10,7 @@ import torch
 from tests.helpers.scripted import padded_sources
 from transformer.config import BOS_ID, PAD_ID, ModelConfig
 from transformer.decoding import beam_search, top_continuations
-from transformer.fast_search import fast_beam_search, top_continuations_by_group
+from transformer.fast_search import fast_beam_search, fast_top_continuations
 from transformer.model import Transformer
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
@@ -48,7 +48,7 @@ def test_it_picks_the_continuations_that_the_plain_search_picks() -> None:
         expected, _ = top_continuations(logits, prefix_scores, count)
         log_probs = logits.log_softmax(dim=-1)
         totals = (prefix_scores[:, :, None] + log_probs).flatten(start_dim=1)
-        scores, indices = top_continuations_by_group(logits, prefix_scores, count)
+        scores, indices = fast_top_continuations(logits, prefix_scores, count)
         torch.testing.assert_close(scores, expected, rtol=0, atol=0)
         torch.testing.assert_close(totals.gather(1, indices), scores, rtol=0, atol=0)
         assert all(len(set(row)) == count for row in indices.tolist())

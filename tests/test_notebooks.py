@@ -67,7 +67,10 @@ BAD: dict[str, tuple[Callable[[dict], None], str]] = {
     "recap": (change(5, source="## Exercises"), "no heading 'Recap'"),
     "unexplained": (change(4, source="Next."), "cell 3: a picture without explanation"),
     "incomparable": (change(1, metadata=UNCOMPARED), "cell 1: no text to compare"),
-    "link": (change(2, source="> **Paper §3.** Ours."), "cell 2: callout 'Paper §3' has no link"),
+    "link": (
+        change(2, source="> **Paper §3.** Ours."),
+        "cell 2: question_callout 'Paper §3' has no link",
+    ),
     "stray": (
         change(2, source="> **Predict.** BLEU falls to\n> 1. The judge gives 93."),
         "cell 2: prose goes on with '1. The judge gives 9'",

@@ -11,7 +11,7 @@ from transformer.config import ModelConfig, Recipe, RecurrentConfig
 from transformer.data.corpora import CORPORA
 from transformer.lstm import Recurrent
 from transformer.model import Transformer, count_parameters
-from transformer.recipes import EARLIER_SYSTEMS, RECIPES, find_recipe
+from transformer.recipes import EARLIER_SYSTEM_RECIPES, RECIPES, find_recipe
 from transformer.support.errors import UserError
 
 
@@ -30,9 +30,9 @@ def test_each_is_found_under_its_name_and_can_be_trained() -> None:
 
 
 def test_a_recipe_after_another_system_says_what_differs() -> None:
-    assert {recipe.name for recipe in EARLIER_SYSTEMS} < RECIPES.keys()
+    assert {recipe.name for recipe in EARLIER_SYSTEM_RECIPES} < RECIPES.keys()
     for name, recipe in RECIPES.items():
-        assert bool(recipe.differs) == (recipe in EARLIER_SYSTEMS), name
+        assert bool(recipe.differs) == (recipe in EARLIER_SYSTEM_RECIPES), name
 
 
 def test_a_recipe_takes_over_what_it_does_not_say() -> None:

@@ -174,7 +174,7 @@ CALLS: list[Call] = [
     (scores.bleu_tokenised_lowercased,
      {"hypotheses": HYPOTHESES, "references": REFERENCES, "lang": "tree"}),
     (t.parse_f1, {"trees": ["(S a )S"], "gold": ["(S a )S"]}),
-    (t.count_phrases, {"tree": "(S a )S"}),
+    (t.count_tree_phrases, {"tree": "(S a )S"}),
     (bleu_comparison.sentence_bleu_counts, {"hypotheses": HYPOTHESES, "references": REFERENCES}),
     (significance.t_critical_value, {"degrees": 3, "level": 0.9}),
     (significance.difference_verdict,

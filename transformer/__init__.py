@@ -47,7 +47,7 @@ EXPORTED_NAMES_BY_MODULE = {
     "models.folder": ("holds_run", "read_description"),
     "models.weights": ("load_tensors",),
     "models.translator": ("Translator",),
-    "evaluation.scores": ("bleu", "chrf_plus_plus", "parse_f1", "count_phrases"),
+    "evaluation.scores": ("bleu", "chrf_plus_plus", "parse_f1", "count_tree_phrases"),
     "evaluation.evaluate": ("evaluate_translator", "text_loss"),
     "evaluation.translation_memory": ("translate_from_memory",),
     "recipes": ("find_recipe",),
@@ -75,7 +75,7 @@ if TYPE_CHECKING:
     from transformer.decoding import beam_search, greedy_search, length_penalty
     from transformer.embeddings import Embedding
     from transformer.evaluation.evaluate import evaluate_translator, text_loss
-    from transformer.evaluation.scores import bleu, chrf_plus_plus, count_phrases, parse_f1
+    from transformer.evaluation.scores import bleu, chrf_plus_plus, count_tree_phrases, parse_f1
     from transformer.evaluation.translation_memory import translate_from_memory
     from transformer.feed_forward import FeedForward
     from transformer.layers import DecoderLayer, EncoderLayer, Residual

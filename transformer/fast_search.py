@@ -19,10 +19,10 @@ MAX_ROWS_FOR_PLAIN_TOPK = 3  # prefixes for which a plain top-k is as fast
 def fast_beam_search(model: EncoderDecoder, src: Tensor, **options: Any) -> list[list[Hypothesis]]:
     """Search as `beam_search` does, with the same options, results and errors (§6.1)."""
     shared = _ModelWithSharedSourceCache(model)
-    return beam_search(shared, src, pick_continuations=top_continuations_by_group, **options)
+    return beam_search(shared, src, pick_continuations=fast_top_continuations, **options)
 
 
-def top_continuations_by_group(
+def fast_top_continuations(
     logits: Tensor, prefix_scores: Tensor, count: int
 ) -> tuple[Tensor, Tensor]:
     """Pick what `decoding.top_continuations` picks; the logits are overwritten.
@@ -45,7 +45,7 @@ def top_continuations_by_group(
     best_groups = (prefix_scores[:, :, None] + maxima).flatten(start_dim=1).topk(count)[1]
     candidates = _indices_in_groups(best_groups, groups, vocab_size)
     if rest:
-        candidates = torch.cat((candidates, _indices_outside_groups(log_probs, rest)), dim=1)
+        candidates = torch.cat((candidates, _indices_after_last_group(log_probs, rest)), dim=1)
     totals = log_probs.flatten(start_dim=1).gather(1, candidates)
     totals = totals + prefix_scores.gather(1, candidates // vocab_size)
     scores, positions = totals.topk(count)
@@ -63,7 +63,7 @@ def _indices_in_groups(best_groups: Tensor, groups: int, vocab_size: int) -> Ten
     return (first[:, :, None] + within).flatten(start_dim=1)
 
 
-def _indices_outside_groups(log_probs: Tensor, rest: int) -> Tensor:
+def _indices_after_last_group(log_probs: Tensor, rest: int) -> Tensor:
     """Return the indices of each prefix's last types, which fill no group: (sentences, ...)."""
     sentences, beam_size, vocab_size = log_probs.shape
     ids = torch.arange(vocab_size - rest, vocab_size, device=log_probs.device)

@@ -29,7 +29,7 @@ EXPORTED_NAMES_BY_MODULE = {
     "schedule": ("schedule_explorer",),
     "significance": ("differences_explorer", "power_explorer"),
     "trace": ("trace_explorer",),
-    "training_curves": ("draw_gradient_norms", "draw_loss", "draw_training_losses"),
+    "training_curves": ("draw_gradient_norms_by_layer", "draw_loss", "draw_training_losses"),
     "widgets": ("attention_widget", "interactive_widget"),
 }
 __all__, __dir__, __getattr__ = lazy_exports(__name__, EXPORTED_NAMES_BY_MODULE)
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from lessonkit.charts.significance import differences_explorer, power_explorer
     from lessonkit.charts.trace import trace_explorer
     from lessonkit.charts.training_curves import (
-        draw_gradient_norms,
+        draw_gradient_norms_by_layer,
         draw_loss,
         draw_training_losses,
     )

@@ -33,7 +33,7 @@ STEP_VIEW_EXPR = "views[step]"
 CHOSEN_ROW_EXPR = f"min(place, length({STEP_VIEW_EXPR}.rows) - 1)"
 SIGNED_COLOUR_SCALE = alt.Scale(scheme="redblue", reverse=True, domain=[-1, 1])
 EMPTY_CELL_COLOUR = "#EEEEEE"  # ground of a cell without a number
-ZERO_TO_ONE_SCALE = alt.Scale(domain=[0, 1], nice=False)
+ZERO_TO_ONE_X_SCALE = alt.Scale(domain=[0, 1], nice=False)
 AxisOptions = dict[str, Any]  # of an axis
 
 
@@ -145,7 +145,7 @@ def _draw_step_table(num_rows: int) -> alt.LayerChart:
         "scale": alt.Scale(domain=[num_rows, 0], nice=False),
         "axis": _make_row_label_axis(num_rows),
     }
-    x, y = alt.X("left:Q", scale=ZERO_TO_ONE_SCALE, axis=None), alt.Y("q:Q", **down)
+    x, y = alt.X("left:Q", scale=ZERO_TO_ONE_X_SCALE, axis=None), alt.Y("q:Q", **down)
     places = {"x": x, "x2": "right:Q", "y": y, "y2": "bottom:Q"}
     chosen = (
         alt.Chart()
@@ -159,7 +159,7 @@ def _draw_step_table(num_rows: int) -> alt.LayerChart:
     heads = (
         base.transform_filter(f"datum.q == 0 && length({STEP_VIEW_EXPR}.columns)")
         .mark_text(dy=-8, fontSize=12, aria=False)
-        .encode(x=alt.X("middle:Q", scale=ZERO_TO_ONE_SCALE, axis=None), y=y, text="name:N")
+        .encode(x=alt.X("middle:Q", scale=ZERO_TO_ONE_X_SCALE, axis=None), y=y, text="name:N")
     )
     empty = (
         base.transform_filter("!isValid(datum.value) && datum.label != ''")
@@ -233,7 +233,7 @@ def _draw_chosen_row(num_lines: int) -> alt.LayerChart:
 def _cell_background_layers(base: alt.Chart, y: alt.Y) -> list[alt.Chart]:
     """Colour each cell: signed numbers, and shares."""
     places = {
-        "x": alt.X("left:Q", scale=ZERO_TO_ONE_SCALE, axis=None),
+        "x": alt.X("left:Q", scale=ZERO_TO_ONE_X_SCALE, axis=None),
         "x2": "right:Q",
         "y": y,
         "y2": "bottom:Q",
@@ -256,7 +256,7 @@ def _text_layer(base: alt.Chart, field: str, size: int, down: AxisOptions) -> al
         f"{STEP_VIEW_EXPR}.shares ? datum.share < 0.5 : abs(datum.share) > "
         f"{MIN_SHARE_FOR_WHITE_TEXT}"
     )
-    x, y = alt.X("middle:Q", scale=ZERO_TO_ONE_SCALE, axis=None), alt.Y("line:Q", **down)
+    x, y = alt.X("middle:Q", scale=ZERO_TO_ONE_X_SCALE, axis=None), alt.Y("line:Q", **down)
     white, black = alt.value("white"), alt.value("#222222")
     color = alt.condition(f"isValid(datum.value) && ({dark})", white, black)
     written = base.transform_filter(f"datum.{field} != ''").mark_text(fontSize=size, aria=False)

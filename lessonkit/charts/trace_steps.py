@@ -12,7 +12,7 @@ from transformer.positions import rotate
 from transformer.support.errors import UserError, unknown_name_error
 
 NUM_RANKED_TYPES = 8  # types shown for each position: the one written, then the likeliest others
-POSITION_SHIFT = 7  # positions by which the rotated queries and keys are shifted, to compare
+ROPE_POSITION_SHIFT = 7  # positions by which the rotated queries and keys are shifted, to compare
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def _position_steps(trace: Trace) -> list[TraceStep]:
         )
     rows, across = _numbered_tokens(at.query_tokens), at.key_tokens
     turned, keys = rotate(at.queries), rotate(at.keys)
-    moved = rotate(at.queries, POSITION_SHIFT) @ rotate(at.keys, POSITION_SHIFT).T
+    moved = rotate(at.queries, ROPE_POSITION_SHIFT) @ rotate(at.keys, ROPE_POSITION_SHIFT).T
     return [
         *_embedding_steps(trace.source if at.head.stack == "encoder" else trace.target),
         TraceStep("queries", f"head {at.head}, as the model has them", rows, at.queries),
@@ -105,7 +105,11 @@ def _position_steps(trace: Trace) -> list[TraceStep]:
         TraceStep("scores", "q · k, as the model has them", rows, at.scores, across),
         TraceStep("turned scores", "RoPE: q and k both turned", rows, turned @ keys.T, across),
         TraceStep(
-            "moved", f"RoPE, everything {POSITION_SHIFT} places further on", rows, moved, across
+            "moved",
+            f"RoPE, everything {ROPE_POSITION_SHIFT} places further on",
+            rows,
+            moved,
+            across,
         ),
     ]
 

@@ -32,7 +32,9 @@ def draw_loss(log: Sequence[dict[str, Any]], ax: Axes, title: str = "") -> Axes:
     return ax
 
 
-def draw_gradient_norms(norms: Mapping[str, Sequence[float]], ax: Axes, title: str = "") -> Axes:
+def draw_gradient_norms_by_layer(
+    norms: Mapping[str, Sequence[float]], ax: Axes, title: str = ""
+) -> Axes:
     """Draw the norm of each layer's gradient on a logarithmic axis, a line for each stack (§3.1).
 
     The lowest layer's norm is the first of a stack.

@@ -35,7 +35,7 @@ def attention_widget(
         without = translate_without_each_head(translator, text, means)
         return attention.translation, heads_explorer(attention, 1, without)
 
-    return _make_text_field_widget(translator, sentence, answer)
+    return _make_sentence_and_chart_widget(translator, sentence, answer)
 
 
 def interactive_widget(
@@ -56,7 +56,7 @@ def interactive_widget(
             whole numbers if all three are whole, in tenths otherwise.
     """
     slider_widgets = [_make_slider_widget(name, ends) for name, ends in sliders.items()]
-    return _make_text_field_widget(translator, sentence, answer, slider_widgets)
+    return _make_sentence_and_chart_widget(translator, sentence, answer, slider_widgets)
 
 
 def _make_slider_widget(name: str, ends: tuple[float, float, float]) -> widgets.ValueWidget:
@@ -68,7 +68,7 @@ def _make_slider_widget(name: str, ends: tuple[float, float, float]) -> widgets.
     return widgets.FloatSlider(step=0.1, readout_format=".1f", **common)
 
 
-def _make_text_field_widget(
+def _make_sentence_and_chart_widget(
     translator: Translator,
     sentence: str,
     answer: WidgetAnswerFunction,

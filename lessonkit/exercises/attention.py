@@ -1,4 +1,4 @@
-"""The gaps and exercises of lesson 02, in its order (§3.2). `KeyValueBlocks` is its toy.
+"""The gaps and exercises of lesson 02, in its order (§3.2). `ReadOnceKeyValueBlocks` is its toy.
 
 The last is not in the paper: Milakov and Gimelshein (2018), "Online normalizer calculation for
 softmax".
@@ -15,20 +15,20 @@ from torch import Tensor, nn, tensor
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress
 from lessonkit.exercises.rules import ForbidFunctions, LimitTensorSizes, forbidding_calls_of_module
-from lessonkit.exercises.toy_models import KeyValueBlocks
+from lessonkit.exercises.toy_models import ReadOnceKeyValueBlocks
 from lessonkit.exercises.toys import make_normal_sampler, seeded_generator
-from lessonkit.exercises.words import read_lesson_words
+from lessonkit.exercises.words import read_exercise_texts
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID
 
-lesson_words = read_lesson_words("02")
+exercise_texts = read_exercise_texts("02")
 progress = show_progress
-recall = lesson_words.recall()
-silent_query = lesson_words.prediction("silent_query")
-unscaled_gradient = lesson_words.prediction("unscaled_gradient")
+recall = exercise_texts.recall()
+silent_query = exercise_texts.prediction("silent_query")
+unscaled_gradient = exercise_texts.prediction("unscaled_gradient")
 
 KeysAndValuesByBlock = Sequence[tuple[Tensor, Tensor]]
 PYTORCH_ATTENTION_FUNCTIONS = F.scaled_dot_product_attention, F.multi_head_attention_forward
-# In `KeyValueBlocks(32, 32)` a block has 128 scores of the 4 queries, and all blocks have 4,096.
+# In `ReadOnceKeyValueBlocks(32, 32)` a block has 128 scores of the 4 queries; all have 4,096.
 MAX_SCORES_AT_ONCE, MAX_SCORES_IN_ALL = 256, 2048
 
 
@@ -75,7 +75,7 @@ def _attention_cases() -> list[tuple[Tensor, Tensor, Tensor, Tensor]]:
 
 attention = Exercise(
     my_attention,
-    lesson_words,
+    exercise_texts,
     worked=[
         (  # one key is open: its value comes out, whatever the scores
             (
@@ -116,7 +116,7 @@ def my_decoder_mask(tgt_in: Tensor) -> Tensor:
 
 decoder_mask = Exercise(
     my_decoder_mask,
-    lesson_words,
+    exercise_texts,
     worked=[
         (
             (tensor([[2, 7, 0]]),),
@@ -149,7 +149,7 @@ def my_window_mask(length: int, width: int) -> Tensor:
 
 window_mask = Exercise(
     my_window_mask,
-    lesson_words,
+    exercise_texts,
     worked=[((3, 2), tensor([[True, False, False], [True, True, False], [False, True, True]]))],
     cases=[(length, width) for length in range(1, 7) for width in range(1, 5)],
     # a smaller triangle cut out of a larger one
@@ -197,12 +197,12 @@ def _attention_in_blocks_cases() -> list[tuple[Tensor, KeysAndValuesByBlock]]:
     other = tensor([[-200.0]]), tensor([[2.0]])
     opposite = tensor([[1.0], [-1.0]])  # what is high for one query is low for the other
     cases += [(torch.ones(1, 1), [steep]), (opposite, [steep]), (opposite, [other, steep])]
-    return [*cases, (draw(4, 2), KeyValueBlocks(32, 32))]
+    return [*cases, (draw(4, 2), ReadOnceKeyValueBlocks(32, 32))]
 
 
 attention_in_blocks = Exercise(
     my_attention_in_blocks,
-    lesson_words,
+    exercise_texts,
     worked=[
         (  # scores ln 3 and 0: weights 3/4 and 1/4
             (

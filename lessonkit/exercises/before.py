@@ -15,22 +15,22 @@ from torch import Tensor, nn, tensor
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress
 from lessonkit.exercises.toy_models import MAX_SENTENCE_LENGTH
-from lessonkit.exercises.toys import Toy, make_normal_sampler, seeded_generator
-from lessonkit.exercises.words import read_lesson_words
+from lessonkit.exercises.toys import BaseToy, make_normal_sampler, seeded_generator
+from lessonkit.exercises.words import read_exercise_texts
 from transformer.config import PAD_ID
 
 DECODER_FAULT_NAMES = ("none", "sees the future", "sees padding", "deaf to the source")
 
-lesson_words = read_lesson_words("12")
+exercise_texts = read_exercise_texts("12")
 progress = show_progress
-recall = lesson_words.recall()
-one_state = lesson_words.prediction("one_state")
-equal_operations = lesson_words.prediction("equal_operations")
-all_four_faults = lesson_words.prediction("all_four_faults")
+recall = exercise_texts.recall()
+one_state = exercise_texts.prediction("one_state")
+equal_operations = exercise_texts.prediction("equal_operations")
+all_four_faults = exercise_texts.prediction("all_four_faults")
 
 
 @dataclass(repr=False)
-class ToyDecoder(Toy):
+class ToyDecoder(BaseToy):
     """A toy decoder that may see too much, or too little.
 
     Each position sums up what has been written, by age, and adds the sum of the source, whose
@@ -81,7 +81,7 @@ _draw_normal = make_normal_sampler(3)
 
 lstm_step = Exercise(
     my_lstm_step,
-    lesson_words,
+    exercise_texts,
     worked=[
         ((torch.zeros(1, 4), tensor([[0.0]])), [tensor([[0.0]])] * 2),
         (
@@ -139,18 +139,30 @@ def _additive_cases() -> list[tuple[Tensor, ...]]:
     ]
 
 
-_ONE_BY_ONE = tensor([[1.0]])
+_ONE_BY_ONE_MATRIX = tensor([[1.0]])
 additive = Exercise(
     my_additive,
-    lesson_words,
+    exercise_texts,
     worked=[
         # Two places alike; then tanh(1) and tanh(0), whose powers are 2.142 and 1.
         (
-            (_ONE_BY_ONE, tensor([[[3.0], [3.0]]]), _ONE_BY_ONE, _ONE_BY_ONE, _ONE_BY_ONE[0]),
+            (
+                _ONE_BY_ONE_MATRIX,
+                tensor([[[3.0], [3.0]]]),
+                _ONE_BY_ONE_MATRIX,
+                _ONE_BY_ONE_MATRIX,
+                _ONE_BY_ONE_MATRIX[0],
+            ),
             tensor([[0.5, 0.5]]),
         ),
         (
-            (_ONE_BY_ONE, tensor([[[0.0], [-1.0]]]), _ONE_BY_ONE, _ONE_BY_ONE, _ONE_BY_ONE[0]),
+            (
+                _ONE_BY_ONE_MATRIX,
+                tensor([[[0.0], [-1.0]]]),
+                _ONE_BY_ONE_MATRIX,
+                _ONE_BY_ONE_MATRIX,
+                _ONE_BY_ONE_MATRIX[0],
+            ),
             tensor([[0.681700, 0.318300]]),
         ),
     ],
@@ -169,7 +181,7 @@ def my_reach(n: int, kernel: int) -> int:
 
 reach = Exercise(
     my_reach,
-    lesson_words,
+    exercise_texts,
     worked=[((9, 3), 2), ((10, 3), 3), ((2, 3), 1)],
     cases=[(n, k) for n in (1, 2, 3, 4, 5, 8, 9, 26, 27, 28, 125, 243, 1000) for k in (2, 3, 4, 5)]
     + [(244, 3), (512, 8)],  # logarithms to the bases e, 2 and 10 round elsewhere
@@ -199,7 +211,7 @@ def my_sight(decode: Any, src: Tensor, tgt_in: Tensor) -> str:
     return "none"
 
 
-def _sight_case_ids() -> list[tuple[Tensor, ...]]:
+def _sight_case_token_ids() -> list[tuple[Tensor, ...]]:
     """Sources and targets of one token and more, none of them padding."""
     generator = seeded_generator(0)
     lengths = ((1, 2), (2, 2), (3, 1), (2, 3), (5, 7))
@@ -211,7 +223,7 @@ def _sight_case_ids() -> list[tuple[Tensor, ...]]:
 
 sight = Exercise(
     my_sight,
-    lesson_words,
+    exercise_texts,
     worked=[
         ((ToyDecoder("none", 0), tensor([5]), tensor([2, 4])), "none"),
         ((ToyDecoder("deaf to the source", 0), tensor([5]), tensor([2])), "deaf to the source"),
@@ -220,7 +232,7 @@ sight = Exercise(
         (ToyDecoder(spot, seed), src, tgt_in)
         for spot in DECODER_FAULT_NAMES
         for seed in range(2)
-        for src, tgt_in in _sight_case_ids()
+        for src, tgt_in in _sight_case_token_ids()
         if spot != "sees the future" or len(tgt_in) > 1
     ],
     expected=lambda decode, src, tgt_in: decode.spot,

@@ -13,20 +13,20 @@ from torch import Tensor
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress
 from lessonkit.exercises.toy_models import TinyNetwork
-from lessonkit.exercises.toys import Toy
-from lessonkit.exercises.words import read_lesson_words
+from lessonkit.exercises.toys import BaseToy
+from lessonkit.exercises.words import read_exercise_texts
 
 TRAINER_FAULT_NAMES = ("none", "nothing moves", "some weights stay", "uphill", "gradients add up")
 LEARNING_RATE_OF_TRAINER = 1e-6  # so small that a step must be looked for closely
 
 SentencePair = tuple[str, str]
 
-lesson_words = read_lesson_words("09")
+exercise_texts = read_exercise_texts("09")
 progress = show_progress
-recall = lesson_words.recall()
-french_for_german = lesson_words.prediction("french_for_german")
-swapped_judged = lesson_words.prediction("swapped_judged")
-memory_random = lesson_words.prediction("memory_random")
+recall = exercise_texts.recall()
+french_for_german = exercise_texts.prediction("french_for_german")
+swapped_judged = exercise_texts.prediction("swapped_judged")
+memory_random = exercise_texts.prediction("memory_random")
 
 
 def my_leaked(train: list[SentencePair], test: list[SentencePair]) -> float:
@@ -50,7 +50,7 @@ _TWO_PAIRS_WITHOUT_A_SHARED_SIDE = [  # none of these shares a side as it stands
 ]
 
 
-def _leaked_cases() -> list[tuple[list[SentencePair], list[SentencePair]]]:
+def _leaked_test_share_cases() -> list[tuple[list[SentencePair], list[SentencePair]]]:
     pairs = [("a", "x"), ("a", "y"), ("b", "x"), ("b", "y"), ("c", "z")]
     trains = [list(each) for n in (1, 2, 3) for each in itertools.combinations(pairs, n)]
     tests = [list(each) for n in (1, 2) for each in itertools.combinations(pairs, n)]
@@ -65,9 +65,9 @@ def _leaked_cases() -> list[tuple[list[SentencePair], list[SentencePair]]]:
 
 leaked = Exercise(
     my_leaked,
-    lesson_words,
+    exercise_texts,
     worked=[(([("go", "va")], [("go", "allez"), ("stop", "arrête")]), 0.5)],
-    cases=_leaked_cases(),
+    cases=_leaked_test_share_cases(),
     expected=lambda train, test: (
         sum(any(a == x or b == y for x, y in train) for a, b in test) / len(test)
     ),
@@ -113,7 +113,7 @@ def _groups_cases() -> list[tuple[list[SentencePair]]]:
 
 groups = Exercise(
     my_groups,
-    lesson_words,
+    exercise_texts,
     worked=[
         (([("a", "x"), ("b", "y"), ("a", "y")],), [[("a", "x"), ("a", "y"), ("b", "y")]]),
         (([("b", "y"), ("a", "x")],), [[("a", "x")], [("b", "y")]]),
@@ -124,7 +124,7 @@ groups = Exercise(
 )
 
 
-class Trainer(Toy):
+class Trainer(BaseToy):
     """A training with one batch and a tiny rate; its step may have one of `TRAINER_FAULT_NAMES`."""
 
     def __init__(self, fault: str, seed: int) -> None:
@@ -181,7 +181,7 @@ def my_fault(trainer: Any) -> str:
 
 fault = Exercise(
     my_fault,
-    lesson_words,
+    exercise_texts,
     worked=[((Trainer("none", 0),), "none"), ((Trainer("uphill", 0),), "uphill")],
     cases=[(Trainer(each, seed),) for each in TRAINER_FAULT_NAMES for seed in range(7)],
     expected=lambda trainer: trainer.fault,

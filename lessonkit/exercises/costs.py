@@ -2,14 +2,14 @@
 
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress
-from lessonkit.exercises.words import read_lesson_words
+from lessonkit.exercises.words import read_exercise_texts
 
-lesson_words = read_lesson_words("16")
+exercise_texts = read_exercise_texts("16")
 progress = show_progress
-recall = lesson_words.recall()
-p100_share = lesson_words.prediction("p100_share")
-sixty_four = lesson_words.prediction("sixty_four")
-noisier = lesson_words.prediction("noisier")
+recall = exercise_texts.recall()
+p100_share = exercise_texts.prediction("p100_share")
+sixty_four = exercise_texts.prediction("sixty_four")
+noisier = exercise_texts.prediction("noisier")
 
 
 def my_intensity(tokens: int, width: int, number_bytes: int) -> float:
@@ -21,7 +21,7 @@ def my_intensity(tokens: int, width: int, number_bytes: int) -> float:
 
 intensity = Exercise(
     my_intensity,
-    lesson_words,
+    exercise_texts,
     worked=[
         ((1, 1, 1), 2 / 3),
         ((3, 5, 4), 150 / 220),  # 25 weights, 15 inputs, 15 outputs
@@ -49,7 +49,7 @@ def _noise_scale_by_solving_for_noise_first(
 
 noise_scale = Exercise(
     my_noise_scale,
-    lesson_words,
+    exercise_texts,
     worked=[
         ((3.0, 2.0, 5, 2), 10.0),  # signal 1, noise 10
         ((11.0, 2.0, 7, 10), 70.0),  # signal 1, noise 70
@@ -75,7 +75,7 @@ def my_flops(
     return 6 * (layers + tgt_tokens * d_model * vocab_size)
 
 
-def _flops_matrix_by_matrix(
+def _training_flops_matrix_by_matrix(
     d_model: int, d_ff: int, num_layers: int, vocab_size: int, src_tokens: int, tgt_tokens: int
 ) -> int:
     """Count the same matrix by matrix, product by product."""
@@ -90,7 +90,7 @@ def _flops_matrix_by_matrix(
 
 flops = Exercise(
     my_flops,
-    lesson_words,
+    exercise_texts,
     worked=[
         ((1, 1, 1, 1, 1, 1), 6 * (6 + 2 + 6 + 2 + 1)),
         ((2, 3, 1, 5, 0, 1), 6 * (24 + 12 + 10)),  # no source: target's matrices, then logits
@@ -102,5 +102,5 @@ flops = Exercise(
         (128, 256, 4, 10_000, 512, 480),
         (512, 2048, 6, 37_000, 25_000, 25_000),
     ],
-    expected=_flops_matrix_by_matrix,
+    expected=_training_flops_matrix_by_matrix,
 )

@@ -1,4 +1,4 @@
-"""The exercises of lesson 06, in its order; toys: `ReadOnceTransformer` and `ProbabilityTable`.
+"""The exercises of lesson 06, in its order; toys: `EncodeOnceTransformer` and `ProbabilityTable`.
 
 Drawing a token is not in the paper: Holtzman et al. (2020), "The Curious Case of Neural Text
 Degeneration".
@@ -15,21 +15,21 @@ from torch import Tensor
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress
 from lessonkit.exercises.toy_models import (
+    EncodeOnceTransformer,
     ProbabilityTable,
-    ReadOnceTransformer,
     beam_search_in_levels,
     unambiguous_search_cases,
 )
 from lessonkit.exercises.toys import make_normal_sampler
-from lessonkit.exercises.words import read_lesson_words
+from lessonkit.exercises.words import read_exercise_texts
 from transformer.config import BOS_ID, EOS_ID
 from transformer.masks import padding_mask
 
-lesson_words = read_lesson_words("06")
+exercise_texts = read_exercise_texts("06")
 progress = show_progress
-recall = lesson_words.recall()
-greedy_to_blame = lesson_words.prediction("greedy_to_blame")
-computed_again = lesson_words.prediction("computed_again")
+recall = exercise_texts.recall()
+greedy_to_blame = exercise_texts.prediction("greedy_to_blame")
+computed_again = exercise_texts.prediction("computed_again")
 
 MIN_LEAD_OF_BEST_SCORE = 0.05  # over the second best, in every case
 MIN_DISTANCE_FROM_EDGE = 1e-3  # of top_p and chance from an edge, in every case
@@ -50,7 +50,7 @@ def my_greedy_decode(model: Any, src: Tensor, src_mask: Tensor, limit: int) -> l
 
 
 def _greedy_decode_score_by_score(
-    model: ReadOnceTransformer, src: Tensor, _: Tensor, limit: int
+    model: EncodeOnceTransformer, src: Tensor, _: Tensor, limit: int
 ) -> list[int]:
     """Ask for one score at a time, as many as there are types."""
     written: list[int] = []
@@ -63,10 +63,10 @@ def _greedy_decode_score_by_score(
     return written
 
 
-def _greedy_decode_cases() -> list[tuple[ReadOnceTransformer, Tensor, Tensor, int]]:
+def _greedy_decode_cases() -> list[tuple[EncodeOnceTransformer, Tensor, Tensor, int]]:
     cases = []
     for seed in range(40):
-        model, limit = ReadOnceTransformer(seed), (1, 3, 6)[seed % 7 % 3]
+        model, limit = EncodeOnceTransformer(seed), (1, 3, 6)[seed % 7 % 3]
         src = torch.tensor([[4 + seed % 3, 5, 6, 4, EOS_ID][seed % 4 :]])
         case = (model, src, padding_mask(src), limit)
         written = [BOS_ID, *_greedy_decode_score_by_score(*case)]
@@ -80,11 +80,11 @@ _SRC_IDS, _EMPTY_SRC_IDS = torch.tensor([[5, 4, 3]]), torch.tensor([[3]])
 
 greedy_decode = Exercise(
     my_greedy_decode,
-    lesson_words,
+    exercise_texts,
     worked=[
-        ((ReadOnceTransformer(None), _SRC_IDS, padding_mask(_SRC_IDS), 9), [5, 4]),
-        ((ReadOnceTransformer(None), _SRC_IDS, padding_mask(_SRC_IDS), 1), [5]),
-        ((ReadOnceTransformer(None), _EMPTY_SRC_IDS, padding_mask(_EMPTY_SRC_IDS), 2), []),
+        ((EncodeOnceTransformer(None), _SRC_IDS, padding_mask(_SRC_IDS), 9), [5, 4]),
+        ((EncodeOnceTransformer(None), _SRC_IDS, padding_mask(_SRC_IDS), 1), [5]),
+        ((EncodeOnceTransformer(None), _EMPTY_SRC_IDS, padding_mask(_EMPTY_SRC_IDS), 2), []),
     ],
     cases=_greedy_decode_cases(),
     expected=_greedy_decode_score_by_score,
@@ -126,7 +126,7 @@ def _beam_step_case(
 
 beam_step = Exercise(
     my_beam_step,
-    lesson_words,
+    exercise_texts,
     worked=[
         (_beam_step_case([-1.0, -1.25], [[-3.0, -2.5], [-0.5, -0.75]], 2), [(1, 0), (1, 1)]),
         (_beam_step_case([-1.0], [[-0.5, -2.0, -3.0]], 2), [(0, 0), (0, 1)]),
@@ -174,7 +174,7 @@ _KEYS, _VALUES = torch.tensor([[[0.0], [1.0]]]), torch.tensor([[[1.0], [3.0]]])
 
 cached_attention = Exercise(
     my_cached_attention,
-    lesson_words,
+    exercise_texts,
     worked=[
         # no score counts, so both have a half: (1 + 3) / 2
         ((_ZERO, _ONE, _THREE, _ZERO, _ONE), (torch.tensor([[[2.0]]]), _KEYS, _VALUES)),
@@ -219,7 +219,7 @@ _HAND_WORKED_TABLE = ProbabilityTable(
 
 beam = Exercise(
     my_beam,
-    lesson_words,
+    exercise_texts,
     # 0.4 * 0.9 = 0.36, against 0.6 * 0.45 * 0.9 = 0.243
     worked=[((_HAND_WORKED_TABLE, 3, 2), [5])],
     cases=unambiguous_search_cases((2, 1, 2, 3)),
@@ -291,7 +291,7 @@ _SAMPLE_EXAMPLE_LOGITS = torch.tensor([math.log(2), math.log(5), math.log(3)])
 
 sample = Exercise(
     my_sample,
-    lesson_words,
+    exercise_texts,
     worked=[
         # .5, .3, .2 for tokens 1, 2, 0. The first two reach .7; shared out again 5/8 and 3/8
         ((_SAMPLE_EXAMPLE_LOGITS, 1.0, 0.7, 0.6), 1),

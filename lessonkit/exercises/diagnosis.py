@@ -53,7 +53,7 @@ def describe_pattern_of_error(
     facts = [dict(_labelled_facts_of_case(case, names)) for case in cases]
     finished = [number for number, case in enumerate(cases) if not case.outcome.stop_cause]
     finished_cases = [cases[number] for number in finished]
-    part, pairs = _part_that_alone_is_wrong(
+    part, pairs = _only_wrong_part_of_values(
         [(case.outcome.value, case.right) for case in finished_cases]
     )
     clauses = [part]
@@ -134,14 +134,14 @@ def _candidate_conditions(values: Sequence[Any]) -> Iterator[tuple[str, Callable
     for value in {format_value(value): value for value in values}.values():
         is_value = partial(are_identical, value)
         yield format_value(value), is_value
-        yield f"not {format_value(value)}", partial(_negated_condition, is_value)
+        yield f"not {format_value(value)}", partial(_does_not_hold, is_value)
     if all(type(value) in (int, float) for value in values):
         for low, high in pairwise(sorted(set(values))):
             yield f"{format_value(low)} or less", partial(operator.ge, low)
             yield f"{format_value(high)} or more", partial(operator.le, high)
 
 
-def _negated_condition(holds: Callable[[Any], bool], value: Any) -> bool:
+def _does_not_hold(holds: Callable[[Any], bool], value: Any) -> bool:
     return not holds(value)
 
 
@@ -156,7 +156,7 @@ def _describe_effect_of_alterations(
         altered = [
             (case, new)
             for case in some
-            for new in _judge_with_other_values(case, place, some, judge_other)
+            for new in _judged_cases_with_argument_altered(case, place, some, judge_other)
         ]
         right = sum(_values_differ(old.right, new.right) for old, new in altered)
         yours = sum(_values_differ(old.outcome.value, new.outcome.value) for old, new in altered)
@@ -174,18 +174,20 @@ def _describe_effect_of_alterations(
     )
 
 
-def _judge_with_other_values(
+def _judged_cases_with_argument_altered(
     case: JudgedCase, place: int, cases: Sequence[JudgedCase], judge_other: ArgumentsJudge
 ) -> Iterator[JudgedCase]:
     """Judge a case again with other values of one argument, if these make a case."""
-    for other in _alternative_values(case.args[place], [each.args[place] for each in cases]):
+    for other in _alternative_argument_values(
+        case.args[place], [each.args[place] for each in cases]
+    ):
         with contextlib.suppress(Exception):  # no case: there is no right value
             new = judge_other(*case.args[:place], other, *case.args[place + 1 :])
             if not new.outcome.stop_cause:
                 yield new
 
 
-def _alternative_values(value: Any, values: Sequence[Any]) -> list[Any]:
+def _alternative_argument_values(value: Any, values: Sequence[Any]) -> list[Any]:
     """Return values to try in place of one: two of other cases, and some near it."""
     if isinstance(value, bool):
         return [not value]
@@ -219,7 +221,7 @@ def _changes_as_right_value_does(old: JudgedCase, new: JudgedCase) -> bool:
     return same_difference or all_close(new_yours * right, new_right * yours)
 
 
-def _part_that_alone_is_wrong(pairs: ReturnedAndRight) -> tuple[str, ReturnedAndRight]:
+def _only_wrong_part_of_values(pairs: ReturnedAndRight) -> tuple[str, ReturnedAndRight]:
     """Return which part of the values is the only wrong one, and its pairs; else "" and all."""
     parts = [(_parts_by_name(yours), _parts_by_name(right)) for yours, right in pairs]
     names = list(parts[0][0]) if parts else []

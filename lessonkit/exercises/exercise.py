@@ -27,14 +27,14 @@ from lessonkit.exercises.outcome import (
     Outcome,
     describe_difference_safely,
     describe_type,
+    fixed_torch_state_context,
     format_short,
-    in_fixed_torch_state,
     outcomes_look_alike,
     run_case,
 )
 from lessonkit.exercises.progress import record_progress
 from lessonkit.exercises.rules import RuleFactory
-from lessonkit.exercises.words import LessonWords
+from lessonkit.exercises.words import ExerciseTexts
 
 ANSWER_PREFIX = "my_"  # of the function that a learner fills in
 NUM_REPEATED_CASES = 3  # judged again once all have passed
@@ -64,7 +64,7 @@ class Exercise:
     def __init__(
         self,
         reference: AnswerFunction,
-        words: LessonWords,
+        words: ExerciseTexts,
         *,
         cases: Sequence[CaseArguments],
         expected: AnswerFunction,
@@ -135,7 +135,7 @@ class Exercise:
 
         What the answer prints in that case is shown with the verdict.
         """
-        with in_fixed_torch_state():
+        with fixed_torch_state_context():
             verdict = self._judge_answer(answer)
         if verdict.status == "passed" and getattr(answer, "__module__", None) == "__main__":
             record_progress("right", self.name)
@@ -158,7 +158,7 @@ class Exercise:
 
     def passes(self, answer: AnswerFunction) -> bool:
         """Return whether an answer passes, and look for no advice."""
-        with in_fixed_torch_state():
+        with fixed_torch_state_context():
             return self.first_failed_case(answer) is None
 
     def hint(self) -> Message:

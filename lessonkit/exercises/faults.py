@@ -18,8 +18,8 @@ from torch import Tensor, tensor
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress
 from lessonkit.exercises.tickets import Tickets
-from lessonkit.exercises.toys import Toy, seeded_generator
-from lessonkit.exercises.words import read_lesson_words
+from lessonkit.exercises.toys import BaseToy, seeded_generator
+from lessonkit.exercises.words import read_exercise_texts
 from transformer.config import PAD_ID
 
 TokenIdLists = list[list[int]]
@@ -27,18 +27,18 @@ TokenIdLists = list[list[int]]
 LOSS_FAULT_NAMES = ("none", "padding counts", "sentences count alike", "softmax twice")
 MAX_SENTENCE_TOKENS = 16
 
-lesson_words = read_lesson_words("14")
+exercise_texts = read_exercise_texts("14")
 progress = show_progress
-recall = lesson_words.recall()
-sound_curve = lesson_words.prediction("sound_curve")
-too_good = lesson_words.prediction("too_good")
-crowded = lesson_words.prediction("crowded")
-unnamed_fault = lesson_words.tables["unnamed"]  # of one of two curves in the lesson
-tickets = Tickets(lesson_words.tables["tickets"])
+recall = exercise_texts.recall()
+sound_curve = exercise_texts.prediction("sound_curve")
+too_good = exercise_texts.prediction("too_good")
+crowded = exercise_texts.prediction("crowded")
+unnamed_fault = exercise_texts.tables["unnamed"]  # of one of two curves in the lesson
+tickets = Tickets(exercise_texts.tables["tickets"])
 
 
 @dataclass(repr=False)
-class Glimpse(Toy):
+class Glimpse(BaseToy):
     """A toy decoder that sees what has been written, and some tokens that it must not.
 
     `leaks` has a pair (position, place) for each later token that a position sees. Its numbers
@@ -65,7 +65,7 @@ class Glimpse(Toy):
 
 
 @dataclass(repr=False)
-class Loss(Toy):
+class Loss(BaseToy):
     """A loss in nats, over a batch's tokens or for each of them, that may have a fault."""
 
     fault: str  # one of `LOSS_FAULT_NAMES`
@@ -96,7 +96,7 @@ def my_ahead(decode: Any, tgt_in: Tensor) -> int:
     return farthest
 
 
-_AHEAD_CASE_IDS = ([2, 4], [5, 3, 6], [4, 1, 1], [2, 7, 4, 6, 3], [1, 8, 2, 5, 3, 6, 4])
+_AHEAD_CASE_TOKEN_IDS = ([2, 4], [5, 3, 6], [4, 1, 1], [2, 7, 4, 6, 3], [1, 8, 2, 5, 3, 6, 4])
 _AHEAD_CASE_LEAKS: tuple[list[tuple[int, int]], ...] = (
     [],
     [(0, 1)],
@@ -112,7 +112,7 @@ _AHEAD_CASE_LEAKS: tuple[list[tuple[int, int]], ...] = (
 
 ahead = Exercise(
     my_ahead,
-    lesson_words,
+    exercise_texts,
     worked=[
         ((Glimpse([], 0), tensor([2, 4])), 0),
         ((Glimpse([(0, 1)], 0), tensor([2, 4])), 1),
@@ -121,7 +121,7 @@ ahead = Exercise(
     cases=[
         (Glimpse(leaks, seed), tensor(text))
         for seed, leaks in enumerate(_AHEAD_CASE_LEAKS)
-        for text in _AHEAD_CASE_IDS
+        for text in _AHEAD_CASE_TOKEN_IDS
     ],
     expected=lambda decode, tgt_in: max(
         (place - position for position, place in decode.leaks if place < len(tgt_in)), default=0
@@ -142,7 +142,7 @@ _WANTED_OUTPUTS = {name: tensor(values) for name, values in (("a", [1.0, 2.0]), 
 _OUTPUT_WITH_NAN = tensor([3.0, float("nan")])
 first_apart = Exercise(
     my_first_apart,
-    lesson_words,
+    exercise_texts,
     worked=[
         ((_WANTED_OUTPUTS, _WANTED_OUTPUTS), None),
         ((_WANTED_OUTPUTS | {"b": tensor([3.0, 4.5])}, _WANTED_OUTPUTS), "b"),
@@ -175,7 +175,7 @@ def my_unigram(sentences: TokenIdLists) -> float:
 
 unigram = Exercise(
     my_unigram,
-    lesson_words,
+    exercise_texts,
     worked=[
         (([[4, 5], [4, 5]],), math.log(2)),
         (([[4, 4, 4], [4]],), 0.0),
@@ -213,7 +213,7 @@ def my_loss_fault(loss: Any) -> str:
 
 loss_fault = Exercise(
     my_loss_fault,
-    lesson_words,
+    exercise_texts,
     worked=[((Loss("none"),), "none"), ((Loss("softmax twice", True),), "softmax twice")],
     cases=[
         (Loss(fault, total),)

@@ -12,18 +12,18 @@ from torch import Tensor, tensor
 
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress
-from lessonkit.exercises.toys import Toy, make_normal_sampler
-from lessonkit.exercises.words import read_lesson_words
+from lessonkit.exercises.toys import BaseToy, make_normal_sampler
+from lessonkit.exercises.words import read_exercise_texts
 
 StateDict = dict[str, Tensor]
-SentenceRows = list[dict[str, Any]]
+PhenomenonResultRows = list[dict[str, Any]]
 
-lesson_words = read_lesson_words("08")
+exercise_texts = read_exercise_texts("08")
 progress = show_progress
-recall = lesson_words.recall()
-beyond_chance = lesson_words.prediction("beyond_chance")
-whole_words = lesson_words.prediction("whole_words")
-kept_negations = lesson_words.prediction("kept_negations")
+recall = exercise_texts.recall()
+beyond_chance = exercise_texts.prediction("beyond_chance")
+whole_words = exercise_texts.prediction("whole_words")
+kept_negations = exercise_texts.prediction("kept_negations")
 
 
 def my_average(states: list[StateDict]) -> StateDict:
@@ -48,7 +48,7 @@ def _average_cases() -> list[tuple[list[StateDict]]]:
 
 average = Exercise(
     my_average,
-    lesson_words,
+    exercise_texts,
     worked=[(([{"w": tensor([2.0])}, {"w": tensor([6.0])}],), {"w": tensor([4.0])})],
     cases=_average_cases(),
     expected=lambda states: {
@@ -57,7 +57,7 @@ average = Exercise(
 )
 
 
-def my_pairs_kept(sentences: SentenceRows, phenomenon: str) -> int:
+def my_pairs_kept(sentences: PhenomenonResultRows, phenomenon: str) -> int:
     """Count the pairs of a phenomenon of which both sides are kept."""
     own = [row for row in sentences if row["phenomenon"] == phenomenon]
     kept = [row["kept"] for row in own]
@@ -65,12 +65,12 @@ def my_pairs_kept(sentences: SentenceRows, phenomenon: str) -> int:
     return sum(one and other for one, other in pairs)
 
 
-def _pairs_kept_cases() -> list[tuple[SentenceRows, str]]:
+def _phenomenon_pairs_kept_cases() -> list[tuple[PhenomenonResultRows, str]]:
 
-    def rows(phenomenon: str, kept: list[bool]) -> SentenceRows:
+    def rows(phenomenon: str, kept: list[bool]) -> PhenomenonResultRows:
         return [{"phenomenon": phenomenon, "kept": each} for each in kept]
 
-    cases: list[tuple[SentenceRows, str]] = [([], "gender")]
+    cases: list[tuple[PhenomenonResultRows, str]] = [([], "gender")]
     for pairs in (1, 2, 3):
         for number in range(4**pairs):
             kept = [bool(number >> place & 1) for place in range(2 * pairs)]
@@ -79,7 +79,7 @@ def _pairs_kept_cases() -> list[tuple[SentenceRows, str]]:
     return [*cases, (two, "gender"), (two, "negation"), (two, "number")]
 
 
-def _pairs_kept_by_minimum(sentences: SentenceRows, phenomenon: str) -> int:
+def _phenomenon_pairs_kept_by_min(sentences: PhenomenonResultRows, phenomenon: str) -> int:
     """Add up the smaller of the two sides of each pair, as numbers."""
     sides = [int(row["kept"]) for row in sentences if row["phenomenon"] == phenomenon]
     return sum(min(sides[place : place + 2]) for place in range(0, len(sides), 2))
@@ -93,19 +93,19 @@ _PAIR_WITH_ONE_KEPT = [
 
 pairs_kept = Exercise(
     my_pairs_kept,
-    lesson_words,
+    exercise_texts,
     worked=[
         ((_PAIR_WITH_BOTH_KEPT, "gender"), 1),
         ((_PAIR_WITH_ONE_KEPT, "gender"), 0),
         ((_PAIR_WITH_BOTH_KEPT + _PAIR_WITH_ONE_KEPT, "gender"), 1),
     ],
-    cases=_pairs_kept_cases(),
-    expected=_pairs_kept_by_minimum,
+    cases=_phenomenon_pairs_kept_cases(),
+    expected=_phenomenon_pairs_kept_by_min,
 )
 
 
 @dataclass(repr=False)
-class SquaredDistanceLoss(Toy):
+class SquaredDistanceLoss(BaseToy):
     """A toy loss: how far the weights "w" of a state are from the best."""
 
     best: list[float]
@@ -130,7 +130,9 @@ def my_chosen(states: list[StateDict], loss_of: Callable[[StateDict], float]) ->
     return chosen
 
 
-def _chosen_by_running_mean(states: list[StateDict], loss_of: SquaredDistanceLoss) -> list[int]:
+def _checkpoints_chosen_by_running_mean(
+    states: list[StateDict], loss_of: SquaredDistanceLoss
+) -> list[int]:
     """Move the mean by its distance from each checkpoint, and move it back."""
     chosen, mean = [len(states) - 1], states[-1]["w"]
     for place in range(len(states) - 2, -1, -1):
@@ -140,7 +142,7 @@ def _chosen_by_running_mean(states: list[StateDict], loss_of: SquaredDistanceLos
     return chosen
 
 
-def _chosen_cases() -> list[tuple[list[StateDict], SquaredDistanceLoss]]:
+def _chosen_checkpoints_cases() -> list[tuple[list[StateDict], SquaredDistanceLoss]]:
 
     def run(*weights: float) -> list[StateDict]:
         return [{"w": tensor([each])} for each in weights]
@@ -160,12 +162,12 @@ _UP, _DOWN = {"w": tensor([1.0])}, {"w": tensor([-1.0])}
 
 chosen = Exercise(
     my_chosen,
-    lesson_words,
+    exercise_texts,
     worked=[
         (([_UP, _DOWN], SquaredDistanceLoss([0.0])), [0, 1]),  # their mean is 0
         (([_UP, _DOWN], SquaredDistanceLoss([-1.0])), [1]),  # the last one alone is best
         (([_UP, _UP, _DOWN], SquaredDistanceLoss([0.0])), [1, 2]),  # a third would be too many
     ],
-    cases=_chosen_cases(),
-    expected=_chosen_by_running_mean,
+    cases=_chosen_checkpoints_cases(),
+    expected=_checkpoints_chosen_by_running_mean,
 )

@@ -12,15 +12,15 @@ from torch import Tensor, nn
 
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress
-from lessonkit.exercises.toys import Toy
-from lessonkit.exercises.words import read_lesson_words
+from lessonkit.exercises.toys import BaseToy
+from lessonkit.exercises.words import read_exercise_texts
 
-lesson_words = read_lesson_words("15")
+exercise_texts = read_exercise_texts("15")
 progress = show_progress
-recall = lesson_words.recall()
-micro_memory = lesson_words.prediction("micro_memory")
-weights_moved = lesson_words.prediction("weights_moved")
-fused_memory = lesson_words.prediction("fused_memory")
+recall = exercise_texts.recall()
+micro_memory = exercise_texts.prediction("micro_memory")
+weights_moved = exercise_texts.prediction("weights_moved")
+fused_memory = exercise_texts.prediction("fused_memory")
 
 Gradients = list[Tensor]
 
@@ -65,7 +65,7 @@ def _gradients_by_hand(line: LinearModel, parts: list[Any], _: Any) -> Gradients
 
 gradients = Exercise(
     my_gradients,
-    lesson_words,
+    exercise_texts,
     worked=[
         (
             (LinearModel(1.0, 0.0), [[(1.0, 0.0)]], summed_loss_and_num_points),
@@ -103,7 +103,7 @@ def _product_by_autocast(inputs: Tensor, weight: Tensor, dtype: torch.dtype) -> 
 _PRODUCT_INPUT_ROW = torch.tensor([[1.001, 257.0, -0.33]])
 product = Exercise(
     my_product,
-    lesson_words,
+    exercise_texts,
     worked=[
         # 257 needs nine binary digits: bfloat16 has eight, and float16 eleven.
         ((torch.tensor([[257.0]]), torch.tensor([[1.0]]), torch.bfloat16), torch.tensor([[256.0]])),
@@ -155,7 +155,7 @@ def _scaler_by_torch_grad_scaler(
 _FINITE_GRADIENT, _INFINITE_GRADIENT = torch.tensor([2.0, -6.0]), torch.tensor([float("inf")])
 scaler = Exercise(
     my_scaler,
-    lesson_words,
+    exercise_texts,
     worked=[
         ((4.0, 0, [_FINITE_GRADIENT], 3), ([torch.tensor([0.5, -1.5])], 4.0, 1)),
         ((4.0, 2, [_FINITE_GRADIENT], 3), ([torch.tensor([0.5, -1.5])], 8.0, 0)),
@@ -173,7 +173,7 @@ scaler = Exercise(
 )
 
 
-class SimulatedAllReduce(Toy):
+class SimulatedAllReduce(BaseToy):
     """What another process has, and a sum with it: stands for `torch.distributed.all_reduce`."""
 
     def __init__(self, others: list[Gradients]) -> None:
@@ -201,7 +201,7 @@ def my_averaged(
 _ONE, _TWO = torch.tensor([1.0, 2.0]), torch.tensor([3.0, 6.0])
 averaged = Exercise(
     my_averaged,
-    lesson_words,
+    exercise_texts,
     worked=[(([_ONE], SimulatedAllReduce([[_TWO]]), 2), [torch.tensor([2.0, 4.0])])],
     cases=[
         ([_ONE], SimulatedAllReduce([]), 1),
@@ -227,7 +227,7 @@ def my_bfloat16(number: float) -> float:
 
 bfloat16 = Exercise(
     my_bfloat16,
-    lesson_words,
+    exercise_texts,
     worked=[
         ((1.0,), 1.0),
         ((257.0,), 256.0),  # 100000001 in binary, nine digits, in the middle: to the even one

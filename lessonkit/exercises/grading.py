@@ -25,7 +25,7 @@ import torch
 import lessonkit.exercises
 from lessonkit.exercises import own
 from lessonkit.exercises.exercise import ANSWER_PREFIX, NUM_REPEATED_CASES, Exercise
-from lessonkit.exercises.outcome import Outcome, in_fixed_torch_state
+from lessonkit.exercises.outcome import Outcome, fixed_torch_state_context
 from lessonkit.exercises.submission import (
     DEFINITION_NODES,
     Statements,
@@ -34,7 +34,7 @@ from lessonkit.exercises.submission import (
     parse_statements,
     read_code_texts,
 )
-from lessonkit.exercises.words import LessonWords
+from lessonkit.exercises.words import ExerciseTexts
 from transformer.support.errors import UserError
 from transformer.support.signals import ignore_interrupts
 
@@ -83,8 +83,8 @@ def exercises_by_lesson_module() -> dict[str, dict[str, Exercise]]:
     by_module = {}
     for info in pkgutil.iter_modules(lessonkit.exercises.__path__):
         names = vars(import_module(f"{lessonkit.exercises.__name__}.{info.name}"))
-        lesson_words = names.get("lesson_words")
-        if not isinstance(lesson_words, LessonWords):
+        exercise_texts = names.get("exercise_texts")
+        if not isinstance(exercise_texts, ExerciseTexts):
             continue
         exercises = {
             f"{ANSWER_PREFIX}{exercise.name}": exercise
@@ -92,7 +92,7 @@ def exercises_by_lesson_module() -> dict[str, dict[str, Exercise]]:
             if isinstance(exercise, Exercise)
         }
         for name, exercise in own.CLASS_EXERCISES_BY_NAME.items():
-            if exercise.lesson == lesson_words.lesson:
+            if exercise.lesson == exercise_texts.lesson:
                 exercises[name] = exercise
         by_module[info.name] = exercises
     return by_module
@@ -161,7 +161,7 @@ def _run_answer_and_send_outcomes(name: str, source: str, sender: Any) -> None:
         contextlib.suppress(BaseException),  # a SystemExit, too
         contextlib.redirect_stdout(printed),
         contextlib.redirect_stderr(printed),
-        in_fixed_torch_state(),
+        fixed_torch_state_context(),
     ):
         answer = _run_statements_for_answer(name, source, exercises)
         if not exercise.is_blank(answer):

@@ -9,16 +9,16 @@ from torch import Tensor, tensor
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress
 from lessonkit.exercises.toys import make_normal_sampler
-from lessonkit.exercises.words import read_lesson_words
+from lessonkit.exercises.words import read_exercise_texts
 
 AlignmentLinks = list[tuple[int, int]]  # a sentence's links, (source, target)
 
-lesson_words = read_lesson_words("11")
+exercise_texts = read_exercise_texts("11")
 progress = show_progress
-recall = lesson_words.recall()
-dull_head = lesson_words.prediction("dull_head")
-no_encoder_heads = lesson_words.prediction("no_encoder_heads")
-mean_of_heads = lesson_words.prediction("mean_of_heads")
+recall = exercise_texts.recall()
+dull_head = exercise_texts.prediction("dull_head")
+no_encoder_heads = exercise_texts.prediction("no_encoder_heads")
+mean_of_heads = exercise_texts.prediction("mean_of_heads")
 
 
 def my_spread(weights: list[float]) -> float:
@@ -37,7 +37,7 @@ def _spread_cases() -> list[list[float]]:
 
 spread = Exercise(
     my_spread,
-    lesson_words,
+    exercise_texts,
     worked=[
         (([1.0, 0.0],), 0.0),  # all on one key
         (([0.25, 0.25, 0.25, 0.25],), math.log(4)),  # as even as can be
@@ -66,7 +66,7 @@ def _prune_cases() -> list[tuple[Tensor, int, int]]:
 
 prune = Exercise(
     my_prune,
-    lesson_words,
+    exercise_texts,
     worked=[((tensor([[1.0, 2.0], [3.0, 4.0]]), 2, 1), tensor([[1.0, 0.0], [3.0, 0.0]]))],
     cases=_prune_cases(),
     expected=lambda weight, head, d_v: weight * (torch.arange(weight.shape[1]) // d_v != head - 1),
@@ -91,7 +91,7 @@ def _links_cases() -> list[tuple[Tensor]]:
 
 links = Exercise(
     my_links,
-    lesson_words,
+    exercise_texts,
     worked=[
         ((tensor([[0.1, 0.7, 0.2], [0.2, 0.3, 0.5]]),), [(1, 0)]),
         ((tensor([[0.1, 0.9]]),), []),
@@ -140,7 +140,7 @@ def _error_rate_cases() -> list[tuple[list[AlignmentLinks], list[AlignmentLinks]
 
 error_rate = Exercise(
     my_error_rate,
-    lesson_words,
+    exercise_texts,
     worked=[
         (([[(0, 0), (1, 1)]], [[(0, 0), (1, 0)]]), 0.5),
         (([[(0, 0)], [(1, 1)]], [[(0, 0)], [(0, 0), (1, 0)]]), 0.6),

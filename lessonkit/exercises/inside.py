@@ -1,6 +1,6 @@
 """The gaps and exercises of lesson 10, in its order: places hidden, edges cut, a vector exchanged.
 
-`UniformAttentionModel` and `WitnessModel` are its toys.
+`UniformAttentionModel` and `RedundantEvidenceModel` are its toys.
 """
 
 import itertools
@@ -13,20 +13,20 @@ from torch import Tensor, tensor
 
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress
-from lessonkit.exercises.toys import Toy
-from lessonkit.exercises.words import read_lesson_words
+from lessonkit.exercises.toys import BaseToy
+from lessonkit.exercises.words import read_exercise_texts
 
-lesson_words = read_lesson_words("10")
+exercise_texts = read_exercise_texts("10")
 progress = show_progress
-recall = lesson_words.recall()
-both_routes = lesson_words.prediction("both_routes")
-exchanged_article = lesson_words.prediction("exchanged_article")
+recall = exercise_texts.recall()
+both_routes = exercise_texts.prediction("both_routes")
+exchanged_article = exercise_texts.prediction("exchanged_article")
 
 AttentionEdges = list[tuple[int, int]]  # (query, key), from 0
 
 
 @dataclass(repr=False)
-class UniformAttentionModel(Toy):
+class UniformAttentionModel(BaseToy):
     """A toy encoder-decoder that attends evenly to all it sees. Token 4 is the vector [4, -4]."""
 
     def encode(self, src: Tensor, mask: Tensor) -> Tensor:
@@ -80,7 +80,7 @@ def _logits_without_hidden_positions(
 _LAST_KEY_PADDED_MASK = tensor([[[[True, True, True, False]]]])
 hidden = Exercise(
     my_hidden,
-    lesson_words,
+    exercise_texts,
     worked=[
         (
             (UniformAttentionModel(), _row_of_ids(4, 6), _all_true_mask(2), _row_of_ids(1), [], []),
@@ -158,7 +158,7 @@ def my_cut(mask: Tensor, edges: AttentionEdges) -> Tensor:
 
 cut = Exercise(
     my_cut,
-    lesson_words,
+    exercise_texts,
     worked=[((_all_true_mask(2), [(0, 1)]), tensor([[[[True, False], [True, True]]]]))],
     cases=[
         (_all_true_mask(1), []),
@@ -187,7 +187,7 @@ def my_patched(
     return model.decode(tgt_in, memory, mask)
 
 
-def _patched_by_torch_where(
+def _patched_logits_by_torch_where(
     model: Any, src: Tensor, other: Tensor, mask: Tensor, tgt_in: Tensor, places: list[int]
 ) -> Tensor:
     """Choose between the two memories, place by place."""
@@ -198,7 +198,7 @@ def _patched_by_torch_where(
 
 patched = Exercise(
     my_patched,
-    lesson_words,
+    exercise_texts,
     worked=[
         # The runs are 9, 11 and 11, 17; patched 9, 17, whose mean is 13, and 1 more.
         (
@@ -255,12 +255,12 @@ patched = Exercise(
             [2],
         ),
     ],
-    expected=_patched_by_torch_where,
+    expected=_patched_logits_by_torch_where,
 )
 
 
 @dataclass(repr=False)
-class WitnessModel(Toy):
+class RedundantEvidenceModel(BaseToy):
     """A toy model that says "La" while one of its witnesses is whole, and "Le" if none is.
 
     A witness is a list of places; hide one of them, and it tells nothing any more.
@@ -283,7 +283,7 @@ def my_smallest_cut(answer: Callable[[list[int]], str], places: list[int]) -> li
     return []
 
 
-def _smallest_cut_by_trying_all_subsets(
+def _fewest_places_by_all_subsets(
     answer: Callable[[list[int]], str], places: list[int]
 ) -> list[int]:
     """Try every set there is, written in bits, and sort those that change something."""
@@ -292,7 +292,7 @@ def _smallest_cut_by_trying_all_subsets(
     return min(changing, key=lambda each: (len(each), each), default=[])
 
 
-_WITNESS_SETS_OF_CASES: tuple[list[list[int]], ...] = (
+_EVIDENCE_PLACES_OF_CASES: tuple[list[list[int]], ...] = (
     [[2]],
     [[1, 2], [2, 3]],
     [[0], [2]],
@@ -303,13 +303,17 @@ _WITNESS_SETS_OF_CASES: tuple[list[list[int]], ...] = (
 )
 smallest_cut = Exercise(
     my_smallest_cut,
-    lesson_words,
+    exercise_texts,
     worked=[
-        ((WitnessModel([[1]]), [0, 1]), [1]),
-        ((WitnessModel([[0], [1]]), [0, 1]), [0, 1]),  # either alone is not needed
-        ((WitnessModel([]), [0, 1]), []),
+        ((RedundantEvidenceModel([[1]]), [0, 1]), [1]),
+        ((RedundantEvidenceModel([[0], [1]]), [0, 1]), [0, 1]),  # either alone is not needed
+        ((RedundantEvidenceModel([]), [0, 1]), []),
     ],
-    cases=[(WitnessModel(each), list(range(n))) for each in _WITNESS_SETS_OF_CASES for n in (4, 5)]
-    + [(WitnessModel([[2, 4]]), [4, 5])],
-    expected=_smallest_cut_by_trying_all_subsets,
+    cases=[
+        (RedundantEvidenceModel(each), list(range(n)))
+        for each in _EVIDENCE_PLACES_OF_CASES
+        for n in (4, 5)
+    ]
+    + [(RedundantEvidenceModel([[2, 4]]), [4, 5])],
+    expected=_fewest_places_by_all_subsets,
 )

@@ -16,15 +16,15 @@ from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress
 from lessonkit.exercises.toy_models import Layer
 from lessonkit.exercises.toys import make_normal_sampler, seeded_generator
-from lessonkit.exercises.words import read_lesson_words
+from lessonkit.exercises.words import read_exercise_texts
 from transformer.config import ModelConfig
 from transformer.masks import causal_mask
 
-lesson_words = read_lesson_words("04")
+exercise_texts = read_exercise_texts("04")
 progress = show_progress
-recall = lesson_words.recall()
-lost_gradient = lesson_words.prediction("lost_gradient")
-loud_mistake = lesson_words.prediction("loud_mistake")
+recall = exercise_texts.recall()
+lost_gradient = exercise_texts.prediction("lost_gradient")
+loud_mistake = exercise_texts.prediction("loud_mistake")
 
 
 def my_layer_norm(hidden: Tensor, gain: Tensor, bias: Tensor) -> Tensor:
@@ -45,7 +45,7 @@ def _layer_norm_cases() -> list[tuple[Tensor, Tensor, Tensor]]:
 
 layer_norm = Exercise(
     my_layer_norm,
-    lesson_words,
+    exercise_texts,
     worked=[
         (
             (tensor([[1.0, 3.0]]), torch.ones(2), torch.zeros(2)),
@@ -89,7 +89,7 @@ def _vocabulary_by_bisection(parameters: int, *sizes: int) -> int:
 
 vocabulary = Exercise(
     my_vocabulary,
-    lesson_words,
+    exercise_texts,
     worked=[((63_045_632, 512, 2048, 6), 37_000)],
     cases=[
         (_num_transformer_parameters(types, *sizes), *sizes)
@@ -188,7 +188,7 @@ _ONE_KEY_MASK = torch.ones(1, 1, 1, 1, dtype=torch.bool)
 
 decoder_layer = Exercise(
     my_decoder_layer,
-    lesson_words,
+    exercise_texts,
     worked=[
         # every matrix is the identity, and one token attends to itself and to one other:
         # 1 3 + 1 3 is normed to -1 1; + 1 1 is 0 2, normed to -1 1; + 0 1 is -1 2, normed

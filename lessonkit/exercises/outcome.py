@@ -88,7 +88,7 @@ def run_case(
 
 
 @contextlib.contextmanager
-def in_fixed_torch_state() -> Iterator[None]:
+def fixed_torch_state_context() -> Iterator[None]:
     """Check in a state of PyTorch that is always the same, and leave the learner's as it was."""
     dtype, random_state = torch.get_default_dtype(), random.getstate()
     torch.set_default_dtype(torch.float32)

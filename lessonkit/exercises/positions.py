@@ -8,14 +8,14 @@ from torch import Tensor
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress
 from lessonkit.exercises.toys import seeded_generator
-from lessonkit.exercises.words import read_lesson_words
+from lessonkit.exercises.words import read_exercise_texts
 from transformer.positions import sinusoidal_positions
 
-lesson_words = read_lesson_words("03")
+exercise_texts = read_exercise_texts("03")
 progress = show_progress
-recall = lesson_words.recall()
-like_twenty = lesson_words.prediction("like_twenty")
-moved_on = lesson_words.prediction("moved_on")
+recall = exercise_texts.recall()
+like_twenty = exercise_texts.prediction("like_twenty")
+moved_on = exercise_texts.prediction("moved_on")
 
 MAX_OFFSET_IN_CASES = 1500  # tokens between the two positions of the last exercise
 ENCODING_NOISE_STD = 0.02  # standard deviation of what is added to each of their numbers
@@ -47,7 +47,7 @@ def _positions_by_powers_of_a_rotation(max_len: int, d_model: int) -> Tensor:
 
 waves = Exercise(
     my_waves,
-    lesson_words,
+    exercise_texts,
     worked=[
         ((1, 4), torch.tensor([[0.0, 1.0, 0.0, 1.0]])),
         (
@@ -75,7 +75,7 @@ def my_shift(k: int, d_model: int) -> Tensor:
 
 shift = Exercise(
     my_shift,
-    lesson_words,
+    exercise_texts,
     worked=[
         ((0, 2), torch.eye(2)),
         (  # the turns are 1 and 1/100
@@ -110,7 +110,7 @@ def my_wavelength(dimension: int, d_model: int) -> float:
 
 wavelength = Exercise(
     my_wavelength,
-    lesson_words,
+    exercise_texts,
     worked=[
         ((0, 512), 2 * math.pi),
         ((1, 512), 2 * math.pi),
@@ -173,7 +173,7 @@ def _encoding_pair_cases() -> list[tuple[Tensor, Tensor]]:
 
 offset = Exercise(
     my_offset,
-    lesson_words,
+    exercise_texts,
     worked=[
         (  # exact rows 0 and 2 of a table of one pair
             (torch.tensor([0.0, 1.0]), torch.tensor([math.sin(2), math.cos(2)])),

@@ -34,12 +34,12 @@ class Prediction:
         return f"{self.name}: .predict(guess), then .compare(measured)"
 
     @property
-    def callout(self) -> str:
+    def question_callout(self) -> str:
         """The question as a lesson's text ends in it, above the cell."""
         return f"> **Predict.** {self.question}"
 
     @property
-    def guess_description(self) -> str:
+    def allowed_guesses_description(self) -> str:
         """What a guess may be, in a few words."""
         if self.options:
             *first, last = map(self._format_guess, self.options)
@@ -50,17 +50,20 @@ class Prediction:
     @property
     def blank_cell(self) -> str:
         """The cell that a lesson offers to fill in."""
-        return f"guess = None  # {self.guess_description}\nex.{self.name}.predict(guess)"
+        return f"guess = None  # {self.allowed_guesses_description}\nex.{self.name}.predict(guess)"
 
     def predict(self, guess: Any = None) -> Message:
         """Note what a learner expects; a new guess replaces the one before."""
         self._guess = None
         if is_blank(guess):
-            text = f"{self.name}: no guess yet. Put one in place of None: {self.guess_description}."
+            text = (
+                f"{self.name}: no guess yet. Put one in place of None: "
+                f"{self.allowed_guesses_description}."
+            )
             return Message(wrap_text(text), "not attempted")
         value = self._parse_guess(guess)
         if value is None or not (self.options or self.low <= value <= self.high):
-            refusal = f"{format_short(guess)} is not {self.guess_description}"
+            refusal = f"{format_short(guess)} is not {self.allowed_guesses_description}"
             return Message(wrap_text(f"{self.name}: {refusal}. Nothing was taken down."), "wrong")
         self._guess = value
         if hasattr(sys.modules["__main__"], "get_ipython"):

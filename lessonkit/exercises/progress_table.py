@@ -15,14 +15,14 @@ def show_progress() -> Message:
     names = read_progress()
     right = {*names["right"], *learner_file.saved_exercise_names()}
     predicted = set(names["predicted"])
-    class_words = words.read_lesson_words("own").exercises
+    class_words = words.read_exercise_texts("own").exercises
     lines = [ROW_FORMAT.format("lesson", "gaps kept", "exercises right", "predicted", "next")]
     next_steps = []
     for path in sorted(words.WORDS_FOLDER.glob("[0-9][0-9].toml")):
         lesson = path.stem
-        lesson_words = words.read_lesson_words(lesson)
-        exercises = lesson_words.exercises
-        predictions = list(lesson_words.predictions)
+        exercise_texts = words.read_exercise_texts(lesson)
+        exercises = exercise_texts.exercises
+        predictions = list(exercise_texts.predictions)
         classes = [name for name, entry in class_words.items() if entry["lesson"] == lesson]
         gaps = [name for name, entry in exercises.items() if "gap" in entry] + classes
         others = [name for name, entry in exercises.items() if "gap" not in entry]

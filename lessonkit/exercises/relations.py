@@ -34,7 +34,7 @@ TRANSFORMS_BY_CLAUSE: dict[str, Callable[[Tensor], Tensor]] = {
     "it is transposed: rows are columns": lambda x: x.transpose(-1, -2),
     "each row is in reverse order": lambda x: x.flip(-1),
 }
-EXPONENTS_BY_FORMAT = {"{}": 1, "1/{}": -1, "sqrt({})": 0.5, "1/sqrt({})": -0.5}
+EXPONENTS_BY_POWER_TEMPLATE = {"{}": 1, "1/{}": -1, "sqrt({})": 0.5, "1/sqrt({})": -0.5}
 LIST_RELATIONS_BY_CLAUSE: dict[str, Callable[[list[Any], list[Any]], bool]] = {
     "the order is reversed": lambda yours, right: are_identical(yours, right[::-1]),
     "it begins right, and goes on too long": (
@@ -58,7 +58,7 @@ def clauses_relating_answer_to_right_value(
         pairs: What the answer returned, and what is right.
         facts: Of each case.
     """
-    yield from _constant_clauses(pairs)
+    yield from _constant_answer_clauses(pairs)
     yield from _list_relation_clauses(pairs)
     numbers = [(to_tensor_or_none(yours), to_tensor_or_none(right)) for yours, right in pairs]
     tensors = [
@@ -131,7 +131,7 @@ def all_close(yours: Tensor, right: Tensor) -> bool:
     return bool(equal.all())
 
 
-def _constant_clauses(pairs: ReturnedAndRight) -> Iterator[str]:
+def _constant_answer_clauses(pairs: ReturnedAndRight) -> Iterator[str]:
     values = [yours for yours, _ in pairs]
     if len(values) > MIN_CASES_FOR_A_CLAUSE and all(
         are_identical(value, values[0]) for value in values
@@ -168,19 +168,23 @@ def _factor_or_offset_clauses(flat: TensorPairs, facts: Sequence[CaseFacts]) -> 
     if has_factor and all(all_close(yours, factor * right) for yours, right in flat):
         yield f"every number is {factor:.6g}{_format_as_root(factor)} times the right one"
     for label in facts[0] if facts else ():
-        yield from _power_clauses(label, [case.get(label) for case in facts], flat)
+        yield from _power_of_argument_factor_clauses(
+            label, [case.get(label) for case in facts], flat
+        )
     error = float((all_yours - all_right)[largest])
     if math.isfinite(error) and all(all_close(yours, right + error) for yours, right in flat):
         yield f"every number is {abs(error):.6g} too {'large' if error > 0 else 'small'}"
 
 
-def _power_clauses(label: str, sizes: Sequence[Any], flat: TensorPairs) -> Iterator[str]:
+def _power_of_argument_factor_clauses(
+    label: str, sizes: Sequence[Any], flat: TensorPairs
+) -> Iterator[str]:
     """Yield the power of a fact, such as an argument, by which all numbers are wrong."""
     are_positive = all(isinstance(size, int | float) and size > 0 for size in sizes)
     if not are_positive or len(set(sizes)) < 2:
         return
     cases = list(zip(flat, sizes, strict=True))
-    for text, power in EXPONENTS_BY_FORMAT.items():
+    for text, power in EXPONENTS_BY_POWER_TEMPLATE.items():
         if all(all_close(yours, right * size**power) for (yours, right), size in cases):
             yield f"every number is {text.format(label)} times the right one"
 

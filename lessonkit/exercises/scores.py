@@ -18,19 +18,19 @@ from torch import Tensor
 from lessonkit.analysis.significance import t_critical_value
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress
-from lessonkit.exercises.toys import Toy, seeded_generator
-from lessonkit.exercises.words import read_lesson_words
+from lessonkit.exercises.toys import BaseToy, seeded_generator
+from lessonkit.exercises.words import read_exercise_texts
 
 WordList = list[str]
 ScoreFunction = Callable[[Tensor], float]
 
-lesson_words = read_lesson_words("07")
+exercise_texts = read_exercise_texts("07")
 progress = show_progress
-recall = lesson_words.recall()
-five_ways_apart = lesson_words.prediction("five_ways_apart")
-seven_points = lesson_words.prediction("seven_points")
-false_alarms = lesson_words.prediction("false_alarms")
-point_seen = lesson_words.prediction("point_seen")
+recall = exercise_texts.recall()
+five_ways_apart = exercise_texts.prediction("five_ways_apart")
+seven_points = exercise_texts.prediction("seven_points")
+false_alarms = exercise_texts.prediction("false_alarms")
+point_seen = exercise_texts.prediction("point_seen")
 
 
 def my_clipped_counts(hypothesis: WordList, reference: WordList, n: int) -> tuple[int, int]:
@@ -67,7 +67,7 @@ def _clipped_ngram_cases() -> list[tuple[WordList, WordList, int]]:
 
 clipped_counts = Exercise(
     my_clipped_counts,
-    lesson_words,
+    exercise_texts,
     worked=[
         ((["the", "the", "the"], ["the", "cat"], 1), (1, 3)),
         ((["a", "red", "cat"], ["a", "cat", "sleeps"], 1), (2, 3)),
@@ -80,7 +80,7 @@ clipped_counts = Exercise(
 
 
 @dataclass(repr=False)
-class ShareScore(Toy):
+class ShareScore(BaseToy):
     """A toy score of a text: the sum of what is right, over the sum of all, in points."""
 
     def __call__(self, sums: Tensor) -> float:
@@ -117,7 +117,7 @@ _RESAMPLED_SENTENCE_INDICES = torch.tensor([[0, 1], [1, 1], [0, 0]])
 
 paired_differences = Exercise(
     my_paired_differences,
-    lesson_words,
+    exercise_texts,
     worked=[
         # of 4 words 3 right and 1; 4 and 0; of the first sentence alone both have half
         ((_ALONE, _BOTH, _RESAMPLED_SENTENCE_INDICES, ShareScore()), [50.0, 100.0, 0.0]),
@@ -158,7 +158,7 @@ _EXCHANGED_SENTENCES = torch.tensor([[False, False], [True, True], [True, False]
 
 swapped_differences = Exercise(
     my_swapped_differences,
-    lesson_words,
+    exercise_texts,
     worked=[
         # of 4 words 1 right and 3; then 3 and 1; the first sentences are alike
         ((_ALONE, _BOTH, _EXCHANGED_SENTENCES, ShareScore()), [50.0, -50.0, 50.0]),
@@ -190,7 +190,7 @@ def _interval_by_sums_of_squares(runs: list[float], factor: float) -> tuple[floa
 
 seed_interval = Exercise(
     my_seed_interval,
-    lesson_words,
+    exercise_texts,
     worked=[
         (([1.0, 3.0], 2.0), (0.0, 4.0)),  # deviation root 2, standard error 1
         (([5.0, 5.0, 5.0], 4.3), (5.0, 5.0)),
@@ -228,7 +228,7 @@ def _difference_error_by_half_widths(first: list[float], second: list[float]) ->
 
 difference_error = Exercise(
     my_difference_error,
-    lesson_words,
+    exercise_texts,
     worked=[
         (([1.0, 3.0], [5.0, 5.0]), 1.0),  # variances 2 and 0
         (([1.0, 2.0, 3.0], [4.0, 6.0, 8.0]), math.sqrt(1 / 3 + 4 / 3)),
@@ -265,7 +265,7 @@ def _sums_under_all_sign_flips(differences: list[int]) -> list[int]:
 
 sign_flips = Exercise(
     my_sign_flips,
-    lesson_words,
+    exercise_texts,
     worked=[
         (([1, 2],), 0.5),  # sums 3, -1, 1, -3: two of four are as far from 0 as 3
         (([1, -2],), 1.0),  # all are as far as -1

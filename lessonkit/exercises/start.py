@@ -17,13 +17,13 @@ from lessonkit.exercises.toy_models import (
     unambiguous_search_cases,
 )
 from lessonkit.exercises.toys import make_normal_sampler
-from lessonkit.exercises.words import read_lesson_words
+from lessonkit.exercises.words import read_exercise_texts
 from transformer.config import BOS_ID, EOS_ID
 
-lesson_words = read_lesson_words("00")
+exercise_texts = read_exercise_texts("00")
 progress = show_progress
-first_score = lesson_words.prediction("first_score")
-gender_moved = lesson_words.prediction("gender_moved")
+first_score = exercise_texts.prediction("first_score")
+gender_moved = exercise_texts.prediction("gender_moved")
 
 MAX_PREFIXES_SEARCHED = 3**4  # prefixes, and no more of them in any case
 
@@ -35,7 +35,7 @@ def my_perplexity(losses: list[float]) -> float:
 
 perplexity = Exercise(
     my_perplexity,
-    lesson_words,
+    exercise_texts,
     worked=[
         (([0.0],), 1.0),  # certain and right: torn between one token
         (([math.log(8), math.log(2)],), 4.0),  # the square root of 8 * 2
@@ -60,7 +60,7 @@ _draw_normal = make_normal_sampler(0)
 
 weighted_average = Exercise(
     my_weighted_average,
-    lesson_words,
+    exercise_texts,
     worked=[
         ((torch.tensor([[0.5, 0.5]]), torch.tensor([[2.0], [6.0]])), torch.tensor([[4.0]])),
         (
@@ -101,7 +101,7 @@ def my_most_probable(next_probs: Any, limit: int) -> list[int]:
     return best
 
 
-def _most_probable_cases() -> list[tuple[ProbabilityTable, int]]:
+def _most_probable_sentence_cases() -> list[tuple[ProbabilityTable, int]]:
     """Three words, and a best sentence whose beginning lies behind up to six others."""
     tenths = (
         ((0, 6, 4, 0), (0, 5, 4, 1), (1, 5, 3, 1), (9, 1, 0, 0)),
@@ -123,7 +123,7 @@ _NEXT_TOKEN_PROBS = {
 
 most_probable = Exercise(
     my_most_probable,
-    lesson_words,
+    exercise_texts,
     worked=[
         (
             (ProbabilityTable(_NEXT_TOKEN_PROBS), 2),
@@ -135,7 +135,7 @@ most_probable = Exercise(
         ),  # at once, with no word
     ],
     cases=[case[:2] for case in unambiguous_search_cases((MAX_PREFIXES_SEARCHED,))]
-    + _most_probable_cases(),
+    + _most_probable_sentence_cases(),
     expected=lambda next_probs, limit: beam_search_in_levels(
         next_probs, limit, MAX_PREFIXES_SEARCHED
     ),

@@ -9,15 +9,15 @@ from torch.nn.utils.rnn import pad_sequence
 
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress
-from lessonkit.exercises.words import read_lesson_words
+from lessonkit.exercises.words import read_exercise_texts
 from transformer.config import BOS_ID, EOS_ID, UNK_ID
 
-lesson_words = read_lesson_words("01")
+exercise_texts = read_exercise_texts("01")
 progress = show_progress
-recall = lesson_words.recall()
-first_merge = lesson_words.prediction("first_merge")
-unknown_german = lesson_words.prediction("unknown_german")
-padding_random = lesson_words.prediction("padding_random")
+recall = exercise_texts.recall()
+first_merge = exercise_texts.prediction("first_merge")
+unknown_german = exercise_texts.prediction("unknown_german")
+padding_random = exercise_texts.prediction("padding_random")
 
 TokenList = list[str]
 CountsBySpelledWord = dict[tuple[str, ...], int]
@@ -44,7 +44,7 @@ def _best_pair_cases() -> list[tuple[CountsBySpelledWord]]:
 
 best_pair = Exercise(
     my_best_pair,
-    lesson_words,
+    exercise_texts,
     worked=[
         (({("a", "b"): 1, ("b", "c"): 2},), ("b", "c")),
         (({("c", "a"): 1, ("a", "b"): 1},), ("a", "b")),
@@ -84,7 +84,7 @@ def _pad_and_shift_cases() -> list[tuple[IntegerRows]]:
 
 pad_and_shift = Exercise(
     my_pad_and_shift,
-    lesson_words,
+    exercise_texts,
     worked=[
         (([[5]],), (tensor([[2, 5]]), tensor([[5, 3]]))),
         (([[5, 6], [7]],), (tensor([[2, 5, 6], [2, 7, 0]]), tensor([[5, 6, 3], [7, 3, 0]]))),
@@ -106,7 +106,7 @@ def my_kept_types(tokens: TokenList, min_frequency: int) -> TokenList:
 
 kept_types = Exercise(
     my_kept_types,
-    lesson_words,
+    exercise_texts,
     worked=[
         ((["b", "a", "b"], 1), ["b", "a"]),
         ((["b", "a", "c", "b", "a"], 2), ["a", "b"]),
@@ -164,7 +164,7 @@ def _token_batches_cases() -> list[tuple[list[int], int]]:
 
 token_batches = Exercise(
     my_token_batches,
-    lesson_words,
+    exercise_texts,
     worked=[
         (([2, 2], 4), [[0, 1]]),
         (([3, 1], 3), [[1], [0]]),

@@ -13,7 +13,7 @@ SRC = torch.tensor([[7, 8, 16, 3]])
 TGT_IN = torch.tensor([[2, 5, 28, 22, 21, 9, 11]])
 OTHER_SRC = torch.tensor([[12, 9, 4, 3]])
 OTHER_TGT_IN = torch.tensor([[2, 8, 17, 5, 26, 13, 4]])
-STEPS_BEFORE_SWAP = 3
+DECODING_STEPS_BEFORE_SWAP = 3
 
 
 def future_experiment(model: Any) -> str:
@@ -33,7 +33,7 @@ def padding_experiment(model: Any) -> str:
     return f"the memory moves by {memory:.2f}, the logits by {logits:.2f}"
 
 
-def neighbour_experiment(model: Any) -> str:
+def neighbour_token_experiment(model: Any) -> str:
     """Exchange one source token, and look at the memory of the others."""
     others = [0, 2, 3]
     changed = model.encode(_with_token_at(SRC, 1, 12))[0, others]
@@ -41,13 +41,13 @@ def neighbour_experiment(model: Any) -> str:
     return f"the memory of the others moves by {distance:.2f}"
 
 
-def rows_experiment(model: Any) -> str:
+def identical_rows_experiment(model: Any) -> str:
     """Put the same sentence into a batch twice, and compare its logits."""
     twice = model.forward(SRC.expand(2, -1), TGT_IN.expand(2, -1))
     return f"the logits of the two rows are {_max_abs_difference(*twice):.2f} apart"
 
 
-def step_experiment(model: Any) -> str:
+def repeated_training_step_experiment(model: Any) -> str:
     """Make the same step twice from the same weights, and look at weights and gradients."""
     before = {name: weight.clone() for name, weight in model.module.state_dict().items()}
     norms = []
@@ -62,7 +62,7 @@ def step_experiment(model: Any) -> str:
     )
 
 
-def loss_experiment(model: Any) -> str:
+def padding_loss_experiment(model: Any) -> str:
     """Change the logits at padding alone, and look at the loss."""
     generator = torch.Generator().manual_seed(0)
     logits = torch.randn(2, 3, model.tgt_vocab_size, generator=generator)
@@ -85,10 +85,10 @@ def cache_experiment(model: Any) -> str:
 EXPERIMENTS: dict[str, Callable[[Any], str]] = {
     "future": future_experiment,
     "padding": padding_experiment,
-    "neighbour": neighbour_experiment,
-    "rows": rows_experiment,
-    "step": step_experiment,
-    "loss": loss_experiment,
+    "neighbour": neighbour_token_experiment,
+    "rows": identical_rows_experiment,
+    "step": repeated_training_step_experiment,
+    "loss": padding_loss_experiment,
     "cache": cache_experiment,
 }
 
@@ -133,7 +133,7 @@ def _cache_error(model: Any, src: Tensor) -> float:
 
 def _cache_error_after_swap(model: Any) -> float:
     """Let two targets of one source swap places after three steps: how far off is the fourth?"""
-    place = STEPS_BEFORE_SWAP
+    place = DECODING_STEPS_BEFORE_SWAP
     swap = torch.tensor([1, 0])
     src = SRC.expand(2, -1)
     tgt_in = torch.cat((TGT_IN, OTHER_TGT_IN))

@@ -22,7 +22,7 @@ ANSWER_CELL = "\n".join(
     ["tickets.answer(", *(f"    {number}=None," for number in NUMBER_WORDS), ")"]
 )
 MODEL_SEED = 3  # of the weights
-MAX_EXPERIMENTS = 20  # for all tickets together
+MAX_EXPERIMENTS_IN_ALL = 20  # for all tickets together
 LOGGED_STEPS = (1, 20, 40, 60)
 
 
@@ -80,15 +80,17 @@ class Tickets:
         ticket = self._find_ticket(number)
         if name not in EXPERIMENTS:
             raise UserError(f"there is no experiment {name!r}: choose {', '.join(EXPERIMENTS)}")
-        if (number, name) not in self.made and len(self.made) == MAX_EXPERIMENTS:
-            text = f"All {MAX_EXPERIMENTS} experiments are used up: answer with what you know."
+        if (number, name) not in self.made and len(self.made) == MAX_EXPERIMENTS_IN_ALL:
+            text = (
+                f"All {MAX_EXPERIMENTS_IN_ALL} experiments are used up: answer with what you know."
+            )
             return Message(text)
         self.made.add((number, name))
         model = ticket.build_model()
         model.module.eval()
         result = wrap_text(f"{EXPERIMENTS[name](model)}.", f"{number}. {name}: ")
-        left = MAX_EXPERIMENTS - len(self.made)
-        return Message(f"{result}\n{left} of {MAX_EXPERIMENTS} experiments left.")
+        left = MAX_EXPERIMENTS_IN_ALL - len(self.made)
+        return Message(f"{result}\n{left} of {MAX_EXPERIMENTS_IN_ALL} experiments left.")
 
     def answer(self, **letters: Any) -> Message:
         """Show what may be wrong, and judge what was answered: one="a", two="k" ..."""
@@ -101,7 +103,7 @@ class Tickets:
             statuses.append(status)
             if comment:
                 lines += ["", wrap_text(comment, f"{place}. ")]
-        lines += ["", f"Experiments used: {len(self.made)} of {MAX_EXPERIMENTS}."]
+        lines += ["", f"Experiments used: {len(self.made)} of {MAX_EXPERIMENTS_IN_ALL}."]
         return score_message(lines, statuses, "a letter")
 
     def _find_ticket(self, number: int) -> Ticket:

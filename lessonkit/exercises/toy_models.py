@@ -1,4 +1,4 @@
-"""Toy models that several lessons use, small enough that every right answer is known.
+"""BaseToy models that several lessons use, small enough that every right answer is known.
 
 Not in the paper. What is random in them comes from their own seed. Some count what they are asked,
 or refuse to be asked twice: so an exercise sees how an answer works.
@@ -16,22 +16,22 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from lessonkit.exercises.rules import BrokenRuleError
-from lessonkit.exercises.toys import SEED_SHIFT, Toy, make_normal_sampler, seeded_generator
+from lessonkit.exercises.toys import SEED_SHIFT, BaseToy, make_normal_sampler, seeded_generator
 from transformer.config import BOS_ID, EOS_ID, PAD_ID
 
 MAX_TABLE_CALLS = 2_000  # of a table: more than any search through all sentences makes
 MAX_SENTENCE_LENGTH = 32  # of a sentence: more than any right answer writes
 
-NextTokenProbs = dict[
+NextTokenProbsByLastToken = dict[
     int, dict[int, float]
 ]  # the probability of each next token, by the last token
 
 
 @dataclass(repr=False)
-class ProbabilityTable(Toy):
+class ProbabilityTable(BaseToy):
     """A toy model that reads the next token's probabilities off a table, by the last token."""
 
-    rows: NextTokenProbs
+    rows: NextTokenProbsByLastToken
     calls: int = field(default=0, init=False)
 
     def __call__(self, written: list[int]) -> dict[int, float]:
@@ -80,8 +80,8 @@ def unambiguous_search_cases(beam_sizes: Sequence[int]) -> list[tuple[Probabilit
     return cases
 
 
-def _random_next_token_probs(chance: random.Random) -> NextTokenProbs:
-    rows: NextTokenProbs = {}
+def _random_next_token_probs(chance: random.Random) -> NextTokenProbsByLastToken:
+    rows: NextTokenProbsByLastToken = {}
     for last in (BOS_ID, 4, 5, 6):
         weights = [chance.choice((1, 2, 3, 5, 8, 13)) for _ in range(4)]
         if last == BOS_ID:
@@ -91,7 +91,9 @@ def _random_next_token_probs(chance: random.Random) -> NextTokenProbs:
     return rows
 
 
-def _perturb_probs(rows: NextTokenProbs, chance: random.Random) -> NextTokenProbs:
+def _perturb_probs(
+    rows: NextTokenProbsByLastToken, chance: random.Random
+) -> NextTokenProbsByLastToken:
     return {
         last: {token: prob * chance.uniform(0.97, 1.03) for token, prob in row.items()}
         for last, row in rows.items()
@@ -99,7 +101,7 @@ def _perturb_probs(rows: NextTokenProbs, chance: random.Random) -> NextTokenProb
 
 
 @dataclass(repr=False)
-class KeyValueBlocks(Toy, Sequence[Any]):
+class ReadOnceKeyValueBlocks(BaseToy, Sequence[Any]):
     """Many blocks of keys and values, drawn by chance: pairs (length, 2) and (length, 1).
 
     It is read like a list, except that there is one way through and not a second. The block just
@@ -135,14 +137,14 @@ class KeyValueBlocks(Toy, Sequence[Any]):
         return key, torch.randn(self.length, 1, generator=generator)
 
 
-def drop_every_third(hidden: Tensor) -> Tensor:
+def deterministic_dropout(hidden: Tensor) -> Tensor:
     """Drop every third number and enlarge the others, as dropout would by chance."""
     survives = torch.arange(hidden.numel()).reshape(hidden.shape) % 3 > 0
     return hidden * survives * 1.5
 
 
 @dataclass(repr=False)
-class Layer(Toy):
+class Layer(BaseToy):
     """The parts of a decoder layer, for the learner to put together.
 
     Its weights are drawn by chance; with no seed every matrix is the identity, every gain 1 and
@@ -192,7 +194,7 @@ class Layer(Toy):
 
     def dropout(self, hidden: Tensor) -> Tensor:
         """Drop some numbers, or none."""
-        return drop_every_third(hidden) if self.drops else hidden
+        return deterministic_dropout(hidden) if self.drops else hidden
 
     def _attend(self, weights: Tensor, query: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
         w_query, w_key, w_value, w_output = weights
@@ -206,7 +208,7 @@ class Layer(Toy):
         return hidden.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
 
 
-class TinyNetwork(Toy, nn.Module):
+class TinyNetwork(BaseToy, nn.Module):
     """A small network to train: its logits depend on the last token and the source's first.
 
     It comes in evaluation mode, as after a validation; in training it drops the same numbers of a
@@ -227,11 +229,11 @@ class TinyNetwork(Toy, nn.Module):
     def forward(self, src: Tensor, tgt_in: Tensor) -> Tensor:
         """Ids (batch, src_len) and (batch, tgt_len) -> logits (batch, tgt_len, vocab_size)."""
         hidden = self.embedding[tgt_in] + self.embedding[src[:, :1]]
-        return (drop_every_third(hidden) if self.training else hidden) @ self.output
+        return (deterministic_dropout(hidden) if self.training else hidden) @ self.output
 
 
 @dataclass(repr=False)
-class ReadOnceTransformer(Toy):
+class EncodeOnceTransformer(BaseToy):
     """A toy Transformer with `encode` and `decode`, for a search; it reads its source once.
 
     What it writes depends on all tokens so far. With no seed it copies its source.

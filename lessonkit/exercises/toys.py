@@ -32,7 +32,7 @@ def make_normal_sampler(seed: int) -> Callable[..., Tensor]:
     return lambda *shape: torch.randn(shape, generator=generator)
 
 
-class Toy:
+class BaseToy:
     """Written as a lesson would write it, where `ex` is the lesson's module of exercises.
 
     An answer sees its methods alone (see `restrict_to_methods`): its attributes may be what is
@@ -49,7 +49,7 @@ class Toy:
 
 def restrict_to_methods(value: Any) -> Any:
     """Return what an answer may see of a toy: its methods. Anything else is returned as it is."""
-    if not isinstance(value, Toy) or isinstance(value, nn.Module):
+    if not isinstance(value, BaseToy) or isinstance(value, nn.Module):
         return value
 
     def forwarded(method: Any) -> Any:

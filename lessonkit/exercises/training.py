@@ -20,14 +20,14 @@ from lessonkit.exercises.outcome import AnswerFunction
 from lessonkit.exercises.progress_table import show_progress
 from lessonkit.exercises.toy_models import TinyNetwork
 from lessonkit.exercises.toys import make_normal_sampler
-from lessonkit.exercises.words import read_lesson_words
+from lessonkit.exercises.words import read_exercise_texts
 from transformer.data.batches import Batch
 
-lesson_words = read_lesson_words("05")
+exercise_texts = read_exercise_texts("05")
 progress = show_progress
-recall = lesson_words.recall()
-how_sure = lesson_words.prediction("how_sure")
-twelve_digits = lesson_words.prediction("twelve_digits")
+recall = exercise_texts.recall()
+how_sure = exercise_texts.prediction("how_sure")
+twelve_digits = exercise_texts.prediction("twelve_digits")
 
 WeightAndMoments = tuple[Tensor, Tensor, Tensor]
 LossFunction = Callable[[Tensor, Tensor], Tensor]
@@ -59,7 +59,7 @@ _LOGITS_OF_HALF = tensor([[[math.log(2), 0.0, 0.0]]], requires_grad=True)  # a h
 
 smoothed_loss = Exercise(
     my_smoothed_loss,
-    lesson_words,
+    exercise_texts,
     worked=[
         # a blind guess among four costs ln 4, whatever the smoothing; padding costs nothing
         ((_EQUAL_LOGITS, tensor([[2, 0]]), 0.1, 0), tensor(math.log(4))),
@@ -84,7 +84,7 @@ def my_warmup_rate(step: int, d_model: int, warmup_steps: int) -> float:
 
 warmup_rate = Exercise(
     my_warmup_rate,
-    lesson_words,
+    exercise_texts,
     worked=[
         ((4, 16, 4), 0.125),  # the peak: one over the root of 64
         ((1, 16, 4), 0.03125),  # a quarter of the way up
@@ -106,7 +106,7 @@ class ShownBatch(Batch):
 
     def __repr__(self) -> str:
         tensors = (self.src, self.tgt_in, self.tgt_out)
-        return f"ex.Pairs({', '.join(map(format_value, tensors))})"
+        return f"ex.ShownBatch({', '.join(map(format_value, tensors))})"
 
 
 class GradientDescent(torch.optim.SGD):
@@ -116,10 +116,10 @@ class GradientDescent(torch.optim.SGD):
         super().__init__(model.parameters(), lr=0.25)
 
     def __repr__(self) -> str:
-        return "ex.Descent(model)"
+        return "ex.GradientDescent(model)"
 
 
-def _losses_and_weights(losses: list[Any], model: nn.Module) -> dict[str, Any]:
+def _pack_losses_and_weights(losses: list[Any], model: nn.Module) -> dict[str, Any]:
     weights = [weight.detach() for weight in model.parameters()]
     return {"losses of two calls": losses, "weights after them": weights}
 
@@ -132,7 +132,9 @@ class TrainingStepExercise(Exercise):
 
         @functools.wraps(answer)
         def twice(model: Any, optimizer: Any, *rest: Any) -> Any:
-            return _losses_and_weights([answer(model, optimizer, *rest) for _ in range(2)], model)
+            return _pack_losses_and_weights(
+                [answer(model, optimizer, *rest) for _ in range(2)], model
+            )
 
         return twice
 
@@ -168,7 +170,7 @@ def _two_training_steps_by_autograd(
             for weight, grad in zip(weights, grads, strict=True):
                 weight.sub_(rate * grad)
         losses.append(loss.item())
-    return _losses_and_weights(losses, model)
+    return _pack_losses_and_weights(losses, model)
 
 
 _unsmoothed_loss = functools.partial(my_smoothed_loss, smoothing=0.0, pad_id=0)
@@ -198,11 +200,11 @@ _ONE_WORD_BATCH = ShownBatch(tensor([[4, 3]]), tensor([[2, 5]]), tensor([[5, 3]]
 
 training_step = TrainingStepExercise(
     my_training_step,
-    lesson_words,
+    exercise_texts,
     worked=[
         (
             (_ZERO_NETWORK, GradientDescent(_ZERO_NETWORK), _ONE_WORD_BATCH, 0.5, _unsmoothed_loss),
-            _losses_and_weights([math.log(7)] * 2, _ZERO_NETWORK),
+            _pack_losses_and_weights([math.log(7)] * 2, _ZERO_NETWORK),
         )
     ],
     cases=_training_step_cases(),
@@ -258,7 +260,7 @@ def _adam_step_cases() -> list[tuple[Tensor, Tensor, Tensor, Tensor, int, float]
 
 adam_step = Exercise(
     my_adam_step,
-    lesson_words,
+    exercise_texts,
     worked=[
         (  # the first step: m_hat is the gradient, v_hat its square, so it moves by the rate
             (tensor([1.0]), tensor([4.0]), torch.zeros(1), torch.zeros(1), 1, 0.25),

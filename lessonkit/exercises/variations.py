@@ -6,16 +6,16 @@ import re
 
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress
-from lessonkit.exercises.words import read_lesson_words
-from transformer.evaluation.scores import count_phrases
+from lessonkit.exercises.words import read_exercise_texts
+from transformer.evaluation.scores import count_tree_phrases
 
 LabelledSpan = tuple[str, int, int]
 
-lesson_words = read_lesson_words("13")
+exercise_texts = read_exercise_texts("13")
 progress = show_progress
-recall = lesson_words.recall()
-rows_shown = lesson_words.prediction("rows_shown")
-half_the_rate = lesson_words.prediction("half_the_rate")
+recall = exercise_texts.recall()
+rows_shown = exercise_texts.prediction("rows_shown")
+half_the_rate = exercise_texts.prediction("half_the_rate")
 
 
 def my_projections(d_model: int, num_heads: int, d_k: int, d_v: int) -> int:
@@ -27,7 +27,7 @@ def my_projections(d_model: int, num_heads: int, d_k: int, d_v: int) -> int:
 
 projections = Exercise(
     my_projections,
-    lesson_words,
+    exercise_texts,
     worked=[((1, 1, 1, 1), 4), ((2, 1, 3, 5), 2 * (3 + 3 + 5 + 5))],
     cases=[(2, 1, 1, 1), (2, 2, 1, 1), (3, 2, 1, 4), (7, 3, 2, 5), (512, 8, 64, 64)],
     # a head's three matrices at a time, then the one for all heads together
@@ -57,7 +57,7 @@ def _holm_by_adjusted_p_values(p_values: dict[str, float]) -> list[str]:
 
 holm = Exercise(
     my_holm,
-    lesson_words,
+    exercise_texts,
     worked=[
         (({"a": 0.04},), ["a"]),
         (({"a": 0.04, "b": 0.03},), []),
@@ -87,12 +87,12 @@ def my_phrase_f1(said: list[LabelledSpan], right: list[LabelledSpan]) -> float:
 
 
 def _tree_to_phrases(tree: str) -> list[LabelledSpan]:
-    return list(count_phrases(tree).elements())
+    return list(count_tree_phrases(tree).elements())
 
 
 phrase_f1 = Exercise(
     my_phrase_f1,
-    lesson_words,
+    exercise_texts,
     worked=[
         (([("NP", 0, 1)], [("NP", 0, 1)]), 1.0),
         (([("S", 0, 1)], [("S", 0, 1), ("NP", 0, 1)]), 2 / 3),
@@ -143,7 +143,7 @@ def _closing_by_cancelling_pairs(tokens: list[str]) -> list[str] | None:
 
 closing = Exercise(
     my_closing,
-    lesson_words,
+    exercise_texts,
     worked=[
         ((["(S", "(NP", "DT", "NN"],), [")NP", ")S"]),
         ((["(S", "(NP", "NN", ")NP"],), [")S"]),

@@ -2,9 +2,9 @@
 
 A lesson's module makes of them what a notebook calls after `ex.`:
 
-    lesson_words = read_lesson_words("02")
-    recall = lesson_words.recall()
-    cost_of_length = lesson_words.prediction("cost_of_length")
+    exercise_texts = read_exercise_texts("02")
+    recall = exercise_texts.recall()
+    cost_of_length = exercise_texts.prediction("cost_of_length")
 """
 
 import tomllib
@@ -20,7 +20,7 @@ WORDS_FOLDER = Path(__file__).parent / "words"
 
 
 @dataclass(frozen=True)
-class LessonWords:
+class ExerciseTexts:
     """What a lesson says and asks."""
 
     lesson: str  # its number, "02"
@@ -48,7 +48,7 @@ class LessonWords:
         return Recall(self.lesson, questions)
 
 
-def read_lesson_words(lesson: str) -> LessonWords:
+def read_exercise_texts(lesson: str) -> ExerciseTexts:
     """Read the words of a lesson, given by its number, "02"."""
     text = (WORDS_FOLDER / f"{lesson}.toml").read_text(encoding="utf-8")
-    return LessonWords(lesson, tomllib.loads(text))
+    return ExerciseTexts(lesson, tomllib.loads(text))

@@ -17,8 +17,8 @@ from transformer.evaluation.scores import (
     bleu,
     chrf_plus_plus,
     count_one_token_references,
-    count_phrases,
     count_run_on_translations,
+    count_tree_phrases,
     parse_f1,
 )
 from transformer.evaluation.scores import bleu_tokenised_lowercased as lowercased
@@ -220,13 +220,13 @@ GOLD = "(S (NP DT NN )NP (VP VB (NP DT JJ NN )NP )VP . )S"
 
 
 def test_phrases_by_hand() -> None:
-    assert count_phrases(GOLD) == {
+    assert count_tree_phrases(GOLD) == {
         ("S", 0, 7): 1,
         ("NP", 0, 2): 1,
         ("VP", 2, 6): 1,
         ("NP", 3, 6): 1,
     }
-    assert count_phrases("(NP (NP NN )NP )NP") == {("NP", 0, 1): 2}
+    assert count_tree_phrases("(NP (NP NN )NP )NP") == {("NP", 0, 1): 2}
 
 
 def test_trees_by_hand() -> None:

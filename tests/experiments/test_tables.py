@@ -20,7 +20,7 @@ from tests.helpers import ROOT
 from tests.helpers.records import sample
 from transformer.data import corpora
 from transformer.data.parallel import ParallelText
-from transformer.recipes import EARLIER_SYSTEMS
+from transformer.recipes import EARLIER_SYSTEM_RECIPES
 from transformer.support.errors import UserError
 from transformer.support.files import read_json
 from transformer.support.folders import results_folder
@@ -193,7 +193,9 @@ def test_a_goal_is_reached_when_chance_is_small() -> None:
 
 
 def test_systems_stand_beside_their_own_reports(folder: Path) -> None:
-    assert list(tables.PUBLISHED_REPORTS_BY_SYSTEM) == [recipe.name for recipe in EARLIER_SYSTEMS]
+    assert list(tables.PUBLISHED_REPORTS_BY_SYSTEM) == [
+        recipe.name for recipe in EARLIER_SYSTEM_RECIPES
+    ]
     made = sample()
     made["training"]["validation_loss"] = 1.5
     made["log"] = [{"tokens_per_second": speed} for speed in (1000.0, None, 3000.0, 1500.0)]

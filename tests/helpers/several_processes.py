@@ -51,7 +51,7 @@ def train_in(out: Path, model: nn.Module, **options: Any) -> None:
     options |= {"d_model": SHAPE.d_model, "on_report": lambda report: None}
     train(model, CONFIG, DATA, HELD_OUT, out, **options)
     for tensor in model.state_dict().values():
-        assert torch.equal(tensor, processes.on_rank_zero(tensor.clone))
+        assert torch.equal(tensor, processes.run_on_rank_zero(tensor.clone))
 
 
 def largest_differences(one: Path, two: Path) -> dict[str, float]:
@@ -96,4 +96,4 @@ if __name__ == "__main__":
     folder = Path(sys.argv[1])
     with processes.joined_process_group():
         results = {case: run_case(case, folder / case) for case in sys.argv[2:]}
-        processes.on_rank_zero(lambda: (folder / "answer.json").write_text(json.dumps(results)))
+        processes.run_on_rank_zero(lambda: (folder / "answer.json").write_text(json.dumps(results)))

@@ -336,7 +336,7 @@ BY_NAME: dict[str, Callable[[], Any]] = {
     "train": lambda: [("a cat", "un chat"), ("a dog", "un chien")],
     "trace": trace,
     "tree": tree,
-    "count_phrases.tree": lambda: "(S a )S",
+    "count_tree_phrases.tree": lambda: "(S a )S",
     "draw_parse_tree.tree": lambda: "(S (NP the dog )NP (VP sleeps )VP )S",
     "trees": lambda: ["(S a )S", "(S c )S"],
     "types": lambda: ["a", "cat"],

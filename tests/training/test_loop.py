@@ -214,7 +214,7 @@ def test_the_backward_pass_multiplies_as_the_precision_says(monkeypatch: Patch) 
         yield
         inside.pop()
 
-    monkeypatch.setattr(Precision, "float32_matmul_precision", noted)
+    monkeypatch.setattr(Precision, "float32_matmul_context", noted)
     model, seen = Tiny(), list[int]()
     model.embedding.weight.register_hook(lambda grad: seen.append(len(inside)))
     loop.update(model, loop.new_state(model, CONFIG), next(DATA.epoch(0)), CONFIG, 0.0)

@@ -139,7 +139,7 @@ def check_hypotheses(hypotheses: Sequence[str], references: Sequence[Sequence[st
         check_texts(f"references of translation {number}", accepted)
 
 
-def count_phrases(tree: str) -> Counter[tuple[str, int, int]]:
+def count_tree_phrases(tree: str) -> Counter[tuple[str, int, int]]:
     """Count the phrases of a tree: (label, first word, last word + 1); words count from 0.
 
     What a model writes need not be a tree: a bracket without its other half is no phrase.
@@ -167,7 +167,7 @@ def parse_f1(trees: Sequence[str], gold: Sequence[str]) -> float:
     require(0 < len(gold) == len(trees), message)
     in_common = in_both = 0
     for tree, gold_tree in zip(trees, gold, strict=True):
-        ours, right = count_phrases(tree), count_phrases(gold_tree)
+        ours, right = count_tree_phrases(tree), count_tree_phrases(gold_tree)
         in_common += (ours & right).total()
         in_both += ours.total() + right.total()
     require(in_both > 0, "no tree has a phrase to score: write trees as (NP DT NN )NP")

@@ -110,7 +110,7 @@ def write_description(folder: Path, description: ModelDescription) -> None:
     write_atomically(folder / RECIPE, recipe)
 
 
-def write_final_description(folder: Path, recipe: Recipe) -> None:
+def write_recipe_and_manifest(folder: Path, recipe: Recipe) -> None:
     """Write the recipe of a run that has ended, which may have more steps, and all check sums."""
     (folder / MANIFEST).unlink(missing_ok=True)  # A kill in between leaves no sum that is wrong.
     write_atomically(folder / RECIPE, _recipe_bytes(recipe))

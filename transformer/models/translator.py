@@ -119,11 +119,11 @@ class Translator:
         sources = self._encode_all(sentences)
         all_hypotheses = self._search_in_batches(sources, beam_size, alpha)
         return [
-            [self._decode_with_scores(hypothesis, alpha) for hypothesis in hypotheses[:n_best]]
+            [self._to_scored_translation(hypothesis, alpha) for hypothesis in hypotheses[:n_best]]
             for hypotheses in all_hypotheses
         ]
 
-    def _decode_with_scores(self, hypothesis: Hypothesis, alpha: float) -> ScoredTranslation:
+    def _to_scored_translation(self, hypothesis: Hypothesis, alpha: float) -> ScoredTranslation:
         """Return a hypothesis as text, with the sum that its score was made of."""
         ids, score, finished = hypothesis
         num_tokens = max(1, len(ids) + finished)  # eos included

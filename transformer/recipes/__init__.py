@@ -18,9 +18,9 @@ def _read_toml(name: str) -> dict[str, dict[str, Any]]:
     return tomllib.loads((Path(__file__).parent / name).read_text(encoding="utf-8"))
 
 
-OWN_RECIPE_TABLES = _read_toml("ours.toml")
+COURSE_RECIPE_TABLES = _read_toml("ours.toml")
 EARLIER_SYSTEM_TABLES = _read_toml("earlier_systems.toml")
-RECIPE_TABLES = OWN_RECIPE_TABLES | EARLIER_SYSTEM_TABLES
+RECIPE_TABLES = COURSE_RECIPE_TABLES | EARLIER_SYSTEM_TABLES
 
 
 def inherit_settings(own: dict[str, Any]) -> dict[str, Any]:
@@ -42,7 +42,7 @@ RECIPES = {
     for name in RECIPE_TABLES
 }
 # The five that this course grew from.
-EARLIER_SYSTEMS = [RECIPES[name] for name in EARLIER_SYSTEM_TABLES]
+EARLIER_SYSTEM_RECIPES = [RECIPES[name] for name in EARLIER_SYSTEM_TABLES]
 
 
 @check_argument_types

@@ -25,7 +25,7 @@ def require_checkout_root() -> Path:
     return root
 
 
-def data_folder() -> Path:
+def course_data_folder() -> Path:
     """Return the checkout's data/, or what the wheel has in its place."""
     root = checkout_root()
     return root / "data" if root else PACKAGE_FOLDER / "_data"
@@ -33,35 +33,35 @@ def data_folder() -> Path:
 
 def embedded_corpus_folder() -> Path:
     """Return the folder of the embedded corpus."""
-    return data_folder() / "corpus"
+    return course_data_folder() / "corpus"
 
 
 def models_folder() -> Path:
     """Return the folder of shipped models."""
-    return data_folder() / "models"
+    return course_data_folder() / "models"
 
 
 def live_page_folder() -> Path:
     """Return the folder of the page that translates in the browser; a wheel's has no word lists."""
     root = checkout_root()
-    return root / "docs" / "live" if root else data_folder() / "live"
+    return root / "docs" / "live" if root else course_data_folder() / "live"
 
 
 def licence_file() -> Path:
     """Return the licence of the course's code."""
     root = checkout_root()
-    return root / "LICENSE" if root else data_folder() / "live" / "LICENSE"
+    return root / "LICENSE" if root else course_data_folder() / "live" / "LICENSE"
 
 
 def results_folder() -> Path:
     """Return the folder of recorded runs."""
-    return data_folder() / "results"
+    return course_data_folder() / "results"
 
 
 def cache_folder() -> Path:
     """Return the folder of downloads: data/cache of a checkout, else in the user's cache folder."""
     if checkout_root():
-        return data_folder() / "cache"
+        return course_data_folder() / "cache"
     users_cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(users_cache) / "attention-course"
 
@@ -72,7 +72,7 @@ def users_data_folder() -> Path:
     Other than the cache, nobody deletes it to make room.
     """
     if checkout_root():
-        return data_folder() / "own"
+        return course_data_folder() / "own"
     users_data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
     return Path(users_data) / "attention-course"
 

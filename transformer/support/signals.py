@@ -41,7 +41,7 @@ def handle_interrupts() -> None:
     for number in INTERRUPTION_SIGNALS:
         if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
             signal.signal(number, raise_or_exit)
-    sys.unraisablehook = _exit_if_interrupted
+    sys.unraisablehook = _exit_on_unraisable_interrupt
 
 
 def ignore_interrupts() -> None:
@@ -84,7 +84,7 @@ def _exit_at_once() -> NoReturn:
     os._exit(EXIT_INTERRUPTED)
 
 
-def _exit_if_interrupted(unraisable: Any) -> None:
+def _exit_on_unraisable_interrupt(unraisable: Any) -> None:
     """End the process where KeyboardInterrupt was raised in a destructor, which would drop it."""
     if isinstance(unraisable.exc_value, KeyboardInterrupt):
         _exit_at_once()

@@ -122,7 +122,9 @@ class TrainingState:
         A `UserError`, before anything is restored, if it is of another model or optimizer, or of
         no run that there can be.
         """
-        weights, optimizer_state, random_states = _split_tensors(tensors, about, path)
+        weights, optimizer_state, random_states = _weights_optimizer_and_rng_states(
+            tensors, about, path
+        )
         check_weights(self.model, weights, path)
         problems = self._problems(weights, optimizer_state, random_states, about)
         if problem := next(filter(None, problems), ""):
@@ -162,7 +164,7 @@ class TrainingState:
         )
 
 
-def _split_tensors(
+def _weights_optimizer_and_rng_states(
     tensors: Mapping[str, Tensor], about: Mapping[str, Any], path: Path
 ) -> tuple[dict[str, Tensor], OptimizerState, dict[str, Tensor]]:
     """Return the weights, the optimizer's state and the states of random generators of a file."""

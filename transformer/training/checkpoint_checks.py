@@ -20,7 +20,7 @@ from transformer.support.checks import describe_value
 from transformer.support.errors import short_repr
 
 MAX_PROGRESS_COUNT = 10**15  # more than any run counts: of steps, of tokens, of bytes of a log
-STEP_KEY = "step"  # what PyTorch's optimizers call their counter of updates
+OPTIMIZER_STEP_KEY = "step"  # what PyTorch's optimizers call their counter of updates
 # What PyTorch's optimizers call their running means and sums of squares.
 SQUARE_KEYS = frozenset(("exp_avg_sq", "max_exp_avg_sq", "square_avg", "acc_delta", "sum"))
 
@@ -31,7 +31,7 @@ OptimizerState = dict[int, dict[str, Tensor | float]]
 # --- the optimizer ------------------------------------------------------------------------------
 
 
-class StateSpec(NamedTuple):
+class ShapeAndDtype(NamedTuple):
     """The shape and type of one entry of an optimizer's state; of a plain number, () and None."""
 
     shape: tuple[int, ...]
@@ -42,14 +42,14 @@ class StateSpec(NamedTuple):
         return f"{kind} of shape {self.shape}" if self.shape else kind
 
 
-def _state_spec(value: Tensor | float) -> StateSpec:
+def _shape_and_dtype(value: Tensor | float) -> ShapeAndDtype:
     if isinstance(value, Tensor):
-        return StateSpec(tuple(value.shape), value.dtype)
-    return StateSpec((), None)
+        return ShapeAndDtype(tuple(value.shape), value.dtype)
+    return ShapeAndDtype((), None)
 
 
 @torch.no_grad()
-def optimizer_state_specs(optimizer: Optimizer) -> list[dict[str, StateSpec]]:
+def optimizer_state_specs(optimizer: Optimizer) -> list[dict[str, ShapeAndDtype]]:
     """Return what an optimizer keeps of each of its parameters that had a gradient.
 
     It makes a step, with a learning rate and gradients of zero, and takes it back.
@@ -66,7 +66,7 @@ def optimizer_state_specs(optimizer: Optimizer) -> list[dict[str, StateSpec]]:
             parameter.grad = torch.zeros_like(parameter)
     optimizer.step()
     specs = [
-        {key: _state_spec(value) for key, value in optimizer.state.get(parameter, {}).items()}
+        {key: _shape_and_dtype(value) for key, value in optimizer.state.get(parameter, {}).items()}
         for parameter in parameters
     ]
     optimizer.state.clear()
@@ -82,7 +82,7 @@ def optimizer_state_specs(optimizer: Optimizer) -> list[dict[str, StateSpec]]:
 def optimizer_state_problem(
     states: OptimizerState,
     without_state: Any,
-    specs: list[dict[str, StateSpec]],
+    specs: list[dict[str, ShapeAndDtype]],
     step: int,
 ) -> str:
     """Compare the state of each parameter with what the optimizer keeps of it (`specs`).
@@ -106,19 +106,19 @@ def optimizer_state_problem(
 
 
 def _parameter_state_problem(
-    state: Mapping[str, Tensor | float], specs: Mapping[str, StateSpec], step: int
+    state: Mapping[str, Tensor | float], specs: Mapping[str, ShapeAndDtype], step: int
 ) -> str:
     for key in sorted(state.keys() ^ specs.keys()):
         return f"{key} is unknown here" if key in state else f"{key} is missing"
     for key, value in state.items():
-        if _state_spec(value) != specs[key]:
+        if _shape_and_dtype(value) != specs[key]:
             return f"{key} is {describe_value(value)}, not {specs[key]}"
         tensor = torch.as_tensor(value)
         if problem := non_finite_problem(tensor):
             return f"{key} {problem}"
         if key in SQUARE_KEYS and tensor.numel() and tensor.min() < 0:
             return f"{key}, a mean of squares, holds a number below 0"
-        if key == STEP_KEY and tensor.numel() == 1 and not _is_count(tensor.item(), step):
+        if key == OPTIMIZER_STEP_KEY and tensor.numel() == 1 and not _is_count(tensor.item(), step):
             return f"{key} is {tensor.item()}, and the run has done {step} steps"
     return ""
 

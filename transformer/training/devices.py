@@ -44,7 +44,7 @@ class Precision(StrEnum):
         """Compute a forward pass's matrix products in this precision, by PyTorch's autocast."""
         is_cuda = device.type == "cuda"
         kernels = CUDA_ATTENTION_KERNELS if is_cuda else CPU_ATTENTION_KERNELS
-        with self.float32_matmul_precision(device):
+        with self.float32_matmul_context(device):
             if self in (Precision.BF16, Precision.FP16):
                 dtype = torch.bfloat16 if self == Precision.BF16 else torch.float16
                 with torch.autocast(device.type, dtype=dtype), sdpa_kernel(kernels):
@@ -53,7 +53,7 @@ class Precision(StrEnum):
                 yield
 
     @contextmanager
-    def float32_matmul_precision(self, device: torch.device) -> Iterator[None]:
+    def float32_matmul_context(self, device: torch.device) -> Iterator[None]:
         """Compute float32 products as TF32 on a GPU, unless this is FLOAT32.
 
         Backward passes run inside this alone, since autocast is for forward passes.

@@ -223,7 +223,7 @@ def update(
     for part in parts:
         # The processes exchange gradients once a step, in the last backward pass.
         exchange = nullcontext() if part is parts[-1] else processes.no_sync(network)
-        with exchange, precision.float32_matmul_precision(state.device):
+        with exchange, precision.float32_matmul_context(state.device):
             sums = batch_loss(network, part.to(state.device), config, precision)
             # DistributedDataParallel averages the gradients of the processes. Multiplied by their
             # number, the average is the gradient of the mean over all tokens of the batch.
@@ -260,7 +260,7 @@ def _finish_run(
         run.forget_removed_weights()
         if progress.best_loss is None:
             on_report(run.validate(measure_loss))
-        final_loss, final_from = _save_better_weights(run, measure_loss)
+        final_loss, final_from = _save_best_or_averaged_weights(run, measure_loss)
     return TrainingResult(
         step=progress.step,
         epoch=progress.epoch + 1,
@@ -272,7 +272,9 @@ def _finish_run(
     )
 
 
-def _save_better_weights(run: Run, measure_loss: Callable[[], float]) -> tuple[float, str]:
+def _save_best_or_averaged_weights(
+    run: Run, measure_loss: Callable[[], float]
+) -> tuple[float, str]:
     """Save the best weights or the average, whichever has the lower loss (§6.1).
 
     Returns:
@@ -282,11 +284,11 @@ def _save_better_weights(run: Run, measure_loss: Callable[[], float]) -> tuple[f
     assert progress.best_loss is not None, "a run ends with a validation"
     best = {name: tensor.clone() for name, tensor in model_weights(model).items()}
     if progress.best_step != progress.step:
-        best = processes.on_rank_zero(lambda: load_tensors(run.out / folder.BEST)[0])
+        best = processes.run_on_rank_zero(lambda: load_tensors(run.out / folder.BEST)[0])
     loss, source = progress.best_loss, "best"
     if len(progress.to_average) > 1:
         paths = [folder.step_weights_path(run.out, step) for step in progress.to_average]
-        average = processes.on_rank_zero(lambda: average_weights(paths))
+        average = processes.run_on_rank_zero(lambda: average_weights(paths))
         load_weights(model, average, run.out)
         average_loss = measure_loss()
         if average_loss < loss:

@@ -81,7 +81,7 @@ def all_reduce_sum(numbers: Sequence[float]) -> list[float]:
     return [float(total) for total in sums]
 
 
-def on_rank_zero(action: Callable[[], ResultT]) -> ResultT:
+def run_on_rank_zero(action: Callable[[], ResultT]) -> ResultT:
     """Run an action in the process of rank 0; all return its result, or raise its `UserError`."""
     if world_size() == 1:
         return action()

@@ -86,7 +86,7 @@ def train_recipe(
         recipe = start.with_vocabularies(recipe)
         more_settings = {START_FROM_KEY: start.weights_sha256}
         options["extra_settings"] = dict(options.get("extra_settings") or {}) | more_settings
-    prepared = processes.on_rank_zero(
+    prepared = processes.run_on_rank_zero(
         lambda: prepare_run(recipe, out, resume, device, precision, build, start)
     )
     is_rank_zero = processes.rank() == 0
@@ -103,7 +103,7 @@ def train_recipe(
         micro_tokens = largest_micro_tokens(model, prepared, device)
     start_record = _start_record(start, prepared, model, device, micro_tokens)
     with folder_lock(out) if is_rank_zero else nullcontext():
-        had_ended = processes.on_rank_zero(
+        had_ended = processes.run_on_rank_zero(
             lambda: _begin_or_check_folder(prepared, out, resume, start_record, on_begin)
         )
         if is_rank_zero:
@@ -294,7 +294,7 @@ def _complete_folder(
     require((out / folder.WEIGHTS).is_file(), f"{out} was moved: --resume where it is now")
     if run_record is not None:
         write_json(out / folder.RUN, run_record)
-    folder.write_final_description(out, prepared.description.recipe)
+    folder.write_recipe_and_manifest(out, prepared.description.recipe)
     first = prepared.validation_batches.examples[0]
     line = prepared.description.src_tokenizer.decode(first.src)
     Translator.load(out, build=build).translate([line], beam_size=1)

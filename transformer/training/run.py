@@ -62,7 +62,7 @@ class Run:
         self.out, self.settings, self.schedule = out, settings, schedule
         self.state, self.progress = state, state.progress
         self.pending: list[StepStats] = []
-        checkpoint = processes.on_rank_zero(lambda: self._read_checkpoint(resume))
+        checkpoint = processes.run_on_rank_zero(lambda: self._read_checkpoint(resume))
         torch.manual_seed(settings["seed"])
         if checkpoint is not None:
             tensors, about = checkpoint
@@ -75,10 +75,10 @@ class Run:
         )
         self.first_step, self.first_seconds = done, self.progress.seconds
         self.clock = self.saved_at = time.perf_counter()
-        self.folder_id = processes.on_rank_zero(out.stat)
+        self.folder_id = processes.run_on_rank_zero(out.stat)
         if self._is_writer():
             # Undo what a killed run wrote after its last checkpoint: it is about to come again.
-            self._sync_weight_files()
+            self._match_weight_files_to_progress()
             for directory in (out, (out / folder.LAST).parent):
                 remove_temporary_files(directory)
             truncate_log(out / folder.LOG, self.progress.log_bytes)
@@ -114,11 +114,11 @@ class Run:
             nlls = processes.all_reduce_sum(nlls)
             first_step = self.progress.step - len(self.pending) + 1
             for i, stats in enumerate(self.pending):
-                self._count_step(first_step + i, stats.tokens, nlls[i], grad_norms[i])
+                self._add_step_stats(first_step + i, stats.tokens, nlls[i], grad_norms[i])
             self.pending.clear()
         self.progress.window_seconds += self._add_elapsed_time()
 
-    def _count_step(self, step: int, tokens: int, nll: float, grad_norm: float) -> None:
+    def _add_step_stats(self, step: int, tokens: int, nll: float, grad_norm: float) -> None:
         """Add a step to the progress; raise a UserError if the run has gone astray in it."""
         progress = self.progress
         if math.isfinite(nll):
@@ -217,7 +217,7 @@ class Run:
 
         Without them a run could not end, and never could however often it is resumed.
         """
-        removed = processes.on_rank_zero(self._removed_weight_files)
+        removed = processes.run_on_rank_zero(self._removed_weight_files)
         if not removed:
             return
         progress = self.progress
@@ -250,11 +250,11 @@ class Run:
         self._read_pending_stats()
         if self._is_writer():
             self.state.save(self.out / folder.LAST, self.settings)
-            self._sync_weight_files()
+            self._match_weight_files_to_progress()
         self._add_elapsed_time()
         self.saved_at = self.clock
 
-    def _sync_weight_files(self) -> None:
+    def _match_weight_files_to_progress(self) -> None:
         """Make the files of weights those that the progress names: the best, and the averaged."""
         if self.progress.best_step == self.progress.step:
             self._save_weights(self.out / folder.BEST, loss=self.progress.best_loss)

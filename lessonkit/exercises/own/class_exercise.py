@@ -20,15 +20,15 @@ from lessonkit.exercises.message import Message
 from lessonkit.exercises.outcome import (
     AnswerFunction,
     describe_difference_safely,
+    fixed_torch_state_context,
     format_short,
-    in_fixed_torch_state,
 )
 from lessonkit.exercises.own.gradients import evaluate_case_code, raise_unless_gradients_match
 from lessonkit.exercises.own.weights import CheckWeights
 from lessonkit.exercises.rules import BrokenRuleError
-from lessonkit.exercises.words import read_lesson_words
+from lessonkit.exercises.words import read_exercise_texts
 
-CLASS_EXERCISE_WORDS = read_lesson_words("own")
+CLASS_EXERCISE_WORDS = read_exercise_texts("own")
 COURSE_PACKAGES = ("lessonkit", "transformer")  # whose classes are no answers
 
 _UNLIKE_COURSE_CLASS_CLAUSE = " in the smallest case, unlike in the course's class"
@@ -88,7 +88,7 @@ class ClassExercise(Exercise):
         Raises:
             BrokenRuleError: its weights are not those of a trained model.
         """
-        with in_fixed_torch_state():
+        with fixed_torch_state_context():
             if sizes not in self._weights:
                 reference = self._construct(self.reference, *sizes)
                 self._weights[sizes] = CheckWeights.draw(reference)

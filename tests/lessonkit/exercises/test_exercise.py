@@ -17,7 +17,7 @@ from lessonkit.exercises.edit_source import redefine_with_edits
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.outcome import Outcome
 from lessonkit.exercises.rules import BrokenRuleError, forbidding_calls_of_module
-from lessonkit.exercises.words import LessonWords
+from lessonkit.exercises.words import ExerciseTexts
 from tests.helpers.exercise_walk import ALL
 from transformer import masks
 
@@ -42,8 +42,8 @@ def make(wrong: Any = WRONG, **changes: Any) -> Exercise:
         "cases": [([2],), ([3],), ([2, 3, 5],)],
         "expected": lambda values: [value + value for value in values],
     }
-    lesson_words = LessonWords("00", {"exercises": {"double": words}})
-    return Exercise(my_double, lesson_words, **(given | changes))
+    exercise_texts = ExerciseTexts("00", {"exercises": {"double": words}})
+    return Exercise(my_double, exercise_texts, **(given | changes))
 
 
 def said(answer: Any, **changes: Any) -> str:

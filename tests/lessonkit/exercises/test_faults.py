@@ -10,7 +10,7 @@ from lessonkit.exercises.message import MAX_LINE_WIDTH
 from lessonkit.exercises.tickets import (
     ANSWER_CELL,
     EXPERIMENTS,
-    MAX_EXPERIMENTS,
+    MAX_EXPERIMENTS_IN_ALL,
     NUMBER_WORDS,
     Ticket,
     Tickets,
@@ -90,15 +90,21 @@ def test_experiments_are_limited_and_the_same_one_counts_once() -> None:
     own = Tickets({"list": [vars(each) for each in ex.tickets.tickets], "causes": CAUSES})
     for _ in range(2):
         first = said(own.experiment(1, "rows"))
-        assert first.endswith(f"{MAX_EXPERIMENTS - 1} of {MAX_EXPERIMENTS} experiments left.")
-    for number in range(2, MAX_EXPERIMENTS // 2 + 1):
+        assert first.endswith(
+            f"{MAX_EXPERIMENTS_IN_ALL - 1} of {MAX_EXPERIMENTS_IN_ALL} experiments left."
+        )
+    for number in range(2, MAX_EXPERIMENTS_IN_ALL // 2 + 1):
         own.experiment(number, "rows")
         last = own.experiment(number, "loss")
-    assert said(last).endswith(f"1 of {MAX_EXPERIMENTS} experiments left.")
+    assert said(last).endswith(f"1 of {MAX_EXPERIMENTS_IN_ALL} experiments left.")
     own.experiment(1, "loss")
     assert "used up" in said(own.experiment(1, "future"))
-    assert said(own.experiment(1, "rows")).endswith(f"0 of {MAX_EXPERIMENTS} experiments left.")
-    assert f"Experiments used: {MAX_EXPERIMENTS} of {MAX_EXPERIMENTS}." in said(own.answer(**RIGHT))
+    assert said(own.experiment(1, "rows")).endswith(
+        f"0 of {MAX_EXPERIMENTS_IN_ALL} experiments left."
+    )
+    assert f"Experiments used: {MAX_EXPERIMENTS_IN_ALL} of {MAX_EXPERIMENTS_IN_ALL}." in said(
+        own.answer(**RIGHT)
+    )
 
 
 def test_right_answers_pass_and_wrong_ones_name_an_experiment() -> None:

@@ -77,8 +77,8 @@ def test_a_lesson_that_asks_first_does_it_in_full(lesson: str) -> None:
             f"{name}: one cell must hold just this:\n{each.blank_cell}"
         )
         place = sources.index(each.blank_cell)
-        above = f"{name}: the cell above must hold this question:\n{each.callout}"
-        assert plain(each.callout) in plain(sources[place - 1]), above
+        above = f"{name}: the cell above must hold this question:\n{each.question_callout}"
+        assert plain(each.question_callout) in plain(sources[place - 1]), above
         below = [i for i, source in enumerate(sources) if name in REVEALS.findall(source)]
         assert [i > place for i in below] == [True], f"{name}: one cell below compares it"
         for cell in cells(lesson)[place + 1 : below[0] + 1]:

@@ -47,7 +47,7 @@ def test_a_prediction_gives_nothing_away_takes_every_guess_down_and_can_fail(nam
     for blank in walk.BLANK:
         verdict = each.predict(blank)
         assert verdict.status == "not attempted"
-        assert each.guess_description in " ".join(repr(verdict).split())
+        assert each.allowed_guesses_description in " ".join(repr(verdict).split())
         said = {repr(each.compare(value)) for value in (0.31, 77, *values)}
         assert said == {f"{name}: there is no guess to compare."}
     for value in walk.NONSENSE:

@@ -7,9 +7,9 @@ from lessonkit.exercises.rules import BrokenRuleError
 from lessonkit.exercises.toy_models import (
     MAX_SENTENCE_LENGTH,
     MAX_TABLE_CALLS,
-    KeyValueBlocks,
+    EncodeOnceTransformer,
     ProbabilityTable,
-    ReadOnceTransformer,
+    ReadOnceKeyValueBlocks,
 )
 from tests.helpers.exercise_walk import ALL
 from transformer.config import BOS_ID, EOS_ID
@@ -26,8 +26,8 @@ def test_a_toy_ends_a_loop_that_has_no_end() -> None:
 
 
 def test_blocks_are_read_as_a_list_is_but_once() -> None:
-    blocks, other = KeyValueBlocks(3, 5), KeyValueBlocks(3, 5)
-    assert (repr(blocks), len(blocks)) == ("ex.KeyValueBlocks(3, 5)", 3)
+    blocks, other = ReadOnceKeyValueBlocks(3, 5), ReadOnceKeyValueBlocks(3, 5)
+    assert (repr(blocks), len(blocks)) == ("ex.ReadOnceKeyValueBlocks(3, 5)", 3)
     assert blocks[0][1].shape == blocks[-1][1].shape == (5, 1)  # looks at a shape
     assert torch.equal(other[-1][0], blocks[2][0]), "the same numbers each time"
     assert [(key.shape, value.shape) for key, value in blocks] == [((5, 2), (5, 1))] * 3
@@ -39,7 +39,7 @@ def test_blocks_are_read_as_a_list_is_but_once() -> None:
 
 def test_a_reader_reads_once_and_scores_what_follows_each_token() -> None:
     src, mask = torch.tensor([[5, 4, 3]]), torch.ones(1, 1, 1, 3, dtype=torch.bool)
-    copier, reader = ReadOnceTransformer(None), ReadOnceTransformer(3)
+    copier, reader = EncodeOnceTransformer(None), EncodeOnceTransformer(3)
     memory = copier.encode(src, mask)
     for given in ([[4]], [[]], [[2] * (MAX_SENTENCE_LENGTH + 1)]):
         with pytest.raises(ValueError, match="give all tokens, bos first"):

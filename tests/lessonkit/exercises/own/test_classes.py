@@ -14,7 +14,7 @@ import torch
 from lessonkit.exercises import own
 from lessonkit.exercises.edit_source import redefine_with_edits
 from lessonkit.exercises.learner_file import load_definition, save_definition
-from lessonkit.exercises.outcome import format_short, in_fixed_torch_state, truncate_text
+from lessonkit.exercises.outcome import fixed_torch_state_context, format_short, truncate_text
 from lessonkit.exercises.own import reference, whole
 from lessonkit.exercises.own.class_exercise import ClassExercise
 from lessonkit.exercises.own.reference import MyAttention
@@ -58,7 +58,7 @@ def test_every_mistake_is_refused_with_its_own_hint_and_code_that_shows_it(
     assert set(part.hint_of_mistake) == set(part.mistake_edits)
     assert len(part.mistake_edits) >= (5 if small else 8)
     for name, made in part.mistaken_answers.items():
-        with in_fixed_torch_state():
+        with fixed_torch_state_context():
             verdict = part.wrong_answer_message(made, part.first_failed_case(made))
         said = one_paragraph(verdict)
         hints = {
