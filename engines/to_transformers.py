@@ -203,14 +203,16 @@ def hub_card_front_matter(name: str, data: DataConfig, figures: dict[str, Any] |
     if head["license"] == "other":
         head["license_name"] = corpus_licence(data.corpus)
     if figures is not None:
-        bleu = figures["bleu"]
-        metric = {"type": "sacrebleu", "name": bleu["signature"], "value": bleu["score"]}
+        metrics = [
+            {"type": kind, "name": figures[name]["signature"], "value": figures[name]["score"]}
+            for name, kind in (("bleu", "sacrebleu"), ("chrf++", "chrf"))
+        ]
         result = {
             "task": {"type": "translation"},
             "dataset": {"name": figures["corpus"], "type": data.corpus, "split": figures["split"]},
-            "metrics": [metric],
+            "metrics": metrics,
         }
-        head["metrics"] = ["sacrebleu"]
+        head["metrics"] = [metric["type"] for metric in metrics]
         head["model-index"] = [{"name": name, "results": [result]}]
     # The Hub reads YAML, of which JSON is a part.
     return f"---\n{json.dumps(head, indent=2)}\n---\n\n"

@@ -7,7 +7,14 @@ from pathlib import Path
 
 from experiments import calibration, fault_detection, lesson_counts, speedrun
 from experiments.bench import sections
-from experiments.tables import SEED_COLUMNS, earlier_systems_table, runs_table, seeds_table
+from experiments.tables import (
+    SEED_COLUMNS,
+    SHORT_SHIPPED_COLUMNS,
+    earlier_systems_table,
+    runs_table,
+    seeds_table,
+    shipped_models_table,
+)
 from transformer.support.files import read_json, write_atomically
 from transformer.support.folders import results_folder
 
@@ -42,7 +49,11 @@ def tables_by_page_and_mark(root: Path) -> dict[tuple[str, str], str]:
         ("README.md", "scores"): seeds_table(
             {name: SEED_COLUMNS[name] for name in README_SCORE_COLUMNS}
         ),
+        ("README.md", "shipped"): shipped_models_table(
+            SHORT_SHIPPED_COLUMNS, embedded_corpora_too=False
+        ),
         ("docs/results.md", "results"): runs_table(),
+        ("docs/results.md", "shipped"): shipped_models_table(),
         ("docs/results.md", "seeds"): seeds_table(),
         ("docs/results.md", "systems"): earlier_systems_table(),
         ("docs/evidence.md", "calibration"): calibration.calibration_table(bleu_tests),

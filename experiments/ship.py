@@ -13,6 +13,7 @@ from transformer.config import Recipe, RecurrentConfig
 from transformer.data import corpora
 from transformer.data.corpora import default_test_split
 from transformer.data.parallel import ParallelText
+from transformer.evaluation.bleu_tokenizers import bleu_tokenizer
 from transformer.evaluation.evaluate import evaluate_folder
 from transformer.evaluation.scores import bleu
 from transformer.models.folder import (
@@ -44,6 +45,16 @@ NUM_SLICE_SENTENCES = 100  # sentences of the test set, its first, that a test t
 README_TEMPLATE_FILE = Path(__file__).with_name(
     "card.md"
 )  # the template of a shipped model's README
+
+# Scores that not every model has, and baselines, as a card calls them.
+SCORE_LABELS = {
+    "bleu_tokenised_lowercased": "BLEU (spaCy tokens, lower case)",
+    "parse_f1": "labelled F1",
+}
+BASELINE_LABELS = {
+    "copied_source": "the source, copied",
+    "nearest_training_source": "the translation of the most similar training sentence",
+}
 
 
 def ship_model(folder: Path, name: str) -> Path:
@@ -120,8 +131,18 @@ def shipped_readme_text(
         "citation": card["citation"].rstrip("."),
         "figures": figures,
         "bleu": figures["bleu"],
-        "chrf": figures.get("chrf++") or figures["chrf"],
-        "parses": f"| labelled F1 | {figures['parse_f1']:.2f} |\n" if "parse_f1" in figures else "",
+        "bleu_tokenizer": bleu_tokenizer(figures["tgt_lang"]),
+        "chrf": figures["chrf++"],
+        "more_scores": "".join(
+            f"| {label} | {figures[name]:.2f} |\n"
+            for name, label in SCORE_LABELS.items()
+            if name in figures
+        ),
+        "baselines": "\n".join(
+            f"| {BASELINE_LABELS[name]} | {points['bleu']:.2f} | {points['chrf++']:.2f} |"
+            for name, points in figures["baselines"].items()
+            if points is not None
+        ),
     }
     return README_TEMPLATE_FILE.read_text(encoding="utf-8").format_map(filled)
 
@@ -130,11 +151,14 @@ def _measure_card(folder: Path) -> dict[str, Any]:
     """Return the figures of a shipped model, and the terms of its data."""
     translator = Translator.load(folder)
     data = translator.recipe.data
-    corpus = corpora.CORPORA[data.corpus]
+    corpus = corpora.find_corpus(data.corpus)
     split = default_test_split(corpus.name)
     test = corpora.load(corpus.name, split, data.src_lang, data.tgt_lang)
+    figures = evaluate_folder(folder)
+    # It tells of the machine and of what else it does.
+    del figures["sentences_per_second"]
     return {
-        "figures": evaluate_folder(folder),
+        "figures": figures,
         "slice_bleu": slice_bleu(translator, test),
         "pairs": len(corpora.load(corpus.name, "train", data.src_lang, data.tgt_lang)),
         "licence": corpus.licence,

@@ -13,20 +13,22 @@ from typing import Any
 from lessonkit.analysis.significance import mean_interval
 from lessonkit.records import load_runs, precision_of_run
 from transformer.config import LENGTH_PENALTY
+from transformer.data.corpora import CORPORA
 from transformer.support.files import read_json
 from transformer.support.folders import results_folder
 
 MIN_RUNS_FOR_MEAN = 3  # fewer runs in one precision have no mean of their own
 
 _TABLES_TOML = tomllib.loads(Path(__file__).with_name("tables.toml").read_text(encoding="utf-8"))
-COLUMNS, SEED_COLUMNS, SYSTEM_COLUMNS = (
-    _TABLES_TOML[name] for name in ("runs", "seeds", "systems")
+COLUMNS, SEED_COLUMNS, SHIPPED_COLUMNS, SHORT_SHIPPED_COLUMNS, SYSTEM_COLUMNS = (
+    _TABLES_TOML[name] for name in ("runs", "seeds", "shipped", "shipped_in_short", "systems")
 )
 PUBLISHED_REPORTS_BY_SYSTEM = _TABLES_TOML[
     "published"
 ]  # what each earlier system reported of itself
 # Fields of words: they stand at the left of their cells, numbers at the right.
 LEFT_ALIGNED_FIELDS = {"recipe", "test_set", "precision", "hardware", "date"}
+LEFT_ALIGNED_FIELDS |= {"model", "measured"}
 LEFT_ALIGNED_FIELDS |= {"published", "published_on", "ours_on"}
 
 
@@ -42,6 +44,48 @@ def runs_table() -> str:
     """Return a Markdown table of the recorded runs, a row each, in the order of their names."""
     paths = sorted(results_folder().glob("*.json"))
     return markdown_table_by_field(COLUMNS, [run_cells(read_json(path)) for path in paths])
+
+
+def shipped_models_table(
+    columns: Mapping[str, str] = SHIPPED_COLUMNS, embedded_corpora_too: bool = True
+) -> str:
+    """Return a Markdown table of the shipped models' records, beside scores without a model.
+
+    Without `embedded_corpora_too`, only of those that were trained on other people's text.
+    """
+    records = [read_json(path) for path in sorted(results_folder().glob("shipped/*.json"))]
+    if not embedded_corpora_too:
+        records = [record for record in records if CORPORA[record["figures"]["corpus"]].files]
+    return markdown_table_by_field(columns, [_shipped_model_cells(record) for record in records])
+
+
+def _shipped_model_cells(record: Mapping[str, Any]) -> dict[str, str]:
+    """Return the cells of a shipped model's record (see `ship.renew_card`), by field."""
+    figures, measured = record["figures"], record["evaluation"]
+    cells = {
+        "model": f"`{record['model']}`",
+        "test_set": _test_set_in_words(figures),
+        "precision": precision_of_run(record),
+        "bleu": _score_and_interval(figures["bleu"]),
+        "chrf": _score_and_interval(figures["chrf++"]),
+        "bleu_score": f"{figures['bleu']['score']:.2f}",
+        "chrf_score": f"{figures['chrf++']['score']:.2f}",
+        "perplexity": f"{figures['perplexity']:.2f}",
+        "measured": f"{measured['hardware']}, {measured['date']}",
+    }
+    for field, name in (("copied", "copied_source"), ("nearest", "nearest_training_source")):
+        points = figures["baselines"][name]
+        cells[field] = f"{points['bleu']:.2f}, {points['chrf++']:.2f}"
+    return cells
+
+
+def _test_set_in_words(figures: Mapping[str, Any]) -> str:
+    return f"{figures['corpus']} {figures['split']}, {figures['src_lang']}-{figures['tgt_lang']}"
+
+
+def _score_and_interval(score: Mapping[str, Any]) -> str:
+    low, high = score["interval"]
+    return f"{score['score']:.2f} ({low:.2f} to {high:.2f})"
 
 
 def load_seed_groups(recipe: str) -> list[list[dict[str, Any]]]:
@@ -137,12 +181,10 @@ def _join_table_lines(*lines: Sequence[str]) -> str:
 def run_cells(record: Mapping[str, Any]) -> dict[str, str]:
     """Return the cells of a recorded run, by field."""
     run, figures = record["training"], record["figures"]
-    low, high = figures["bleu"]["interval"]
-    src_lang, tgt_lang = figures["src_lang"], figures["tgt_lang"]
     return {
         "recipe": f"`{record['recipe']['name']}`",
-        "test_set": f"{figures['corpus']} {figures['split']}, {src_lang}-{tgt_lang}",
-        "bleu": f"{figures['bleu']['score']:.2f} ({low:.2f} to {high:.2f})",
+        "test_set": _test_set_in_words(figures),
+        "bleu": _score_and_interval(figures["bleu"]),
         "lowercased": f"{figures['bleu_tokenised_lowercased']:.2f}",
         "perplexity": f"{figures['perplexity']:.2f}",
         "beam": describe_search(figures),

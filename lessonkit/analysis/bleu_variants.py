@@ -12,9 +12,10 @@ from sacrebleu.metrics import BLEU
 from transformer.config import EOS_ID
 from transformer.data.batches import TokenBudgetBatches
 from transformer.data.parallel import ParallelText
-from transformer.data.tokenizers import split_words
+from transformer.data.tokenizers import can_split_words, split_words
+from transformer.evaluation.bleu_tokenizers import bleu_tokenizer
 from transformer.evaluation.evaluate import encode_fitting_pairs
-from transformer.evaluation.scores import bleu, bleu_tokenised_lowercased
+from transformer.evaluation.scores import bleu, bleu_tokenised_lowercased, chrf_plus_plus
 from transformer.models.translator import Translator
 
 
@@ -23,20 +24,27 @@ def score_five_ways(translator: Translator, text: ParallelText, beam_size: int) 
 
     Returns:
         points (0 to 100) by the name of the way, teacher-forced without the pairs that are too
-        long; and interval and signature of the last one.
+        long; interval and signature of the last one; and chrf++, as of `chrf_plus_plus`. Two ways
+        need a language's rules for words, and are left out where there are none.
     """
     hypotheses = translator.translate(text.src, beam_size)
     references = [[sentence] for sentence in text.tgt]
     standard = bleu(hypotheses, references, text.tgt_lang)
     forced, forced_references = teacher_forced_translations(translator, text)
-    points = {
-        "teacher-forced": bleu(forced, [[sentence] for sentence in forced_references])["score"],
-        "begin and end tokens": bleu_with_begin_and_end_tokens(hypotheses, text.tgt, text.tgt_lang),
-        "lower-cased tokens": bleu_tokenised_lowercased(hypotheses, references, text.tgt_lang),
-        "mean of sentences": mean_sentence_bleu(hypotheses, text.tgt),
-        "sacreBLEU 13a": standard["score"],
+    lang = text.tgt_lang
+    forced_score = bleu(forced, [[sentence] for sentence in forced_references], lang)["score"]
+    points = {"teacher-forced": forced_score}
+    if can_split_words(lang):
+        points |= {
+            "begin and end tokens": bleu_with_begin_and_end_tokens(hypotheses, text.tgt, lang),
+            "lower-cased tokens": bleu_tokenised_lowercased(hypotheses, references, lang),
+        }
+    points |= {
+        "mean of sentences": mean_sentence_bleu(hypotheses, text.tgt, lang),
+        f"sacreBLEU {bleu_tokenizer(lang)}": standard["score"],
     }
-    return {"points": points} | {key: standard[key] for key in ("interval", "signature")}
+    record = {key: standard[key] for key in ("interval", "signature")}
+    return {"points": points} | record | {"chrf++": chrf_plus_plus(hypotheses, references)}
 
 
 @torch.inference_mode()
@@ -80,9 +88,11 @@ def bleu_with_begin_and_end_tokens(
     return round(score.score, 2)
 
 
-def mean_sentence_bleu(hypotheses: Sequence[str], references: Sequence[str]) -> float:
+def mean_sentence_bleu(
+    hypotheses: Sequence[str], references: Sequence[str], lang: str = "en"
+) -> float:
     """Score each sentence for itself and take the mean; BLEU proper counts over the corpus."""
-    metric = BLEU(effective_order=True)
+    metric = BLEU(tokenize=bleu_tokenizer(lang), effective_order=True)
     scores = []
     for hypothesis, reference in zip(hypotheses, references, strict=True):
         scores.append(metric.sentence_score(hypothesis, [reference]).score)

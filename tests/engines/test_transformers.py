@@ -103,6 +103,8 @@ def test_the_card_has_what_the_hub_reads() -> None:
     assert (head["language"], head["license"]) == (["de", "en"], "other")
     assert "non-commercial" in head["license_name"]
     (result,) = head["model-index"][0]["results"]
-    assert result["metrics"][0]["value"] == figures["bleu"]["score"]
+    assert [metric["value"] for metric in result["metrics"]] == [
+        figures[name]["score"] for name in ("bleu", "chrf++")
+    ]
     bare = json.loads(hub_card_front_matter("demo", find_recipe("demo").data, None).strip("-\n"))
     assert (bare["license"], "model-index" in bare) == ("cc-by-4.0", False)

@@ -57,6 +57,27 @@ def test_table_has_a_row_for_each_run(folder: Path) -> None:
     assert first == second.replace("| 62 |", "| 1.3 |")
 
 
+def test_a_shipped_model_stands_beside_what_needs_no_model(folder: Path) -> None:
+    measured = {"hardware": "an abacus", "date": "2017-06-13"}
+    made = {"model": "x", "evaluation": measured} | sample()
+    made["training"]["precision"] = "bf16"
+    of_others = json.loads(json.dumps(made)) | {"model": "y"}
+    of_others["figures"]["corpus"] = "multi30k"
+    (folder / "shipped").mkdir()
+    for record in (made, of_others):
+        (folder / "shipped" / f"{record['model']}.json").write_text(json.dumps(record))
+    _, _, row, second = tables.shipped_models_table().splitlines()
+    assert row == (
+        "| `x` | embedded test_long, en-fr | bfloat16 | 37.80 (36.11 to 39.50) | 61.26 (60.00 to "
+        "62.00) | 1.25, 14.50 | 22.50, 40.00 | 4.57 | an abacus, 2017-06-13 |"
+    )
+    assert second == row.replace("`x`", "`y`").replace("embedded", "multi30k")
+    (short,) = tables.shipped_models_table(
+        tables.SHORT_SHIPPED_COLUMNS, embedded_corpora_too=False
+    ).splitlines()[2:]
+    assert short == "| `y` | 37.80 | 61.26 | 22.50, 40.00 |"
+
+
 @pytest.mark.parametrize("first", ["a", "systems/a"])
 def test_seeds_are_told_together(first: str, folder: Path) -> None:
     for name, seed, score in ((first, 7, 37.8), ("seeds/a-8", 8, 38.8), ("seeds/a-9", 9, 37.0)):

@@ -50,3 +50,18 @@ def test_a_teacher_forced_output_has_seen_the_reference(shipped: Translator) -> 
         [guesses[0]],
         [references[0]],
     )
+
+
+def test_a_language_without_rules_for_words_has_the_other_ways(shipped: Translator) -> None:
+    text = corpora.load("embedded", "test", "en", "fr")
+    text = dataclasses.replace(text, src=text.src[:7], tgt=text.tgt[:7], alignments=None)
+    french = bleu_variants.score_five_ways(shipped, text, beam_size=1)["points"]
+    klingon = dataclasses.replace(text, tgt_lang="tlh")
+    without = bleu_variants.score_five_ways(shipped, klingon, beam_size=1)["points"]
+    assert french.keys() - without.keys() == {"begin and end tokens", "lower-cased tokens"}
+    assert without == {way: french[way] for way in without}
+    khmer = bleu_variants.score_five_ways(
+        shipped, dataclasses.replace(text, tgt_lang="km"), beam_size=1
+    )
+    assert "tok:char" in khmer["signature"]
+    assert "sacreBLEU char" in khmer["points"]
