@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, SPECIAL_TOKENS, UNK_ID, DataConfig
+from transformer.data import tokenizers
 from transformer.data.normalizers import normalize_german
 from transformer.data.tokenizers import (
     BPETokenizer,
@@ -273,3 +274,13 @@ def test_a_merge_joins_pieces_that_are_there() -> None:
     assert BPETokenizer([("a", "b"), ("ab", "c")]).vocab_size
     with pytest.raises(UserError, match="no merge before it makes both"):
         BPETokenizer([("ab", "c"), ("a", "b")])
+
+
+def test_many_sentences_are_encoded_in_chunks_as_one_by_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tokenizer = BPETokenizer([("a", "b"), ("ab", "c")])
+    texts = [f"abc {'b' * i}" for i in range(7)]
+    monkeypatch.setattr(tokenizers, "TEXTS_PER_CHUNK", 3)
+    assert tokenizer.encode_all(texts) == [tokenizer.encode(text) for text in texts]
+    assert tokenizer.encode_all([]) == []

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from transformer.data.grouping import Pair, grouping_key
 from transformer.data.normalizers import normalize_plain
 from transformer.data.scripts import expected_scripts, is_in_script
+from transformer.support.progress import with_progress
 
 MAX_SIDE_BYTES = 1000
 MAX_LENGTH_RATIO = 6  # of the longer side to the shorter
@@ -55,7 +56,7 @@ def clean_pairs(
     scripts = [expected_scripts(lang) for lang in languages]
     kept: dict[Pair, None] = {}
     dropped: Counter[str] = Counter()
-    for first, second in pairs:
+    for first, second in with_progress(pairs, "cleaning", "pairs"):
         pair = normalize_plain(first), normalize_plain(second)
         reason = drop_reason(pair, scripts) or (DUPLICATE if pair in kept else None)
         if reason:
@@ -77,9 +78,11 @@ def nonempty_pairs(pairs: Sequence[Pair]) -> tuple[list[Pair], Counter[str]]:
 
 def without_shared_sides(pairs: Sequence[Pair], held_out: Sequence[Pair]) -> list[Pair]:
     """Return the pairs that share no side with one that is held out, up to case and punctuation."""
+    if not held_out:
+        return list(pairs)
     sides = [{grouping_key(pair[side]) for pair in held_out} for side in (0, 1)]
     return [
         pair
-        for pair in pairs
+        for pair in with_progress(pairs, "comparing with what is held out", "pairs")
         if grouping_key(pair[0]) not in sides[0] and grouping_key(pair[1]) not in sides[1]
     ]

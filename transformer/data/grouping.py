@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from transformer.data.normalizers import drop_invisible, normalize_whitespace
+from transformer.support.progress import with_progress
 from transformer.support.signatures import check_argument_types
 
 Pair = tuple[str, str]  # a sentence and its translation, in any two languages
@@ -39,13 +40,26 @@ def group_pairs(pairs: Sequence[Pair]) -> list[list[Pair]]:
     directions of a corpus have the same groups. They come in the order of their first pairs, the
     pairs of each in their own order.
     """
+    keys = _grouping_keys(pairs)
+    return [[pairs[index] for index in group] for group in _group_indices(keys)]
+
+
+def _grouping_keys(pairs: Sequence[Pair]) -> list[Pair]:
+    """Return the keys of both sides of each pair."""
+    return [
+        (grouping_key(first), grouping_key(second))
+        for first, second in with_progress(pairs, "comparing sides", "pairs")
+    ]
+
+
+def _group_indices(keys: Sequence[Pair]) -> list[list[int]]:
+    """Return the groups of pairs that share a key of one side, as their indices."""
     groups = _DisjointSets()
-    for first, second in pairs:
-        groups.join((0, grouping_key(first)), (1, grouping_key(second)))
-    members: dict[_SideAndKey, list[Pair]] = {}
-    for pair in pairs:
-        root = groups.root((0, grouping_key(pair[0])))
-        members.setdefault(root, []).append(pair)
+    for first, second in with_progress(keys, "grouping", "pairs"):
+        groups.join((0, first), (1, second))
+    members: dict[_SideAndKey, list[int]] = {}
+    for index, (first, _) in enumerate(keys):
+        members.setdefault(groups.root((0, first)), []).append(index)
     return list(members.values())
 
 
@@ -63,8 +77,10 @@ def split_pairs(
     group of more than `max_held_out_group` pairs is in train.
     """
     splits: dict[str, list[Pair]] = {"train": [], "validation": [], "test": []}
-    for group in group_pairs(pairs):
-        name = min(grouping_key(pair[naming_side]) for pair in group)
+    keys = _grouping_keys(pairs)
+    for indices in _group_indices(keys):
+        group = [pairs[index] for index in indices]
+        name = min(keys[index][naming_side] for index in indices)
         number = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big") % 1000
         if max_held_out_group is not None and len(group) > max_held_out_group:
             splits["train"] += group

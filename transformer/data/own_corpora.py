@@ -204,13 +204,31 @@ def find_own_corpus(name: str) -> Corpus | None:
     return _read_corpus(folder) if (folder / DESCRIPTION_FILE_NAME).is_file() else None
 
 
+def train_text_bytes(name: str) -> int:
+    """Return how many bytes of UTF-8 the sides of train of an own corpus have, without reading it.
+
+    A UserError where the file is missing or its lines are not counted.
+    """
+    folder = own_corpora_folder() / name
+    path = folder / "train.tsv"
+    num_pairs = _num_kept(read_json_object(folder / DESCRIPTION_FILE_NAME))["train"]
+    message = f"{path} is missing: copy it again, or remove {name} and add it anew"
+    require(path.is_file(), message)
+    return path.stat().st_size - len("\t\n") * num_pairs
+
+
+def _num_kept(values: dict[str, Any]) -> dict[str, int]:
+    """Return the number of pairs of each split that a corpus's description names."""
+    return {split: int(values["pairs"][split]) for split in SPLITS}
+
+
 def _read_corpus(folder: Path) -> Corpus:
     """Return the corpus in a folder; a UserError where its description is damaged."""
     path = folder / DESCRIPTION_FILE_NAME
     values: dict[str, Any] = read_json_object(path)
     try:
         src_lang, tgt_lang = parse_languages("-".join(values["languages"]))
-        num_kept = {split: int(values["pairs"][split]) for split in SPLITS}
+        num_kept = _num_kept(values)
         files = {f"{split}.tsv": str(values["sha256"][f"{split}.tsv"]) for split in SPLITS}
     except (KeyError, TypeError, ValueError) as error:
         remedy = f"copy it again, or remove the corpus ({folder}) and add it anew"

@@ -6,6 +6,7 @@ Not in the paper. scripts.toml has the scripts of some 300 languages.
 import re
 import tomllib
 import unicodedata
+from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -44,15 +45,22 @@ def is_in_script(text: str, scripts: Sequence[str]) -> bool:
     Text in Latin script has half of its letters in it. Of another script one letter is enough, as
     names of programs and their options are Latin in every language. Digits and signs have none.
     """
+    if text.isascii() and LATIN in scripts:
+        return True
     names = tuple(name for script in scripts for name in LETTER_NAMES_BY_SCRIPT[script])
-    letters = [
-        character
-        for character in unicodedata.normalize("NFKC", text)
-        if unicodedata.category(character) in LETTER_CATEGORIES
-    ]
-    num_expected = sum(_has_name(letter, names) for letter in letters)
-    enough = len(letters) / 2 if list(scripts) == [LATIN] else min(len(letters), 1)
+    num_letters = num_expected = 0
+    # A text has many letters, and few that differ.
+    for character, count in Counter(unicodedata.normalize("NFKC", text)).items():
+        if _is_letter(character):
+            num_letters += count
+            num_expected += count * _has_name(character, names)
+    enough = num_letters / 2 if list(scripts) == [LATIN] else min(num_letters, 1)
     return num_expected >= enough
+
+
+@cache
+def _is_letter(character: str) -> bool:
+    return unicodedata.category(character) in LETTER_CATEGORIES
 
 
 @cache

@@ -10,6 +10,7 @@ from pathlib import Path
 from transformer.data.grouping import Pair
 from transformer.data.parallel import split_lines
 from transformer.support.errors import UserError, require
+from transformer.support.progress import with_progress
 
 
 def read_bytes_of_file(path: Path) -> bytes:
@@ -42,7 +43,8 @@ def read_text_lines(path: Path) -> list[str]:
         ) from error
     require(text != "", f"{path} is empty: give a file with text")
     lines = [line.removesuffix("\r") for line in split_lines(text)]
-    for number, line in enumerate(lines, start=1):
+    shown = with_progress(lines, f"reading {path.name}", "lines")
+    for number, line in enumerate(shown, start=1):
         if "\0" in line or line.splitlines() not in ([], [line]):
             raise UserError(
                 f"line {number} of {path} holds {_first_line_break(line)}, where other programs "

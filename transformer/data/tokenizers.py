@@ -30,8 +30,10 @@ from transformer.data.tokenizer_schema import tokenizer_problem
 from transformer.support.checks import check_text, check_texts, check_token_ids
 from transformer.support.errors import UserError, require, short_repr, unknown_name_error
 from transformer.support.files import read_json
+from transformer.support.progress import chunks_with_progress, with_progress
 from transformer.support.signatures import check_argument_types
 
+TEXTS_PER_CHUNK = 10_000  # that are encoded at once
 TREE_LANGUAGE = "tree"  # a tree of phrases in a line, whose tokens stand between blanks
 
 # The library warns about its threads whenever a process forks; one is fast enough here.
@@ -104,20 +106,26 @@ class BPETokenizer(_BaseTokenizer):
         pieces = [bytes(_BYTE_BY_LETTER[letter] for letter in piece) for piece in self.vocabulary]
         super().__init__(map(_readable_piece, pieces), lowercase, normalizer)
         self._bytes = [b""] * NUM_SPECIAL_TOKENS + pieces  # by id
+        # By the library's number. All sentences share these objects, of 28 bytes each.
+        self._ids = list(range(NUM_SPECIAL_TOKENS, self.vocab_size))
         self._library = Library(BPE(self.vocabulary, self.merges))
         self._library.pre_tokenizer = ByteLevel(add_prefix_space=False)
 
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return the ids of each sentence, by one call of the library."""
+        """Return the ids of each sentence."""
         check_texts("texts", texts)
-        prepared = [
-            _lowercase_and_add_blank(self.normalize(text), self.lowercase) for text in texts
-        ]
-        try:
-            encodings = self._library.encode_batch(prepared)
-        except TypeError as error:
-            raise UserError("a text holds half a letter (a lone surrogate): mend it") from error
-        return [[NUM_SPECIAL_TOKENS + number for number in encoding.ids] for encoding in encodings]
+        sentences: list[list[int]] = []
+        # The library's encodings take a hundred times the memory of the ids.
+        for chunk in chunks_with_progress(texts, TEXTS_PER_CHUNK, "encoding", "sentences"):
+            prepared = [
+                _lowercase_and_add_blank(self.normalize(text), self.lowercase) for text in chunk
+            ]
+            try:
+                encodings = self._library.encode_batch(prepared)
+            except TypeError as error:
+                raise UserError("a text holds half a letter (a lone surrogate): mend it") from error
+            sentences += [[self._ids[number] for number in encoding.ids] for encoding in encodings]
+        return sentences
 
     def decode(self, ids: Iterable[int]) -> str:
         """Return the text of ids; special ids are skipped, broken UTF-8 becomes U+FFFD."""
@@ -187,7 +195,10 @@ class WordTokenizer(_BaseTokenizer):
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the ids of each sentence; unknown words as `UNK_ID`."""
         check_texts("texts", texts)
-        return [[self._ids.get(word, UNK_ID) for word in self.tokens(text)] for text in texts]
+        return [
+            [self._ids.get(word, UNK_ID) for word in self.tokens(text)]
+            for text in with_progress(texts, "encoding", "sentences")
+        ]
 
     def decode(self, ids: Iterable[int]) -> str:
         """Return the words of ids, joined by blanks; special ids are skipped."""
@@ -285,7 +296,7 @@ def train(
 
 def _normalize_all(lang: str, texts: Sequence[str]) -> list[str]:
     normalize = NORMALIZERS[normalizer_name(lang)]
-    return [normalize(text) for text in texts]
+    return [normalize(text) for text in with_progress(texts, "normalizing", "sentences")]
 
 
 def _make_tokenizer(config: DataConfig, lang: str, types: list[Any]) -> Tokenizer:
@@ -304,7 +315,7 @@ def _learn_merges_or_words(
         return _learn_merges(config, [text for _, texts in sides for text in texts], vocab_size)
     counts: Counter[str] = Counter()
     for lang, texts in sides:
-        for text in texts:
+        for text in with_progress(texts, "counting words for the vocabulary", "sentences"):
             counts.update(split_words(lang, text, config.lowercase))
     frequent = [word for word, count in counts.items() if count >= config.min_frequency]
     if not frequent:
@@ -325,7 +336,11 @@ def _learn_merges(config: DataConfig, texts: list[str], vocab_size: int) -> list
         show_progress=False,
     )
     learner.train_from_iterator(
-        (_lowercase_and_add_blank(text, config.lowercase) for text in texts), trainer
+        (
+            _lowercase_and_add_blank(text, config.lowercase)
+            for text in with_progress(texts, "counting words for the vocabulary", "sentences")
+        ),
+        trainer,
     )
     return [(left, right) for left, right in json.loads(learner.to_str())["model"]["merges"]]
 

@@ -6,19 +6,17 @@ training has seen.
 
 import math
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from tqdm import tqdm
 
 from transformer.data.grouping import grouping_key
 from transformer.data.unspaced_scripts import split_words_or_characters
 from transformer.support.checks import check_texts
 from transformer.support.errors import require
+from transformer.support.progress import with_progress
 from transformer.support.signatures import check_argument_types
-
-SECONDS_BEFORE_PROGRESS = 3  # what takes longer shows how far it is
 
 
 @check_argument_types
@@ -38,23 +36,10 @@ def translate_from_memory(
     require(0 < len(train_src) == len(train_tgt), f"{sizes}: give one or more, as many of both")
     memory = _build_word_index(train_src)
     translations = []
-    for source in _with_progress(sources, "nearest training sources"):
+    for source in with_progress(sources, "nearest training sources", "sentences"):
         similarity = _dice_similarities(memory, _distinct_words(source))
         translations.append(train_tgt[int(similarity.round(9).argmax())])
     return translations
-
-
-def _with_progress(sentences: Sequence[str], description: str) -> Iterable[str]:
-    """Return the same sentences; on a terminal they show how far a loop over them is."""
-    progress: Iterable[str] = tqdm(
-        sentences,
-        desc=description,
-        unit="sentence",
-        leave=False,
-        delay=SECONDS_BEFORE_PROGRESS,
-        disable=None,
-    )
-    return progress
 
 
 class _WordIndex(NamedTuple):
@@ -70,7 +55,9 @@ def _build_word_index(sentences: Sequence[str]) -> _WordIndex:
     """Return the index of sentences by their words."""
     count = len(sentences)
     indices: dict[str, array[int]] = {}
-    for index, sentence in enumerate(_with_progress(sentences, "index of the training text")):
+    for index, sentence in enumerate(
+        with_progress(sentences, "index of the training text", "sentences")
+    ):
         for word in _distinct_words(sentence):
             indices.setdefault(word, array("i")).append(index)
     weights = {word: math.log(1 + count / len(having)) for word, having in indices.items()}

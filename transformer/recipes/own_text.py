@@ -6,8 +6,7 @@ from typing import Any
 
 from transformer.config import RECIPE_SECTIONS, Recipe
 from transformer.data import corpora
-from transformer.data.own_corpora import own_corpus_names
-from transformer.data.parallel import ParallelText
+from transformer.data.own_corpora import own_corpus_names, train_text_bytes
 from transformer.recipes import RECIPES, find_recipe, inherit_settings
 from transformer.support.errors import UserError, require, short_repr, unknown_name_error
 from transformer.support.signatures import check_argument_types
@@ -66,7 +65,7 @@ def read_recipe_file(path: Path) -> Recipe:
 def recipe_for_corpus(name: str) -> Recipe:
     """Return the recipe for the size of an own corpus, in the direction in which it was added."""
     src_lang, tgt_lang = corpora.find_corpus(name).directions[0].split("-")
-    num_tokens = estimate_num_tokens(corpora.load(name, "train", src_lang, tgt_lang))
+    num_tokens = estimate_num_tokens(name)
     size = next(
         size
         for size, table in SIZE_TABLES.items()
@@ -78,7 +77,6 @@ def recipe_for_corpus(name: str) -> Recipe:
     return Recipe.from_dict({"name": name} | inherit_settings(table) | {"about": about})
 
 
-def estimate_num_tokens(text: ParallelText) -> int:
-    """Return about how many tokens a text has on both sides, `BYTES_PER_TOKEN` bytes each."""
-    num_bytes = sum(len(line.encode()) for side in (text.src, text.tgt) for line in side)
-    return num_bytes // BYTES_PER_TOKEN
+def estimate_num_tokens(name: str) -> int:
+    """Return about how many tokens train of an own corpus has, `BYTES_PER_TOKEN` bytes each."""
+    return train_text_bytes(name) // BYTES_PER_TOKEN

@@ -213,8 +213,10 @@ def _begin_or_check_folder(
 
 def _examples_sha256(examples: Sequence[Example]) -> str:
     """Return a check sum of each id of some examples, and of their order."""
-    text = "".join(repr(tuple(example)) for example in examples)
-    return hashlib.sha256(text.encode()).hexdigest()
+    digest = hashlib.sha256()
+    for example in examples:
+        digest.update(repr(tuple(example)).encode())
+    return digest.hexdigest()
 
 
 def _run_summary(

@@ -1,0 +1,46 @@
+"""How far a long loop is: a line on a terminal, with the time left, after two seconds."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar
+
+from tqdm import tqdm
+
+SECONDS_BEFORE_PROGRESS = 2.0
+
+Item = TypeVar("Item")
+
+
+def with_progress(items: Sequence[Item], description: str, unit: str) -> Iterable[Item]:
+    """Return the same items; on a terminal a loop over them shows how far it is.
+
+    The line goes when the loop ends. Into a file or a notebook nothing is written.
+    """
+    progress: Iterable[Item] = tqdm(
+        items,
+        desc=description,
+        unit=f" {unit}",
+        unit_scale=True,
+        leave=False,
+        delay=SECONDS_BEFORE_PROGRESS,
+        disable=None,
+    )
+    return progress
+
+
+def chunks_with_progress(
+    items: Sequence[Item], chunk_size: int, description: str, unit: str
+) -> Iterator[Sequence[Item]]:
+    """Yield the items in slices of `chunk_size`, the last one shorter, as `with_progress` does."""
+    with tqdm(
+        total=len(items),
+        desc=description,
+        unit=f" {unit}",
+        unit_scale=True,
+        leave=False,
+        delay=SECONDS_BEFORE_PROGRESS,
+        disable=None,
+    ) as bar:
+        for start in range(0, len(items), chunk_size):
+            chunk = items[start : start + chunk_size]
+            yield chunk
+            bar.update(len(chunk))
