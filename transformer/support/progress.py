@@ -1,11 +1,14 @@
 """How far a long loop is: a line on a terminal, with the time left, after two seconds."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from tqdm import tqdm
 
 SECONDS_BEFORE_PROGRESS = 2.0
+# tqdm hides what does not fit the screen, and takes a terminal without a size, as programs that
+# record a session open, for one with no rows.
+TERMINAL_ROWS = 24
 
 Item = TypeVar("Item")
 
@@ -15,15 +18,7 @@ def with_progress(items: Sequence[Item], description: str, unit: str) -> Iterabl
 
     The line goes when the loop ends. Into a file or a notebook nothing is written.
     """
-    progress: Iterable[Item] = tqdm(
-        items,
-        desc=description,
-        unit=f" {unit}",
-        unit_scale=True,
-        leave=False,
-        delay=SECONDS_BEFORE_PROGRESS,
-        disable=None,
-    )
+    progress: Iterable[Item] = _progress_bar(description, unit, iterable=items)
     return progress
 
 
@@ -31,16 +26,21 @@ def chunks_with_progress(
     items: Sequence[Item], chunk_size: int, description: str, unit: str
 ) -> Iterator[Sequence[Item]]:
     """Yield the items in slices of `chunk_size`, the last one shorter, as `with_progress` does."""
-    with tqdm(
-        total=len(items),
+    with _progress_bar(description, unit, total=len(items)) as bar:
+        for start in range(0, len(items), chunk_size):
+            chunk = items[start : start + chunk_size]
+            yield chunk
+            bar.update(len(chunk))
+
+
+def _progress_bar(description: str, unit: str, **settings: Any) -> Any:
+    return tqdm(
         desc=description,
         unit=f" {unit}",
         unit_scale=True,
         leave=False,
         delay=SECONDS_BEFORE_PROGRESS,
         disable=None,
-    ) as bar:
-        for start in range(0, len(items), chunk_size):
-            chunk = items[start : start + chunk_size]
-            yield chunk
-            bar.update(len(chunk))
+        nrows=TERMINAL_ROWS,
+        **settings,
+    )
