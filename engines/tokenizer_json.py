@@ -15,9 +15,9 @@ from tokenizers.processors import TemplateProcessing
 
 from transformer.config import EOS_ID, SPECIAL_TOKENS
 from transformer.data.normalizers import (
+    CHARACTERS_SHAPED_BY_JOINERS,
     DEFAULT_NORMALIZER,
     INVISIBLE_CHARACTERS,
-    JOINED_CHARACTERS,
 )
 from transformer.data.tokenizers import BPETokenizer, Tokenizer
 from transformer.support.errors import UserError
@@ -27,7 +27,7 @@ from transformer.support.files import write_atomically
 _WHITESPACE_NORMALIZERS = [Replace(Regex(r"[\s\x1c-\x1f]+"), " "), Strip()]
 _VISIBLE_NORMALIZERS = [
     Replace(Regex(f"[{INVISIBLE_CHARACTERS}]"), ""),
-    Replace(Regex(f"(?<![{JOINED_CHARACTERS}])[\u200c\u200d]"), ""),
+    Replace(Regex(f"(?<![{CHARACTERS_SHAPED_BY_JOINERS}])[\u200c\u200d]"), ""),
     Replace("\u2011", "-"),
 ]
 _COMPOSED_NORMALIZERS = [*_VISIBLE_NORMALIZERS, NFC(), *_WHITESPACE_NORMALIZERS]

@@ -19,7 +19,7 @@ from transformer.model import Transformer
 from transformer.support.errors import require
 
 NUM_SINUSOID_PAIRS = 10  # pairs of sine and cosine that self-attention begins with
-INITIAL_SELF_ATTENTION_WEIGHT = 1.3  # the weight of each in queries and keys
+INITIAL_SINUSOID_QUERY_KEY_WEIGHT = 1.3  # the weight of each in queries and keys
 DRAWN_CROSS_ATTENTION_SCALE = 0.35  # what remains of drawn queries and keys beside the sinusoids
 ENCODER_HEAD_OFFSETS = (-1, 1, -2, 2, -3, 3, -4, 4)  # positions, by head
 DECODER_HEAD_OFFSETS = range(-1, -9, -1)
@@ -58,7 +58,7 @@ def initialize_heads_at_offsets(attention: MultiHeadAttention, offsets: Sequence
         shifted = fastest @ sinusoid_shift_matrix(offset, attention.d_model)
         for weight, matrix in ((query, shifted), (key, fastest)):
             weight.zero_()
-            weight[:rows] = INITIAL_SELF_ATTENTION_WEIGHT * matrix
+            weight[:rows] = INITIAL_SINUSOID_QUERY_KEY_WEIGHT * matrix
 
 
 def initialize_heads_at_own_position(attention: MultiHeadAttention) -> None:

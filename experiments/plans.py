@@ -59,9 +59,12 @@ def _experiment_from_table(name: str, table: Mapping[str, Any]) -> Experiment:
     return Experiment(name, table["recipe"], table.get("budget", {}), variants, faults)
 
 
-PLANS_TOML = tomllib.loads(Path(__file__).with_name("plans.toml").read_text(encoding="utf-8"))
+PARSED_PLANS_TOML = tomllib.loads(
+    Path(__file__).with_name("plans.toml").read_text(encoding="utf-8")
+)
 EXPERIMENTS = {
-    name: _experiment_from_table(name, table) for name, table in PLANS_TOML["experiments"].items()
+    name: _experiment_from_table(name, table)
+    for name, table in PARSED_PLANS_TOML["experiments"].items()
 }
 
 

@@ -165,9 +165,9 @@ def override_recipe_and_options(
     return recipe.override(of_recipe), dataclasses.replace(options, **of_options)
 
 
-_FAST_TOML = tomllib.loads(Path(__file__).with_name("fast.toml").read_text(encoding="utf-8"))
-FAST_TRAINING_OPTIONS = TrainingOptions(**_FAST_TOML.pop("options"))
-FAST_RECIPE = Recipe.from_dict(_FAST_TOML)
+_PARSED_FAST_TOML = tomllib.loads(Path(__file__).with_name("fast.toml").read_text(encoding="utf-8"))
+FAST_TRAINING_OPTIONS = TrainingOptions(**_PARSED_FAST_TOML.pop("options"))
+FAST_RECIPE = Recipe.from_dict(_PARSED_FAST_TOML)
 
 
 def find_recipe_and_options(name: str) -> tuple[Recipe, TrainingOptions]:

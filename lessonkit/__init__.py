@@ -22,7 +22,7 @@ EXPORTED_NAMES_BY_MODULE = {
         "load_result",
         "load_runs",
         "describe_run",
-        "run_folder",
+        "lesson_run_folder",
         "scores_by_variant",
     ),
 }
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
         READINGS,
         course_profile,
         describe_run,
+        lesson_run_folder,
         load_result,
         load_runs,
-        run_folder,
         scores_by_variant,
     )

@@ -25,7 +25,7 @@ READINGS = {
     "greedy, last checkpoint": "last",
 }
 
-COURSE_PROFILES = ("quick", "full")
+COURSE_PROFILE_NAMES = ("quick", "full")
 # The variable that names the folder in which lessons keep what they train.
 RUNS_FOLDER_VARIABLE = "COURSE_RUNS"
 
@@ -109,12 +109,12 @@ def course_profile() -> str:
         import torch  # late: `lessonkit.colab` sets what torch reads as it loads
 
         return "full" if torch.cuda.is_available() else "quick"
-    if chosen not in COURSE_PROFILES:
-        raise unknown_name_error("COURSE_PROFILE", chosen, COURSE_PROFILES)
+    if chosen not in COURSE_PROFILE_NAMES:
+        raise unknown_name_error("COURSE_PROFILE", chosen, COURSE_PROFILE_NAMES)
     return chosen
 
 
-def run_folder(name: str) -> Path:
+def lesson_run_folder(name: str) -> Path:
     """Return the folder that a lesson trains in: a new one, removed when Python ends.
 
     Args:

@@ -39,7 +39,7 @@ TAKE_SECONDS = {
     "attention_widget",
     "evaluate_translator",
     "measure_this_machine",
-    "run_in_two_processes",
+    "run_script_in_two_processes",
     "to_mime_bundle",
     "trace_explorer",
     "train_recipe",

@@ -50,11 +50,11 @@ def run_as_module(text: str) -> ModuleType:
 NamedWeights = dict[str, torch.Tensor]
 
 
-def _make_weight_negation(pattern: str) -> Callable[[NamedWeights], NamedWeights]:
+def _make_weight_negating_change(pattern: str) -> Callable[[NamedWeights], NamedWeights]:
     return lambda weights: {n: -w if re.search(pattern, n) else w for n, w in weights.items()}
 
 
-def _exchange_keys_and_values(weights: NamedWeights) -> NamedWeights:
+def _exchange_key_and_value_weights(weights: NamedWeights) -> NamedWeights:
     other = {"key": "value", "value": "key"}
     return {re.sub("key|value", lambda m: other[m[0]], n): w for n, w in weights.items()}
 
@@ -63,9 +63,9 @@ def _exchange_keys_and_values(weights: NamedWeights) -> NamedWeights:
 OUTPUT_PROJECTION_PATTERN = r"(attention|cross)\.output|feed_forward\.second"
 # Fresh weights are as likely after these changes, and Adam's steps are the same.
 EQUIVALENT_WEIGHT_CHANGES: dict[str, Callable[[NamedWeights], NamedWeights]] = {
-    "keys and values exchanged": _exchange_keys_and_values,
-    "sub-layers negated": _make_weight_negation(OUTPUT_PROJECTION_PATTERN),
-    "layers read and give the negative": _make_weight_negation(
+    "keys and values exchanged": _exchange_key_and_value_weights,
+    "sub-layers negated": _make_weight_negating_change(OUTPUT_PROJECTION_PATTERN),
+    "layers read and give the negative": _make_weight_negating_change(
         rf"{OUTPUT_PROJECTION_PATTERN}|words|norm\.bias|(query|key|value|first|^output)\.weight"
     ),
 }

@@ -31,7 +31,7 @@ def mutate_sum_or_condition(node: Any) -> Iterator[ast.AST]:
             yield operand
 
 
-def mutate_scale(node: Any) -> Iterator[ast.AST]:
+def mutate_product_or_float(node: Any) -> Iterator[ast.AST]:
     """Divide in the place of multiplying, the other way round, or scale a number by 2."""
     yield from _mutate_product(node)
     yield from _double_float(node)
@@ -148,7 +148,7 @@ MUTATION_OPERATORS = {
     "detach": detach_value,
     "drop": drop_part,
     "negate": mutate_sum_or_condition,
-    "scale": mutate_scale,
+    "scale": mutate_product_or_float,
     "share": share_modules,
     "shift": _increment_int,
     "swap": swap_operands_or_arguments,

@@ -43,7 +43,7 @@ EXPORTED_NAMES_BY_MODULE = {
         "arithmetic_intensity",
         "attainable_flops",
         "matmul_flops",
-        "matmul_seconds",
+        "measure_matmul_seconds",
         "measure_this_machine",
         "training_flops",
     ),
@@ -62,7 +62,7 @@ EXPORTED_NAMES_BY_MODULE = {
     "table_3": ("TABLE_3", "expected_num_parameters"),
     "timing": ("min_process_seconds", "computing_on_single_thread", "operation_time_shares"),
     "tracing": ("trace_translation",),
-    "two_processes": ("run_in_two_processes",),
+    "two_processes": ("run_script_in_two_processes",),
 }
 __all__, __dir__, __getattr__ = lazy_exports(__name__, EXPORTED_NAMES_BY_MODULE)
 
@@ -104,7 +104,7 @@ if TYPE_CHECKING:
         arithmetic_intensity,
         attainable_flops,
         matmul_flops,
-        matmul_seconds,
+        measure_matmul_seconds,
         measure_this_machine,
         training_flops,
     )
@@ -127,4 +127,4 @@ if TYPE_CHECKING:
         operation_time_shares,
     )
     from lessonkit.analysis.tracing import trace_translation
-    from lessonkit.analysis.two_processes import run_in_two_processes
+    from lessonkit.analysis.two_processes import run_script_in_two_processes

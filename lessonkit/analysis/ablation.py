@@ -11,7 +11,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from lessonkit.analysis.activations import Activations, encode_source, require_transformer
+from lessonkit.analysis.activations import Activations, require_transformer, source_token_ids
 from lessonkit.analysis.heads import Head, all_heads
 from lessonkit.analysis.interventions import (
     AttentionEdge,
@@ -60,7 +60,7 @@ class AblationStudy:
     def __init__(self, translator: Translator, sentence: str) -> None:
         self.translator = translator
         self.model = require_transformer(translator)
-        self._src = encode_source(translator, sentence)
+        self._src = source_token_ids(translator, sentence)
         ids = self._translate_greedily(self.model)
         self._tgt_in = torch.tensor([[BOS_ID, *ids[:-1]]], device=self._src.device)
         self.baseline = AblatedTranslation(ids, self._next_token_probabilities(self.model))

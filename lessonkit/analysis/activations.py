@@ -22,7 +22,7 @@ from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 
 
-def encode_source(translator: Translator, sentence: str) -> Tensor:
+def source_token_ids(translator: Translator, sentence: str) -> Tensor:
     """Return a sentence's ids with its end mark, (1, src_len); a blank one is a UserError."""
     if translator.src_tokenizer.is_blank(sentence):
         raise UserError("an empty sentence has nothing to take away: give some words")
@@ -52,7 +52,7 @@ def next_token_probabilities(
         prefix: Ids of the translation so far, without "<bos>".
         before, after: Source positions that are hidden (see `SourceMaskedModel`).
     """
-    src = encode_source(translator, sentence)
+    src = source_token_ids(translator, sentence)
     src_mask = padding_mask(src)
     model = SourceMaskedModel(require_transformer(translator), before, after)
     tgt_in = torch.tensor([[BOS_ID, *prefix]], device=src.device)
@@ -81,7 +81,7 @@ def record_activations(
     The decoder reads the ids of a translation, or the model's own, found greedily.
     """
     model = require_transformer(translator)
-    src = encode_source(translator, sentence)
+    src = source_token_ids(translator, sentence)
     ids = greedy_search(model, src)[0].ids if tgt_ids is None else list(tgt_ids)
     head_outputs: dict[Head, Tensor] = {}
 

@@ -81,7 +81,7 @@ def approximate_randomization_p_value(
     differences = [np.abs(_bleu_differences(first_sum[None], both_sums))]  # the measured one
     for size in _chunk_sizes(exchanges):
         is_exchanged = rng.integers(2, size=(size, len(change)), dtype=np.int8)
-        sums = first_sum + _integer_product(is_exchanged, change)
+        sums = first_sum + _integer_matrix_product(is_exchanged, change)
         differences.append(np.abs(_bleu_differences(sums, both_sums)))
     distances = np.concatenate(differences)
     return float(np.mean(distances >= distances[0] - TIE_TOLERANCE))
@@ -109,19 +109,23 @@ def resampled_bleu(
     draws = np.random.default_rng(seed).choice(len(counts), (resamples, len(counts)))
     sums, done = [], 0
     for size in _chunk_sizes(resamples):
-        sums.append(_integer_product(_count_draws(draws[done : done + size]), counts))
+        sums.append(
+            _integer_matrix_product(
+                _count_sentence_draws_per_resample(draws[done : done + size]), counts
+            )
+        )
         done += size
     return bleu_from_counts(np.concatenate(sums))
 
 
-def _count_draws(draws: NDArray[np.integer[Any]]) -> NDArray[np.integer[Any]]:
+def _count_sentence_draws_per_resample(draws: NDArray[np.integer[Any]]) -> NDArray[np.integer[Any]]:
     """Return how often each row of `draws` names each sentence; both (resamples, sentences)."""
     resamples, sentences = draws.shape
     cells = draws + sentences * np.arange(resamples)[:, None]
     return np.bincount(cells.ravel(), minlength=draws.size).reshape(draws.shape)
 
 
-def _integer_product(weights: NDArray[np.integer[Any]], counts: BleuCounts) -> BleuCounts:
+def _integer_matrix_product(weights: NDArray[np.integer[Any]], counts: BleuCounts) -> BleuCounts:
     """Return a matrix product of integers by the quick routine for floats, exact below 2**53."""
     product: BleuCounts = np.rint(weights.astype(float) @ counts.astype(float)).astype(int)
     return product

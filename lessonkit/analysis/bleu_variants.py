@@ -12,7 +12,7 @@ from sacrebleu.metrics import BLEU
 from transformer.config import EOS_ID
 from transformer.data.batches import TokenBudgetBatches
 from transformer.data.parallel import ParallelText
-from transformer.data.tokenizers import can_split_words, split_words
+from transformer.data.tokenizers import has_word_splitting_rules, split_words
 from transformer.evaluation.bleu_tokenizers import bleu_tokenizer
 from transformer.evaluation.evaluate import encode_fitting_pairs
 from transformer.evaluation.scores import bleu, bleu_tokenised_lowercased, chrf_plus_plus
@@ -34,7 +34,7 @@ def score_five_ways(translator: Translator, text: ParallelText, beam_size: int) 
     lang = text.tgt_lang
     forced_score = bleu(forced, [[sentence] for sentence in forced_references], lang)["score"]
     points = {"teacher-forced": forced_score}
-    if can_split_words(lang):
+    if has_word_splitting_rules(lang):
         points |= {
             "begin and end tokens": bleu_with_begin_and_end_tokens(hypotheses, text.tgt, lang),
             "lower-cased tokens": bleu_tokenised_lowercased(hypotheses, references, lang),

@@ -22,7 +22,7 @@ from lessonkit.analysis.lexicon import Noun, nouns_by_english
 from transformer.data.parallel import ParallelText
 from transformer.models.translator import Translator
 
-NOUN_CLASSES_FOR_SEX = frozenset({"male", "female"})
+NOUN_CLASSES_DENOTING_SEX = frozenset({"male", "female"})
 ELIDING_LETTERS = "aeiouhéèêœ"  # before these, h perhaps, it is l'
 GENDERED_PRONOUNS = {"he", "she", "him", "his", "her"}
 
@@ -65,18 +65,18 @@ def _replace_noun(case: ArticleCase, noun: Noun, replacement: Noun) -> str:
 
 def _most_similar_noun(noun: Noun, same_gender: bool) -> Noun:
     """Return the noun most similar to another, of its French gender or of the other one."""
-    is_person = not noun.classes.isdisjoint(NOUN_CLASSES_FOR_SEX)
+    is_person = not noun.classes.isdisjoint(NOUN_CLASSES_DENOTING_SEX)
     candidates = [
         candidate
         for candidate in nouns_by_english().values()
         if candidate is not noun
         and (candidate.gender == noun.gender) == same_gender
-        and (not candidate.classes.isdisjoint(NOUN_CLASSES_FOR_SEX)) == is_person
+        and (not candidate.classes.isdisjoint(NOUN_CLASSES_DENOTING_SEX)) == is_person
         and candidate.fr[0] not in ELIDING_LETTERS
     ]
 
     def similarity(candidate: Noun) -> tuple[int, int]:
-        common_classes = (candidate.classes & noun.classes) - NOUN_CLASSES_FOR_SEX
+        common_classes = (candidate.classes & noun.classes) - NOUN_CLASSES_DENOTING_SEX
         return len(common_classes), _common_prefix_length(candidate.fr, noun.fr)
 
     return max(candidates, key=similarity)

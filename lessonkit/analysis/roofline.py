@@ -72,7 +72,7 @@ def all_reduce_seconds(parameters: int, machines: int, link: float) -> float:
     return 2 * (machines - 1) / machines * FLOAT32_BYTES * parameters / link
 
 
-def matmul_seconds(tokens: int, width: int) -> float:
+def measure_matmul_seconds(tokens: int, width: int) -> float:
     """Measure `tokens` vectors times a square matrix, on one thread of the CPU.
 
     Returns:
@@ -91,7 +91,7 @@ def matmul_seconds(tokens: int, width: int) -> float:
 
 def measure_this_machine() -> Machine:
     """Measure one thread of this CPU: a large product, and a large copy."""
-    flops = matmul_flops(PEAK_PRODUCT_WIDTH, PEAK_PRODUCT_WIDTH) / matmul_seconds(
+    flops = matmul_flops(PEAK_PRODUCT_WIDTH, PEAK_PRODUCT_WIDTH) / measure_matmul_seconds(
         PEAK_PRODUCT_WIDTH, PEAK_PRODUCT_WIDTH
     )
     source = torch.zeros(NUM_COPIED_BYTES // FLOAT32_BYTES)

@@ -61,7 +61,7 @@ def operation_kind(operation: str) -> str:
     return OTHER_OPERATION_KIND
 
 
-class OperationTimes(TorchDispatchMode):
+class OperationKindTimer(TorchDispatchMode):
     """Adds up the seconds of PyTorch's operations by their kind while it is entered."""
 
     def __init__(self) -> None:
@@ -82,7 +82,7 @@ def operation_time_shares(step: Callable[[], object], steps: int = 3) -> dict[st
     training step, on the CPU, is not timed.
     """
     step()
-    with OperationTimes() as times:
+    with OperationKindTimer() as times:
         for _ in range(steps):
             step()
     total = sum(times.seconds.values())

@@ -12,7 +12,7 @@ from typing import Any
 from transformer.support.errors import UserError
 
 
-def run_in_two_processes(script: str, **functions: Callable[..., Any]) -> str:
+def run_script_in_two_processes(script: str, **functions: Callable[..., Any]) -> str:
     """Run a script twice at once by torchrun, on one thread each; return what it prints.
 
     Functions of a notebook are written before it, under the names of their keywords.

@@ -13,18 +13,23 @@ from transformer.support.exports import lazy_exports
 EXPORTED_NAMES_BY_MODULE = {
     "ablation": ("ablation_explorer",),
     "alignment": ("draw_alignment",),
-    "all_reduce": ("StepCost", "all_reduce_explorer"),
+    "all_reduce": ("TrainingStepCost", "all_reduce_explorer"),
     "architecture": ("draw_architecture",),
     "attention": ("attention_explorer", "draw_attention", "draw_heads", "draw_mask"),
     "batches": ("TokenGrid", "batch_explorer", "draw_token_grid"),
     "decoding": ("beam_explorer", "sampling_explorer"),
-    "head_tables": ("draw_head_ablations", "draw_head_grid", "draw_head_shares"),
+    "head_tables": ("draw_head_ablations", "draw_head_grid", "draw_head_role_shares"),
     "heads": ("heads_explorer",),
     "label_smoothing": ("label_smoothing_explorer",),
     "layer_costs": ("draw_attention_paths", "draw_recurrence", "layer_costs_explorer"),
     "lengths": ("draw_length_pairs", "draw_side_lengths", "length_picture"),
     "parse_tree": ("draw_parse_tree",),
-    "positions": ("draw_rotation", "draw_similarity", "draw_waves", "position_explorer"),
+    "positions": (
+        "draw_rotation",
+        "draw_similarity_by_distance",
+        "draw_waves",
+        "position_explorer",
+    ),
     "roofline": ("roofline_explorer",),
     "schedule": ("schedule_explorer",),
     "significance": ("differences_explorer", "power_explorer"),
@@ -37,12 +42,16 @@ __all__, __dir__, __getattr__ = lazy_exports(__name__, EXPORTED_NAMES_BY_MODULE)
 if TYPE_CHECKING:
     from lessonkit.charts.ablation import ablation_explorer
     from lessonkit.charts.alignment import draw_alignment
-    from lessonkit.charts.all_reduce import StepCost, all_reduce_explorer
+    from lessonkit.charts.all_reduce import TrainingStepCost, all_reduce_explorer
     from lessonkit.charts.architecture import draw_architecture
     from lessonkit.charts.attention import attention_explorer, draw_attention, draw_heads, draw_mask
     from lessonkit.charts.batches import TokenGrid, batch_explorer, draw_token_grid
     from lessonkit.charts.decoding import beam_explorer, sampling_explorer
-    from lessonkit.charts.head_tables import draw_head_ablations, draw_head_grid, draw_head_shares
+    from lessonkit.charts.head_tables import (
+        draw_head_ablations,
+        draw_head_grid,
+        draw_head_role_shares,
+    )
     from lessonkit.charts.heads import heads_explorer
     from lessonkit.charts.label_smoothing import label_smoothing_explorer
     from lessonkit.charts.layer_costs import (
@@ -54,7 +63,7 @@ if TYPE_CHECKING:
     from lessonkit.charts.parse_tree import draw_parse_tree
     from lessonkit.charts.positions import (
         draw_rotation,
-        draw_similarity,
+        draw_similarity_by_distance,
         draw_waves,
         position_explorer,
     )

@@ -28,14 +28,14 @@ MILLISECONDS_DOMAIN = (0.03, 300_000)  # of a step: wide enough for all that the
 TOKENS_PER_STEP_CHOICES = (25_000, 100_000, 400_000)  # on either side; the paper's first
 
 
-class StepCost(NamedTuple):
+class TrainingStepCost(NamedTuple):
     """What a model's training step needs of the GPUs that share it."""
 
     parameters: int  # each has a gradient that is exchanged
     flops: int  # operations of a step with `TOKENS_PER_STEP_CHOICES[0]` tokens on either side
 
 
-def all_reduce_explorer(models: dict[str, StepCost]) -> alt.LayerChart:
+def all_reduce_explorer(models: dict[str, TrainingStepCost]) -> alt.LayerChart:
     """Draw the milliseconds of a step over the number of GPUs: computing, and exchanging (§5.2).
 
     The GPUs share one step, so the more they are the fewer tokens each has. Gradients are
@@ -78,7 +78,9 @@ def all_reduce_explorer(models: dict[str, StepCost]) -> alt.LayerChart:
     return layered_explorer("exchange", (480, 280), title, controls, layers, description)
 
 
-def _computing_and_exchanging_exprs(models: dict[str, StepCost], gpus: str) -> tuple[str, str]:
+def _computing_and_exchanging_exprs(
+    models: dict[str, TrainingStepCost], gpus: str
+) -> tuple[str, str]:
     """Return expressions for how long so many GPUs compute a step, and exchange its gradients."""
     flops = chosen_value_expr("model", {name: str(each.flops) for name, each in models.items()})
     sizes = chosen_value_expr(
@@ -91,7 +93,7 @@ def _computing_and_exchanging_exprs(models: dict[str, StepCost], gpus: str) -> t
 
 
 def _encode_milliseconds_over_gpus(
-    chart: alt.Chart, models: dict[str, StepCost], gpus: str
+    chart: alt.Chart, models: dict[str, TrainingStepCost], gpus: str
 ) -> alt.Chart:
     computing, exchanging = _computing_and_exchanging_exprs(models, gpus)
     counts = [2**power for power in range(1, MAX_LOG2_GPUS + 1)]

@@ -14,10 +14,10 @@ from transformer.support.errors import unknown_name_error
 PICTURE_FILE_NAME = (
     "architecture.png"  # as figures/ has it; in the wheel it lies beside this module
 )
-PICTURE_FOLDERS = (Path(__file__).parent, Path(__file__).parents[2] / "figures")
+PICTURE_SEARCH_FOLDERS = (Path(__file__).parent, Path(__file__).parents[2] / "figures")
 PICTURE_SIZE_POINTS = (674, 612)  # points of the picture
 PICTURE_DPI = 76  # of the picture on a lesson's page: 725 by 675 pixels
-FADE_OPACITY = 0.75  # of the white over the rest
+WHITE_OVERLAY_OPACITY = 0.75  # of the white over the rest
 BOX_MARGIN_POINTS = 5  # points between a box and the line around it
 
 # Bright boxes: the middle, width and height, in points of the picture from its lower left.
@@ -56,7 +56,7 @@ def draw_architecture(part: str) -> Figure:
     width, height = PICTURE_SIZE_POINTS
     picture = next(
         folder / PICTURE_FILE_NAME
-        for folder in PICTURE_FOLDERS
+        for folder in PICTURE_SEARCH_FOLDERS
         if (folder / PICTURE_FILE_NAME).is_file()
     )
     figure = Figure(figsize=(width / 72, height / 72), dpi=PICTURE_DPI)
@@ -75,7 +75,9 @@ def draw_architecture(part: str) -> Figure:
         line = FancyBboxPatch((left, low), right - left, high - low, boxstyle=style, zorder=7)
         line.set(facecolor="none", edgecolor=DARK_COLOUR, linewidth=2.5)
         ax.add_patch(line)
-    pale = PathPatch(Outline.make_compound_path(*outlines), facecolor="white", alpha=FADE_OPACITY)
+    pale = PathPatch(
+        Outline.make_compound_path(*outlines), facecolor="white", alpha=WHITE_OVERLAY_OPACITY
+    )
     ax.add_patch(pale).set(edgecolor="none", zorder=6)
     ax.set(xlim=(0, width), ylim=(0, height))
     ax.set_title(f"You are here: {words}", fontsize=10, loc="left")

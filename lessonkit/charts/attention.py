@@ -19,7 +19,7 @@ from lessonkit.charts.controls import (
 )
 from lessonkit.charts.head_grid import (
     LABEL_FONT_POINTS,
-    HeadGrid,
+    HeadGridLayout,
     plan_head_grid,
     shorten_label,
 )
@@ -27,7 +27,7 @@ from lessonkit.charts.heatmap import (
     MatrixView,
     check_num_cells,
     draw_chosen_matrix,
-    make_matrix_view,
+    make_matrix_labels,
     pack_matrix,
 )
 from transformer.config import BOS_ID, SPECIAL_TOKENS
@@ -95,8 +95,8 @@ def draw_heads(
         if index % columns:
             ax.set_yticklabels([])
     figure.suptitle(title)
-    figure.supxlabel("attended to (key)" + _words_of_what_is_shown(len(keys), grid), fontsize=9)
-    figure.supylabel("attends (query)" + _words_of_what_is_shown(len(queries), grid), fontsize=9)
+    figure.supxlabel("attended to (key)" + _left_out_tokens_in_words(len(keys), grid), fontsize=9)
+    figure.supylabel("attends (query)" + _left_out_tokens_in_words(len(queries), grid), fontsize=9)
     scale = figure.colorbar(axes[0, 0].images[0], ax=axes, shrink=0.8, pad=0.01, aspect=20 * rows)
     scale.set_label("attention weight", fontsize=9)
     scale.ax.tick_params(labelsize=LABEL_FONT_POINTS)
@@ -111,7 +111,7 @@ def label_every(ax: Axes, queries: Sequence[str], keys: Sequence[str], every: in
     ax.set_yticks(rows, [shorten_label(queries[place]) for place in rows])
 
 
-def _words_of_what_is_shown(num_tokens: int, grid: HeadGrid) -> str:
+def _left_out_tokens_in_words(num_tokens: int, grid: HeadGridLayout) -> str:
     """Return what is left out of the tokens of a side, after a comma; nothing if nothing is."""
     words = ""
     if grid.tokens_drawn < num_tokens:
@@ -251,7 +251,7 @@ def _views_by_stack(attention: TranslationWithAttention) -> dict[str, MatrixView
     src, tgt = attention.src_tokens, attention.tgt_tokens
     tgt_in = [SPECIAL_TOKENS[BOS_ID], *tgt[:-1]]
     return {
-        "encoder": make_matrix_view("Encoder self-attention", src, src),
-        "decoder": make_matrix_view("Decoder self-attention", tgt, tgt_in),
-        "cross": make_matrix_view("Cross-attention", tgt, src),
+        "encoder": make_matrix_labels("Encoder self-attention", src, src),
+        "decoder": make_matrix_labels("Decoder self-attention", tgt, tgt_in),
+        "cross": make_matrix_labels("Cross-attention", tgt, src),
     }

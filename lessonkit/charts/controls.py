@@ -86,7 +86,7 @@ def chart_of_number_sequence(name: str, numbers: str, rows: DataRows | None = No
     return chart.transform_calculate(**{name: f"sequence({numbers})"}).transform_flatten([name])
 
 
-def chart_of_one_row(name: str = "place", **fields: str) -> alt.Chart:
+def chart_with_computed_row(name: str = "place", **fields: str) -> alt.Chart:
     """Make a single row of data whose fields the browser computes."""
     return alt.Chart(alt.Data(values=[{name: 0}])).transform_calculate(**fields)
 

@@ -20,7 +20,7 @@ COLOUR_SCALE_INCHES, TITLE_INCHES = 1.5, 0.8  # beside and above the heads
 GAP_INCHES, HEAD_TITLE_INCHES = 0.2, 0.4  # between heads, and above each
 
 
-class HeadGrid(NamedTuple):
+class HeadGridLayout(NamedTuple):
     """How heads are arranged; queries go down and keys across, `tokens_drawn` of each at most."""
 
     rows: int
@@ -38,17 +38,17 @@ def shorten_label(token: str) -> str:
     return token[: MAX_LABEL_CHARACTERS - 1] + "…"
 
 
-def plan_head_grid(num_heads: int, queries: Sequence[str], keys: Sequence[str]) -> HeadGrid:
+def plan_head_grid(num_heads: int, queries: Sequence[str], keys: Sequence[str]) -> HeadGridLayout:
     """Plan a figure of every head of a layer, no side of which is over `MAX_FIGURE_INCHES`."""
     longest = max(len(queries), len(keys))
     cell = max(LABEL_LINE_INCHES, MIN_HEAD_PANEL_INCHES / longest)
     max_columns = max(1, min(MAX_HEADS_PER_ROW, int(PAGE_WIDTH_INCHES / (cell * len(keys)))))
     rows = -(-num_heads // max_columns)
     columns = -(-num_heads // rows)  # as many in each row as can be
-    room = _inches_for_cells(rows, columns, queries, keys)
+    room = _inches_left_for_cells(rows, columns, queries, keys)
     if cell * columns * len(keys) > room[0] or cell * rows * len(queries) > room[1]:
         rows, columns, cell = _grid_with_largest_cells(num_heads, queries, keys)
-        room = _inches_for_cells(rows, columns, queries, keys)
+        room = _inches_left_for_cells(rows, columns, queries, keys)
     tokens_drawn = longest
     if cell < MIN_CELL_INCHES:
         cell = MIN_CELL_INCHES
@@ -56,7 +56,9 @@ def plan_head_grid(num_heads: int, queries: Sequence[str], keys: Sequence[str]) 
     k_len, q_len = min(len(keys), tokens_drawn), min(len(queries), tokens_drawn)
     beside, above = (MAX_FIGURE_INCHES - inches for inches in room)
     size = (beside + columns * cell * k_len, above + rows * cell * q_len)
-    return HeadGrid(rows, columns, cell, math.ceil(LABEL_LINE_INCHES / cell), tokens_drawn, size)
+    return HeadGridLayout(
+        rows, columns, cell, math.ceil(LABEL_LINE_INCHES / cell), tokens_drawn, size
+    )
 
 
 def _grid_with_largest_cells(
@@ -66,14 +68,14 @@ def _grid_with_largest_cells(
     grids = []
     for columns in range(1, num_heads + 1):
         rows = -(-num_heads // columns)
-        width, height = _inches_for_cells(rows, columns, queries, keys)
+        width, height = _inches_left_for_cells(rows, columns, queries, keys)
         cell = min(width / (columns * len(keys)), height / (rows * len(queries)))
         grids.append((cell, -columns, rows))
     cell, minus_columns, rows = max(grids)
     return rows, -minus_columns, cell
 
 
-def _inches_for_cells(
+def _inches_left_for_cells(
     rows: int, columns: int, queries: Sequence[str], keys: Sequence[str]
 ) -> tuple[float, float]:
     """Return the width and height that titles, labels and gaps leave of the largest figure."""

@@ -68,7 +68,7 @@ def draw_head_ablations(record: Mapping[str, Any], axes: "NDArray[Any]", highest
             )
 
 
-def draw_head_shares(answers: Sequence[HeadRoleShares], ax: Axes, title: str) -> Axes:
+def draw_head_role_shares(answers: Sequence[HeadRoleShares], ax: Axes, title: str) -> Axes:
     """Draw the share of its weight that each head puts where a question says.
 
     A row for each question of one stack; the first column is what an even spread would put there.

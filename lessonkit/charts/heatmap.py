@@ -22,7 +22,7 @@ LABEL_FONT_POINTS = 11  # points
 MatrixView = dict[str, object]
 
 
-def make_matrix_view(title: str, queries: Sequence[str], keys: Sequence[str]) -> MatrixView:
+def make_matrix_labels(title: str, queries: Sequence[str], keys: Sequence[str]) -> MatrixView:
     """Return what a kind of matrix is called and what stands beside its rows and columns."""
     return {"title": title, "queries": list(queries), "keys": list(keys)}
 
@@ -53,7 +53,7 @@ def draw_chosen_matrix(
     Args:
         rows: For each matrix a value for each control, under the control's name, and
             "cells", from `pack_matrix`; each becomes a field `value`, from 0 to 1.
-        views: By the value of the first control, from `make_matrix_view`.
+        views: By the value of the first control, from `make_matrix_labels`.
         params: The controls, each with a name.
     """
     chosen = f"views[{params[0].name}]"

@@ -4,7 +4,7 @@ import altair as alt
 
 from lessonkit.charts.controls import (
     chart_of_number_sequence,
-    chart_of_one_row,
+    chart_with_computed_row,
     layered_explorer,
     make_drop_down,
     make_slider,
@@ -41,7 +41,7 @@ def label_smoothing_explorer(vocab_size: int = 1000) -> alt.LayerChart:
     ]
     # Without smoothing the best confidence is 1, so the curve's last point serves.
     best = f"min({BEST_CONFIDENCE_EXPR}, {NUM_CONFIDENCE_STEPS - 1} / {NUM_CONFIDENCE_STEPS})"
-    lowest = chart_of_one_row(
+    lowest = chart_with_computed_row(
         "point", p=best, loss=LOSS_EXPR_TEMPLATE.format(e="smoothing")
     ).encode(x="p:Q", y="loss:Q")
     layers = [

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 
 from lessonkit.charts.controls import (
     chart_of_number_sequence,
-    chart_of_one_row,
+    chart_with_computed_row,
     colour_scale,
     layered_explorer,
     make_drop_down,
@@ -140,7 +140,7 @@ def layer_costs_explorer(d: int = 512) -> alt.LayerChart:
     )
     # Where self-attention and the recurrent layer take as many operations.
     shown = alt.value(alt.ExprRef("quantity == 'operations' ? 1 : 0"))
-    crossing = chart_of_one_row(n="d").mark_rule(color=PAPER_COLOUR, strokeDash=[4, 3])
+    crossing = chart_with_computed_row(n="d").mark_rule(color=PAPER_COLOUR, strokeDash=[4, 3])
     description = (
         "Line chart of what a layer costs over the length n of the sequence, 1 to "
         f"{2**MAX_LOG2_LENGTH:,}, both axes logarithmic: "

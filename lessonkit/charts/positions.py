@@ -11,7 +11,7 @@ from torch import Tensor
 
 from lessonkit.charts.controls import (
     chart_of_number_sequence,
-    chart_of_one_row,
+    chart_with_computed_row,
     make_drop_down,
     make_live_title,
     make_quantity_channel,
@@ -47,10 +47,10 @@ WIDTH_PIXELS, TABLE_HEIGHT_PIXELS, SIMILARITY_HEIGHT_PIXELS = 600, 256, 150  # p
 # The two equations of §3.5 in the language of Vega, for a place pos and a pair i of dimensions;
 # `transformer.positions.sinusoidal_positions` in Python.
 ANGLE_EXPR_TEMPLATE = "{pos} / pow(base, 2 * datum.i / d_model)"
-MARKED_POSITIONS_EXPR = (
+MARKED_POSITIONS_TEXT_EXPR = (
     "'position ' + position + ' (solid), position ' + (position + offset) + ' (dashed)'"
 )
-TITLE_EXPR = f"'Sinusoidal positions, d_model ' + d_model + ': ' + {MARKED_POSITIONS_EXPR}"
+TITLE_EXPR = f"'Sinusoidal positions, d_model ' + d_model + ': ' + {MARKED_POSITIONS_TEXT_EXPR}"
 MARKED_POSITION_EXPRS_AND_DASHES = (
     ("position", [1, 0]),
     ("position + offset", [5, 4]),
@@ -104,7 +104,7 @@ def draw_rotation(
     return ax
 
 
-def draw_similarity(table: Tensor, position: int, ax: Axes, title: str = "") -> Axes:
+def draw_similarity_by_distance(table: Tensor, position: int, ax: Axes, title: str = "") -> Axes:
     """Draw the dot product of one position's vector with every other's, over the distance (§3.5).
 
     Curves of several positions of a table, (length, d_model), may share the axes.
@@ -139,7 +139,7 @@ def position_explorer() -> alt.VConcatChart:
         make_drop_down("base", 10_000, BASE_CHOICES),
     ]
     marks = [
-        chart_of_one_row(pos=place)
+        chart_with_computed_row(pos=place)
         .mark_rule(color=INK_COLOUR, strokeDash=dash, aria=False)
         .encode(x=_make_position_x("pos"))
         for place, dash in MARKED_POSITION_EXPRS_AND_DASHES

@@ -39,7 +39,7 @@ HTML_MIME_TYPE = "text/html"
 VEGALITE_SCHEMA_URL = "https://vega.github.io/schema/vega-lite/v5.json"
 PICTURE_VEGALITE_VERSION = "5.20"  # of Vega-Lite; known to every vl-convert from 1.7
 PICTURE_SCALE = 1.5  # pixels of the picture for each of the chart's
-NUM_PALETTE_COLOURS = 256  # of a stored picture's palette
+NUM_PNG_PALETTE_COLOURS = 256  # of a stored picture's palette
 
 # The scripts are those of Vega-Lite 5, as the specification is. Colab has a network to fetch them.
 COLAB_SCRIPT_URLS = tuple(
@@ -145,7 +145,7 @@ def shrink_png(picture: bytes) -> tuple[bytes, tuple[int, int]]:
     # Without transparency the palette is better.
     if image.getchannel("A").getextrema() == (255, 255):
         image = image.convert("RGB")
-    image = image.quantize(NUM_PALETTE_COLOURS)
+    image = image.quantize(NUM_PNG_PALETTE_COLOURS)
     small = BytesIO()
     image.save(small, format="png", optimize=True)
     return small.getvalue(), image.size

@@ -5,7 +5,7 @@ import altair as alt
 from lessonkit.analysis.roofline import MACHINES
 from lessonkit.charts.controls import (
     chart_of_number_sequence,
-    chart_of_one_row,
+    chart_with_computed_row,
     layered_explorer,
     make_drop_down,
     make_quantity_channel,
@@ -69,7 +69,7 @@ def roofline_explorer(matrix_width: int = 512, log2_tokens: int = 12) -> alt.Lay
         .transform_calculate(rate=ATTAINABLE_FLOPS_EXPR_TEMPLATE.format("datum.intensity"))
         .mark_line(color=PAPER_COLOUR, strokeWidth=2.5, aria=False)
     )
-    product = chart_of_one_row(
+    product = chart_with_computed_row(
         intensity=INTENSITY_EXPR, rate=ATTAINABLE_FLOPS_EXPR_TEMPLATE.format("datum.intensity")
     )
     dot = product.mark_point(color=OURS_COLOUR, filled=True, size=160, opacity=1, aria=False)

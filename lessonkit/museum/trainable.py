@@ -16,7 +16,7 @@ from transformer.support.errors import UserError, unknown_name_error
 TRAINABLE_FAULTS = {fault.label: fault for fault in FAULTS if fault.label}
 
 
-def add_faults(model: Transformer, *labels: str) -> None:
+def add_faults_to_model(model: Transformer, *labels: str) -> None:
     """Put some of `TRAINABLE_FAULTS` into a model, all at once; its weights stay as they are."""
     faults = {TRAINABLE_FAULTS[label].name: TRAINABLE_FAULTS[label] for label in labels}
     # This one shares modules, which no edit of a method can do in a finished model.
@@ -49,7 +49,7 @@ def builder_with_faults(*labels: str) -> Callable[[ModelDescription], Network]:
         if labels:
             if not isinstance(model, Transformer):
                 raise UserError(f"{description.recipe.name!r} is no Transformer: no such faults")
-            add_faults(model, *labels)
+            add_faults_to_model(model, *labels)
         return model
 
     return build

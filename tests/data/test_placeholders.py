@@ -4,7 +4,7 @@ import string
 
 import pytest
 
-from transformer.data.placeholders import find_placeholders, without_mnemonics
+from transformer.data.placeholders import find_placeholders, without_keyboard_mnemonic_marks
 
 
 @pytest.mark.parametrize(
@@ -63,4 +63,6 @@ def test_placeholders_are_what_the_formatters_fill_in() -> None:
     ],
 )
 def test_mnemonics(source: str, translation: str, expected: tuple[str, str] | None) -> None:
-    assert without_mnemonics(source, translation) == (expected or (source, translation))
+    assert without_keyboard_mnemonic_marks(source, translation) == (
+        expected or (source, translation)
+    )

@@ -13,7 +13,7 @@ from transformer.data.normalizers import normalize_german
 from transformer.data.tokenizers import (
     BPETokenizer,
     WordTokenizer,
-    can_split_words,
+    has_word_splitting_rules,
     load,
     split_words,
     train,
@@ -153,8 +153,8 @@ def test_words_follow_the_rules_of_their_language() -> None:
     ):
         assert split_words(lang, text) == cut.split()
         assert split_words(lang, text, lowercase=True) == cut.lower().split()
-        assert can_split_words(lang)
-    assert not can_split_words("tlh")
+        assert has_word_splitting_rules(lang)
+    assert not has_word_splitting_rules("tlh")
 
 
 def test_a_language_that_nobody_listed_is_encoded_and_comes_back() -> None:

@@ -21,7 +21,7 @@ from lessonkit.analysis.gender_patching import gender_pairs
 from lessonkit.analysis.heads import Head
 from lessonkit.analysis.roles import measure_roles
 from lessonkit.analysis.roofline import Machine
-from lessonkit.charts.all_reduce import StepCost
+from lessonkit.charts.all_reduce import TrainingStepCost
 from lessonkit.charts.batches import TokenGrid
 from lessonkit.charts.renderer import to_mime_bundle
 from lessonkit.charts.schedule import schedule_explorer
@@ -158,7 +158,7 @@ BY_NAME: dict[str, Callable[[], Any]] = {
     "find_recipe.name": lambda: "demo",
     "load_result.name": lambda: "demo",
     "make_layer.name": lambda: "convolution",
-    "run_folder.name": lambda: "mine",
+    "lesson_run_folder.name": lambda: "mine",
     "figure": lambda: axes().figure,
     "flops": lambda: 1e12,
     "folder": lambda: t.find_model_folder("demo-en-fr"),
@@ -219,7 +219,7 @@ BY_NAME: dict[str, Callable[[], Any]] = {
     "find_model_folder.model": lambda: "demo-en-fr",
     "forward_flops.model": lambda: CONFIG,
     "training_step_flops.model": lambda: CONFIG,
-    "models": lambda: {"base": StepCost(100, 1000)},
+    "models": lambda: {"base": TrainingStepCost(100, 1000)},
     "n": lambda: 3,
     "norms": lambda: {"ours": [1.0, 2.0]},
     "num_heads": lambda: NUM_HEADS,
@@ -323,8 +323,8 @@ BY_NAME: dict[str, Callable[[], Any]] = {
     "tokens": lambda: ["a", "b", "c"],
     "arithmetic_intensity.tokens": lambda: 4,
     "matmul_flops.tokens": lambda: 4,
-    "matmul_seconds.tokens": lambda: 64,
-    "matmul_seconds.width": lambda: 512,
+    "measure_matmul_seconds.tokens": lambda: 64,
+    "measure_matmul_seconds.width": lambda: 512,
     "function": lambda: lambda: HIDDEN @ HIDDEN.mT,
     "forward": lambda: lambda: HIDDEN @ HIDDEN.mT,
     "interactive_widget.answer": lambda: lambda text: (text, schedule_explorer()),

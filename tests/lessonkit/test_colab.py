@@ -86,7 +86,7 @@ def test_set_up_is_silent_and_says_where_runs_are_kept(
     assert os.environ["OMP_WAIT_POLICY"] == "PASSIVE"
     assert capsys.readouterr().out == ""
     colab.set_up(keep_on_drive=True)
-    assert records.run_folder("lesson").parent.samefile(stub / colab.RUNS_FOLDER_ON_DRIVE)
+    assert records.lesson_run_folder("lesson").parent.samefile(stub / colab.RUNS_FOLDER_ON_DRIVE)
 
 
 @pytest.mark.slow
@@ -113,19 +113,23 @@ def test_a_run_has_a_new_folder_each_time_or_the_same_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(records.RUNS_FOLDER_VARIABLE, "")
-    first, second = records.run_folder("lesson"), records.run_folder("lesson")
+    first, second = records.lesson_run_folder("lesson"), records.lesson_run_folder("lesson")
     assert first.name == second.name == "lesson"
     assert first != second
     for folder in (first, second):
         folder.parent.rmdir()  # which is there, and empty
     monkeypatch.setenv(records.RUNS_FOLDER_VARIABLE, str(tmp_path))
-    assert records.run_folder("lesson") == records.run_folder("lesson") == tmp_path / "lesson"
+    assert (
+        records.lesson_run_folder("lesson")
+        == records.lesson_run_folder("lesson")
+        == tmp_path / "lesson"
+    )
 
 
 def test_a_temporary_run_is_removed_when_its_process_ends(tmp_path: Path) -> None:
     program = (
-        "from lessonkit.records import run_folder\n"
-        "folder = run_folder('lesson')\n"
+        "from lessonkit.records import lesson_run_folder\n"
+        "folder = lesson_run_folder('lesson')\n"
         "folder.mkdir(parents=True)\n"
         "(folder / 'model.safetensors').write_bytes(b'')\n"
     )

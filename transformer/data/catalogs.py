@@ -14,7 +14,7 @@ from pathlib import Path
 
 from transformer.data.grouping import Pair
 from transformer.data.mo_files import CatalogMessage, read_mo_file
-from transformer.data.placeholders import without_mnemonics
+from transformer.data.placeholders import without_keyboard_mnemonic_marks
 from transformer.data.source_text import SourceText
 from transformer.support.errors import UserError, require
 
@@ -97,7 +97,7 @@ def read_catalogs(lang: str, folders: Sequence[Path]) -> SourceText:
             if reason:
                 left_out[reason] += 1
             else:
-                pairs.append(without_mnemonics(source, translation))
+                pairs.append(without_keyboard_mnemonic_marks(source, translation))
     if errors:
         message = (
             f"{len(errors)} of {len(errors) + len(files)} catalogs cannot be read: {errors[0]}"

@@ -23,11 +23,11 @@ HELD_OUT_PER_MILLE = 12
 def grouping_key(sentence: str) -> str:
     """Reduce a sentence to its words: lower-cased, without punctuation."""
     return normalize_whitespace(
-        re.sub(r"[^\w\s]", _mark_or_blank, drop_invisible(sentence).lower())
+        re.sub(r"[^\w\s]", _combining_mark_or_blank, drop_invisible(sentence).lower())
     )
 
 
-def _mark_or_blank(character: re.Match[str]) -> str:
+def _combining_mark_or_blank(character: re.Match[str]) -> str:
     """Return a combining mark, as many scripts write their vowels, and a blank for all else."""
     return character[0] if unicodedata.category(character[0]).startswith("M") else " "
 

@@ -20,20 +20,20 @@ INVISIBLE_CHARACTERS = "\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064
 # U+200C and U+200D shape what is before them in the scripts of these blocks: Arabic to Sinhala,
 # Tibetan and Myanmar, Khmer and Mongolian, Limbu to Vedic, Syloti Nagri to Meetei Mayek, Arabic's
 # presentation forms, Brahmi to Ahom and their like, Adlam; and in emoji.
-JOINED_CHARACTERS = (
+CHARACTERS_SHAPED_BY_JOINERS = (
     "\u0600-\u0dff\u0f00-\u109f\u1780-\u18af\u1900-\u1cff\ua800-\uabff\ufb50-\ufdff\ufe70-\ufefc"
     "\U00010a00-\U00011fff\U0001e900-\U0001e95f\u2600-\u27bf\u2b00-\u2bff\ufe0f\U0001f000-\U0001faff"
 )
 _INVISIBLE = re.compile(f"[{INVISIBLE_CHARACTERS}]")
-_IDLE_JOINER = re.compile(f"(?<![{JOINED_CHARACTERS}])[\u200c\u200d]")
+_IDLE_JOINER = re.compile(f"(?<![{CHARACTERS_SHAPED_BY_JOINERS}])[\u200c\u200d]")
 
 
 def drop_invisible(text: str) -> str:
     """Drop the characters that nobody sees: with one inside, a word has other tokens.
 
     A joiner or non-joiner (U+200D, U+200C) stays where it shapes a letter or an emoji: directly
-    after one of `JOINED_CHARACTERS`. The hyphen that no line breaks at (U+2011) becomes a plain
-    one.
+    after one of `CHARACTERS_SHAPED_BY_JOINERS`. The hyphen that no line breaks at (U+2011) becomes
+    a plain one.
     """
     if text.isascii():
         return text

@@ -27,7 +27,7 @@ from transformer.data.downloads import own_corpora_folder
 from transformer.data.grouping import Pair, split_pairs
 from transformer.data.readers import Corpus
 from transformer.data.source_text import UNKNOWN_LICENCE, SourceText
-from transformer.data.text_files import columns_as_text
+from transformer.data.text_files import pairs_to_tab_separated_text
 from transformer.support.errors import UserError, require
 from transformer.support.files import check_writable_folder, write_atomically, write_json
 from transformer.support.formats import FORMAT_KEY, FORMAT_VERSION, read_json_object
@@ -119,7 +119,7 @@ def add_own_corpus(
         new = Path(temporary) / "corpus"
         sums = {}
         for split in SPLITS:
-            content = columns_as_text(splits[split]).encode()
+            content = pairs_to_tab_separated_text(splits[split]).encode()
             write_atomically(new / f"{split}.tsv", content)
             sums[f"{split}.tsv"] = hashlib.sha256(content).hexdigest()
         values = {
@@ -232,7 +232,7 @@ def _read_corpus(folder: Path) -> Corpus:
         files = {f"{split}.tsv": str(values["sha256"][f"{split}.tsv"]) for split in SPLITS}
     except (KeyError, TypeError, ValueError) as error:
         remedy = f"copy it again, or remove the corpus ({folder}) and add it anew"
-        raise UserError(f"{path} is damaged ({_reason_in_words(error)}): {remedy}") from error
+        raise UserError(f"{path} is damaged ({_error_in_words(error)}): {remedy}") from error
     return Corpus(
         name=folder.name,
         about=f"your own text in {src_lang} and {tgt_lang}, {num_kept['train']:,} pairs in train",
@@ -248,7 +248,7 @@ def _read_corpus(folder: Path) -> Corpus:
     )
 
 
-def _reason_in_words(error: Exception) -> str:
+def _error_in_words(error: Exception) -> str:
     """Return what is wrong, in a few words."""
     return f"it has no {error}" if isinstance(error, KeyError) else str(error)
 

@@ -46,7 +46,7 @@ def _is_percentage(text: str, found: re.Match[str]) -> bool:
     return found[0][:1] == "%" and found[0][1:].isalpha() and before.isdigit() and after.isalpha()
 
 
-def without_mnemonics(source: str, translation: str) -> tuple[str, str]:
+def without_keyboard_mnemonic_marks(source: str, translation: str) -> tuple[str, str]:
     """Return a message and its translation without the marks of their mnemonics.
 
     "E_xit" becomes "Exit", and "文件(_F)", as Chinese and Japanese have it, becomes "文件". A mark

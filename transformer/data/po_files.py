@@ -12,7 +12,7 @@ from typing import Any
 from transformer.data.catalogs import MULTI_LINE, UNTRANSLATED, matched_forms
 from transformer.data.grouping import Pair
 from transformer.data.mo_files import CatalogMessage, singular_form_of_header
-from transformer.data.placeholders import without_mnemonics
+from transformer.data.placeholders import without_keyboard_mnemonic_marks
 from transformer.data.text_files import read_bytes_of_file
 from transformer.data.xml_formats import UNFINISHED, ReadPairs, language_matches
 from transformer.support.errors import UserError, require
@@ -43,7 +43,7 @@ def read_po_file(path: Path, languages: tuple[str, str]) -> ReadPairs:
             elif "\n" in source or "\n" in translation:
                 left_out[MULTI_LINE] += 1
             else:
-                pair = without_mnemonics(source, translation)
+                pair = without_keyboard_mnemonic_marks(source, translation)
                 pairs.append(pair[::-1] if turned else pair)
     return pairs, left_out
 

@@ -90,7 +90,7 @@ def read_split_of_pairs(corpus: Corpus, split: str, src_lang: str, tgt_lang: str
     """
     pairs = split_pairs(read_pairs(corpus))[split]
     random.Random(SHUFFLE_SEED).shuffle(pairs)
-    return _text_of_pairs(corpus, pairs, split, src_lang, tgt_lang)
+    return _parallel_text_from_pairs(corpus, pairs, split, src_lang, tgt_lang)
 
 
 @register_reader("split pairs")
@@ -108,10 +108,10 @@ def read_file_of_split(corpus: Corpus, split: str, src_lang: str, tgt_lang: str)
     require(has_sha256(path, corpus.files[file]), message)
     lines = split_lines(_read_text(path))
     pairs = [(first, second) for first, second in (line.split("\t") for line in lines)]
-    return _text_of_pairs(corpus, pairs, split, src_lang, tgt_lang)
+    return _parallel_text_from_pairs(corpus, pairs, split, src_lang, tgt_lang)
 
 
-def _text_of_pairs(
+def _parallel_text_from_pairs(
     corpus: Corpus, pairs: Sequence[Pair], split: str, src_lang: str, tgt_lang: str
 ) -> ParallelText:
     """Return pairs in one direction; a held-out sentence stands once, with all references."""

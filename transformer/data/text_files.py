@@ -47,13 +47,13 @@ def read_text_lines(path: Path) -> list[str]:
     for number, line in enumerate(shown, start=1):
         if "\0" in line or line.splitlines() not in ([], [line]):
             raise UserError(
-                f"line {number} of {path} holds {_first_line_break(line)}, where other programs "
-                "see the end of a line or of the text: remove it"
+                f"line {number} of {path} holds {_first_line_break_code_point(line)}, where other "
+                "programs see the end of a line or of the text: remove it"
             )
     return lines
 
 
-def _first_line_break(line: str) -> str:
+def _first_line_break_code_point(line: str) -> str:
     """Return "U+2028" of the first character that is NUL or ends a line for `str.splitlines`."""
     character = next(
         character for character in line if character == "\0" or character.splitlines() == [""]
@@ -96,6 +96,6 @@ def shown_text(text: str, max_characters: int = 100) -> str:
     return visible if len(visible) <= max_characters else f"{visible[: max_characters - 1]}…"
 
 
-def columns_as_text(pairs: Sequence[Pair]) -> str:
+def pairs_to_tab_separated_text(pairs: Sequence[Pair]) -> str:
     """Return the text of a file of two columns with a tab between them."""
     return "".join(f"{first}\t{second}\n" for first, second in pairs)

@@ -238,7 +238,7 @@ def split_words(lang: str, text: str, lowercase: bool = False) -> list[str]:
 
 
 @check_argument_types
-def can_split_words(lang: str) -> bool:
+def has_word_splitting_rules(lang: str) -> bool:
     """Return whether `split_words` can cut text of a language."""
     try:
         split_words(lang, "")

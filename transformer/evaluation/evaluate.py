@@ -12,7 +12,7 @@ from transformer.data import corpora
 from transformer.data.batches import Example, TokenBudgetBatches, encode_pairs
 from transformer.data.parallel import ParallelText, parallel_text_from_lines
 from transformer.data.text_files import read_aligned_files
-from transformer.data.tokenizers import TREE_LANGUAGE, can_split_words
+from transformer.data.tokenizers import TREE_LANGUAGE, has_word_splitting_rules
 from transformer.evaluation import scores
 from transformer.evaluation.baselines import measure_baselines
 from transformer.evaluation.bleu_tokenizers import bleu_tokenizer, missing_tokenizer_in_words
@@ -57,7 +57,7 @@ def evaluate_translator(
         "chrf++": scores.chrf_plus_plus(hypotheses, references),
     }
     _warn_where_bleu_says_little(references, text.tgt_lang)
-    if can_split_words(text.tgt_lang):
+    if has_word_splitting_rules(text.tgt_lang):
         figures["bleu_tokenised_lowercased"] = scores.bleu_tokenised_lowercased(
             hypotheses, references, text.tgt_lang
         )

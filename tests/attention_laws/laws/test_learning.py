@@ -13,7 +13,7 @@ from torch.optim.lr_scheduler import LambdaLR
 from attention_laws import Adapter
 from attention_laws.law import laws_in_modules
 from attention_laws.laws import learning
-from lessonkit.museum.trainable import add_faults
+from lessonkit.museum.trainable import add_faults_to_model
 from tests.attention_laws.one_law import expect, small_adapter, small_setup
 from transformer.training.schedule import learning_rate
 
@@ -180,7 +180,7 @@ def test_a_sound_model_learns(name: str) -> None:
 @pytest.mark.slow
 def test_a_model_that_cannot_see_what_it_needs_does_not_learn() -> None:
     back, copy = small_adapter(d_model=32), small_adapter(d_model=32)
-    add_faults(back.module, "self-attention returns its own input")
+    add_faults_to_model(back.module, "self-attention returns its own input")
     encode = copy.module.encode
     copy.module.encode = lambda src, mask: encode(src, mask) * 0  # the memory is zeros
     for adapter, name in ((back, BACK), (copy, COPY)):

@@ -8,9 +8,9 @@ import torch
 from lessonkit.analysis import ablation as ab
 from lessonkit.analysis.ablation import Ablation, AblationStudy
 from lessonkit.analysis.activations import (
-    encode_source,
     next_token_probabilities,
     record_activations,
+    source_token_ids,
 )
 from lessonkit.analysis.heads import Head, all_heads
 from lessonkit.analysis.interventions import SourceMaskedModel, ablate_edges, ablate_heads
@@ -50,7 +50,7 @@ def test_hidden_places(shipped: Translator, study: AblationStudy) -> None:
             "before" if what == ab.SOURCE_BEFORE_ENCODER_KIND else "after": [int(which)]
         }
         (said,) = greedy_search(
-            SourceMaskedModel(study.model, **places), encode_source(shipped, SENTENCE)
+            SourceMaskedModel(study.model, **places), source_token_ids(shipped, SENTENCE)
         )
         assert study.translation_text(outcome) == shipped.tgt_tokenizer.decode(said.ids)
         torch.testing.assert_close(

@@ -10,12 +10,20 @@ from lessonkit.analysis.roofline import (
     arithmetic_intensity,
     attainable_flops,
 )
-from lessonkit.charts import StepCost, all_reduce_explorer, layer_costs_explorer, roofline_explorer
+from lessonkit.charts import (
+    TrainingStepCost,
+    all_reduce_explorer,
+    layer_costs_explorer,
+    roofline_explorer,
+)
 from lessonkit.charts.all_reduce import TOKENS_PER_STEP_CHOICES
 from lessonkit.charts.layer_costs import COST_EXPRS_BY_LAYER, COST_QUANTITIES
 from tests.helpers.vega import points, title, with_controls
 
-MODELS = {"small": StepCost(7_000_000, 11 * 10**11), "large": StepCost(300_000_000, 50 * 10**12)}
+MODELS = {
+    "small": TrainingStepCost(7_000_000, 11 * 10**11),
+    "large": TrainingStepCost(300_000_000, 50 * 10**12),
+}
 
 
 def table_1(n: int, d: int, kernel: int, neighbours: int) -> dict[str, tuple[float, float, float]]:

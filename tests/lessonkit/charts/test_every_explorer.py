@@ -36,7 +36,7 @@ ARGUMENTS: dict[str, Callable[[Translator], tuple[Any, ...]]] = {
     "attention_explorer": lambda _: (some_attention(),),
     "heads_explorer": lambda _: (some_attention(), 1, {}),
     "sampling_explorer": lambda _: ([-0.5, -1.5, -1.75], ["le", "la", "un"]),
-    "all_reduce_explorer": lambda _: ({"base": charts.StepCost(63 * 10**6, 10**13)},),
+    "all_reduce_explorer": lambda _: ({"base": charts.TrainingStepCost(63 * 10**6, 10**13)},),
     "batch_explorer": lambda _: ({"random": [[7, 2, 5]], "sorted": [[2, 3]]},),
     "differences_explorer": lambda _: (READINGS, 1, (-10, 10)),
     "beam_explorer": lambda _: (

@@ -40,7 +40,7 @@ def test_what_cannot_be_drawn_is_refused(ax: Axes) -> None:
         (lambda: positions.draw_rotation(TABLE, 3, (2,), 5, ax), "pair 3 .* 0 to 2"),
         (lambda: positions.draw_rotation(TABLE, 1, (2, 3, 5), 2, ax), "3 moves, .* 2 colours"),
         (lambda: positions.draw_rotation(TABLE, 1, (2, 11), 2, ax), "position 13 .* 0 to 12"),
-        (lambda: positions.draw_similarity(TABLE, 13, ax), "position 13 .* 0 to 12"),
+        (lambda: positions.draw_similarity_by_distance(TABLE, 13, ax), "position 13 .* 0 to 12"),
     ):
         with pytest.raises(UserError, match=message):
             draw()

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from lessonkit.museum.trainable import add_faults, builder_with_faults
+from lessonkit.museum.trainable import add_faults_to_model, builder_with_faults
 from transformer.config import ModelConfig
 from transformer.masks import padding_mask
 from transformer.model import Transformer, count_parameters
@@ -23,7 +23,7 @@ def built(*names: str) -> Transformer:
     torch.manual_seed(1)
     config = ModelConfig(d_model=24, d_ff=31, num_heads=3, num_layers=2, d_k=8, d_v=8)
     model = Transformer(config, src_vocab_size=37, tgt_vocab_size=37)
-    add_faults(model, *names)
+    add_faults_to_model(model, *names)
     return model.eval()
 
 
