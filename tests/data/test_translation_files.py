@@ -135,6 +135,8 @@ def test_what_a_user_expects_is_read_in_both_directions(
 
 def test_the_first_language_that_fits_is_read(tmp_path: Path) -> None:
     assert read(tmp_path, "tmx", TMX, ("en_GB", "uk")).pairs[0][0] == "Press here"
+    british_first = TMX.replace("EN-US", "en-IE").replace("en-GB", "EN")
+    assert read(tmp_path, "tmx", british_first, ("en", "uk")).pairs[0][0] == "Press here"
     assert read(tmp_path, "tmx", TMX, ("de", "uk")).pairs[1] == ("hier", "тут")
     for lang, tag, fits in (
         ("en", "EN-gb", True),
