@@ -5,10 +5,12 @@ from typing import Any
 import pytest
 import torch
 
+from experiments.claims import read_prose
 from lessonkit.analysis import roles
 from lessonkit.analysis.alignment import word_attention
 from lessonkit.analysis.heads import Head, all_heads, head_table
 from lessonkit.analysis.roles import measure_roles, queries_with_keys
+from tests.helpers import ROOT
 from tests.helpers.habits import of_habits, one_piece_each
 from transformer.data.embedded_corpus import TrilingualSentence, embedded
 from transformer.model import Transformer
@@ -38,6 +40,25 @@ def test_heads_of_known_habits(shipped: Translator, monkeypatch: pytest.MonkeyPa
     words = sum(len(one.en.split()) for one in short)
     assert found["encoder", roles.SAME_WORD_QUESTION].cases == words
     assert found["encoder", roles.NEXT_WORD_QUESTION].cases == words - len(short)
+
+
+@pytest.mark.slow  # 15 seconds: attention on 1,000 sentences
+def test_lesson_11_says_the_shares_of_its_chart(shipped: Translator) -> None:
+    (lesson,) = (ROOT / "notebooks").glob("11_*.ipynb")
+    prose = read_prose(lesson)
+    answers = measure_roles(shipped, embedded.sentences("test"))
+    shares = {each.question: each.shares for each in answers if each.stack == "encoder"}
+    layer, noun, antecedent = 1, 2, 1  # heads 2.3 and 2.2 in the lesson
+    for question, head, words in (
+        (roles.NOUN_QUESTION, noun, "Head 2.3 gives {} of a determiner's weight to its noun"),
+        (roles.NOUN_PAST_ADJECTIVE_QUESTION, noun, "and {} when an adjective stands between"),
+        (roles.OWNED_NOUN_QUESTION, noun, "to what is owned, with {}, and no head"),
+        (roles.ANTECEDENT_QUESTION, antecedent, "head 2.2 gives {} to the person meant"),
+        (roles.ANTECEDENT_CONTROL_QUESTION, antecedent, "and {} to another noun"),
+        (roles.SUBJECT_QUESTION, antecedent, "to its subject the highest share is {}."),
+    ):
+        assert words.format(f"{shares[question][layer][head]:.2f}") in prose
+    assert shares[roles.SUBJECT_QUESTION].max() == shares[roles.SUBJECT_QUESTION][layer][antecedent]
 
 
 def test_the_word_being_said(shipped: Translator) -> None:
