@@ -4,8 +4,15 @@ from collections.abc import Collection, Sequence
 
 from matplotlib.axes import Axes
 
+from lessonkit.charts.labels import (
+    axes_points,
+    count_of_labels,
+    places_of_labels_that_fit,
+    shorten_label,
+)
 from lessonkit.charts.style import PAPER_COLOUR, SOURCE_COLOUR, TARGET_COLOUR
 
+FONT_POINTS = 10
 WORD_GAP_LETTERS = 2.5  # letters between two words
 
 
@@ -19,25 +26,32 @@ def draw_alignment(
     """Draw a sentence above its translation, with a line for each link.
 
     Not in the paper: gold alignments are the embedded corpus's own. Links are pairs (source word,
-    target word), counted from 0.
+    target word), counted from 0. Words that have no room are left out, which the title says.
     """
     places = _word_centres(src_tokens), _word_centres(tgt_tokens)
     for src, tgt in sorted(links):
         ax.plot((places[0][src], places[1][tgt]), (0.82, 0.18), color=PAPER_COLOUR, linewidth=1.2)
+    num_labelled = 0
     for tokens, across, height, color in (
         (src_tokens, places[0], 0.92, SOURCE_COLOUR),
         (tgt_tokens, places[1], 0.08, TARGET_COLOUR),
     ):
-        for place, token in zip(across, tokens, strict=True):
-            ax.text(place, height, token, ha="center", va="center", color=color, fontsize=10)
+        labels = [shorten_label(token) for token in tokens]
+        centres = [place * axes_points(ax)[0] for place in across]
+        shown = places_of_labels_that_fit(centres, labels, FONT_POINTS)
+        for place in shown:
+            text = ax.text(across[place], height, labels[place], color=color, fontsize=FONT_POINTS)
+            text.set(horizontalalignment="center", verticalalignment="center")
+        num_labelled += len(shown)
     ax.set(xlim=(0, 1), ylim=(0, 1))
     ax.set_axis_off()
-    ax.set_title(title, fontsize=10)
+    num_words = len(src_tokens) + len(tgt_tokens)
+    ax.set_title((title + count_of_labels(num_labelled, num_words)).strip(), fontsize=10)
     return ax
 
 
 def _word_centres(tokens: Sequence[str]) -> list[float]:
     """Return the middle of each word, 0 to 1, in a line that has room for all of them."""
-    widths = [len(token) + WORD_GAP_LETTERS for token in tokens]
+    widths = [len(shorten_label(token)) + WORD_GAP_LETTERS for token in tokens]
     ends = [sum(widths[: index + 1]) for index in range(len(widths))]
     return [(end - width / 2) / ends[-1] for end, width in zip(ends, widths, strict=True)]

@@ -21,7 +21,6 @@ from lessonkit.charts.head_grid import (
     LABEL_FONT_POINTS,
     HeadGridLayout,
     plan_head_grid,
-    shorten_label,
 )
 from lessonkit.charts.heatmap import (
     MatrixView,
@@ -30,6 +29,7 @@ from lessonkit.charts.heatmap import (
     make_matrix_labels,
     pack_matrix,
 )
+from lessonkit.charts.labels import axes_points, shorten_label
 from transformer.config import BOS_ID, SPECIAL_TOKENS
 from transformer.model import AttentionMaps
 from transformer.models.translator import TranslationWithAttention
@@ -39,6 +39,7 @@ from transformer.support.errors import UserError
 MAX_WEIGHT_EXCESS = 0.01  # by which bfloat16 may put a weight above 1
 # Bright is open and dark is shut, as in the maps of attention weights; the two differ
 # in lightness, so that they are told apart without any sense of colour.
+MAX_LINE_SHARE = 0.1  # of a cell, that the line between cells takes
 BLOCKED_COLOUR, ALLOWED_COLOUR = "#404040", "#F0E442"
 
 
@@ -167,8 +168,11 @@ def draw_mask(
         ax.scatter([], [], marker="s", s=60, color=color, label=name)
     # White lines part the cells, so that they can be counted.
     q_len, k_len = mask.shape
-    ax.hlines([i - 0.5 for i in range(1, q_len)], -0.5, k_len - 0.5, color="white", linewidth=1)
-    ax.vlines([i - 0.5 for i in range(1, k_len)], -0.5, q_len - 0.5, color="white", linewidth=1)
+    width, height = axes_points(ax)
+    line = min(1, MAX_LINE_SHARE * min(width / k_len, height / q_len))
+    rows, columns = (range(1, length) for length in (q_len, k_len))
+    ax.hlines([i - 0.5 for i in rows], -0.5, k_len - 0.5, color="white", linewidth=line)
+    ax.vlines([i - 0.5 for i in columns], -0.5, q_len - 0.5, color="white", linewidth=line)
     ax.set(xlim=(-0.5, k_len - 0.5), ylim=(q_len - 0.5, -0.5))
     return ax
 

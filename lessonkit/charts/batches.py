@@ -1,5 +1,6 @@
 """Batches: their tokens in a grid, and as areas what is token and what is padding (§5.1)."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -8,6 +9,12 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from lessonkit.charts.controls import colour_scale, make_drop_down, make_live_title, make_slider
+from lessonkit.charts.labels import (
+    LETTER_WIDTH,
+    LINE_HEIGHT,
+    axes_points,
+    shorten_label,
+)
 from lessonkit.charts.style import DARK_COLOUR, OURS_COLOUR, PAPER_COLOUR, mix_with_white_or_black
 from transformer.config import PAD_ID, SPECIAL_TOKENS
 from transformer.support.errors import UserError
@@ -15,6 +22,8 @@ from transformer.support.errors import UserError
 PADDING_COLOUR = (
     "#BBBBBB"  # lighter than OURS by far, so that the two are told apart without colour
 )
+FONT_POINTS, ROW_LABEL_POINTS = 9, 8.5  # of a token, and of a sentence's number
+MIN_CELL_LETTERS = 3  # in a cell that holds a token
 MAX_SENTENCES_PER_CHART = 5000  # sentences in all batches together: about 40 kB
 SentenceLengths = Sequence[int]  # the length of each sentence, in tokens
 
@@ -28,7 +37,14 @@ class TokenGrid(NamedTuple):
 
 
 def draw_token_grid(grid: TokenGrid, ax: Axes) -> Axes:
-    """Draw one tensor of a batch as a grid of tokens; padding is dark and marks are grey (§5.1)."""
+    """Draw one tensor of a batch as a grid of tokens; padding is dark and marks are grey (§5.1).
+
+    A token is shortened to its cell; where cells have no room for letters, their colours are left.
+    """
+    count, length = len(grid.rows), len(grid.rows[0])
+    width, height = axes_points(ax)
+    cell_letters = int(width / length / (FONT_POINTS * LETTER_WIDTH))
+    has_room = cell_letters >= MIN_CELL_LETTERS and height / count >= FONT_POINTS
     for y, row in enumerate(grid.rows):
         for x, token in enumerate(row):
             face = (
@@ -40,11 +56,14 @@ def draw_token_grid(grid: TokenGrid, ax: Axes) -> Axes:
             if token == SPECIAL_TOKENS[PAD_ID]:
                 face, ink = mix_with_white_or_black(DARK_COLOUR, 0.85), "white"
             ax.add_patch(Rectangle((x + 0.01, y + 0.03), 0.98, 0.94, facecolor=face))
-            ax.text(x + 0.5, y + 0.53, token, color=ink, fontsize=9, ha="center", va="center")
-    count, length = len(grid.rows), len(grid.rows[0])
+            if has_room:
+                label = shorten_label(token, cell_letters)
+                place = {"ha": "center", "va": "center", "fontsize": FONT_POINTS}
+                ax.text(x + 0.5, y + 0.53, label, place, color=ink)
     ax.set(xlim=(0, length), ylim=(count, 0), xticks=[])
-    ax.set_yticks([y + 0.5 for y in range(count)], [f"sentence {y + 1}" for y in range(count)])
-    ax.tick_params(length=0, labelsize=8.5)
+    rows = range(0, count, math.ceil(count * ROW_LABEL_POINTS * LINE_HEIGHT / height))
+    ax.set_yticks([y + 0.5 for y in rows], [f"sentence {y + 1}" for y in rows])
+    ax.tick_params(length=0, labelsize=ROW_LABEL_POINTS)
     ax.spines[:].set_visible(False)
     ax.set_title(grid.title, fontsize=10, loc="left", weight="bold", pad=5)
     return ax

@@ -106,7 +106,9 @@ def _beam_tree_layers(nodes: list[DataRow], num_steps: int) -> list[alt.Chart]:
     edges = shown.mark_rule(aria=False, strokeWidth=2).encode(
         x2="parent_step:Q", y2="parent_rank:Q", color=alt.value(alt.expr(path))
     )
-    above = shown.mark_text(dy=-13, fontSize=12, aria=False).encode(text="token:N")
+    above = shown.mark_text(dy=-13, fontSize=12, aria=False, limit=STEP_WIDTH_PIXELS).encode(
+        text="token:N"
+    )
     total = alt.Text("total:Q", format=".2f")
     below = shown.mark_text(dy=15, fontSize=10, aria=False).encode(text=total)
     points = shown.mark_circle(aria=False, size=90, opacity=1).encode(color=color, tooltip=tooltip)

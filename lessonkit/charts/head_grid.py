@@ -8,9 +8,10 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from lessonkit.charts.labels import label_points, shorten_label
+
 LABEL_FONT_POINTS = 8
 LABEL_LINE_INCHES = 0.16
-MAX_LABEL_CHARACTERS = 24
 MIN_HEAD_PANEL_INCHES = 1.7
 PAGE_WIDTH_INCHES = 10.0  # that the heads of a row share where cells have room for labels
 MAX_HEADS_PER_ROW = 4  # on such a page
@@ -29,13 +30,6 @@ class HeadGridLayout(NamedTuple):
     label_every: int  # 1: each token is labelled
     tokens_drawn: int
     figure_inches: tuple[float, float]  # width, height
-
-
-def shorten_label(token: str) -> str:
-    """Return a token as a label of at most `MAX_LABEL_CHARACTERS`."""
-    if len(token) <= MAX_LABEL_CHARACTERS:
-        return token
-    return token[: MAX_LABEL_CHARACTERS - 1] + "…"
 
 
 def plan_head_grid(num_heads: int, queries: Sequence[str], keys: Sequence[str]) -> HeadGridLayout:
@@ -87,5 +81,5 @@ def _inches_left_for_cells(
 
 def _longest_label_inches(tokens: Sequence[str]) -> float:
     """Estimate the inches that the longest label takes."""
-    longest = max((len(shorten_label(token)) for token in tokens), default=0)
-    return 0.6 * LABEL_FONT_POINTS / 72 * longest
+    labels = map(shorten_label, tokens)
+    return max((label_points(label, LABEL_FONT_POINTS) for label in labels), default=0) / 72

@@ -14,6 +14,13 @@ from lessonkit.charts.controls import (
     make_quantity_channel,
     make_slider,
 )
+from lessonkit.charts.labels import (
+    LABEL_GAP_POINTS,
+    axes_points,
+    label_points,
+    places_of_labels_that_fit,
+    shorten_label,
+)
 from lessonkit.charts.style import (
     CROSS_COLOUR,
     INK_COLOUR,
@@ -47,10 +54,14 @@ TITLE_EXPR = CHOSEN_QUANTITY_EXPR_TEMPLATE.format(
 )
 
 
+MAX_WORDS_WITH_PATHS = 30
+WORD_POINTS = 10  # font size
+
+
 def draw_recurrence(tokens: Sequence[str], ax: Axes) -> Axes:
     """Draw what a recurrent layer computes from what, and the path from first word to last (§4).
 
-    One word alone has no path: a UserError.
+    One word alone has no path, and more than `MAX_WORDS_WITH_PATHS` no room: a UserError.
     """
     _draw_word_and_output_nodes(tokens, ax)
     last = len(tokens) - 1
@@ -80,11 +91,23 @@ def _draw_word_and_output_nodes(tokens: Sequence[str], ax: Axes) -> None:
     """Draw the words below and a dot for each output above them."""
     if len(tokens) < 2:
         raise UserError(f"{len(tokens)} words have no path between them: give two or more")
-    for place, token in enumerate(tokens):
-        ax.text(place, -0.04, token, ha="center", va="top", color=INK_COLOUR, fontsize=10)
+    if len(tokens) > MAX_WORDS_WITH_PATHS:
+        raise UserError(
+            f"{len(tokens)} words have {len(tokens) ** 2:,} lines between them: give "
+            f"{MAX_WORDS_WITH_PATHS} words at most"
+        )
+    labels = [shorten_label(token) for token in tokens]
+    word_points = axes_points(ax)[0] / (len(tokens) + 0.9)
+    centres = [place * word_points for place in range(len(tokens))]
+    for place in places_of_labels_that_fit(centres, labels, WORD_POINTS):
+        look = {"ha": "center", "va": "top", "fontsize": WORD_POINTS}
+        ax.text(place, -0.04, labels[place], look, color=INK_COLOUR)
+    for place in range(len(tokens)):
         ax.plot([place, place], [0, 1], "o", color=INK_COLOUR, markersize=5, zorder=3)
-    ax.text(-0.35, 1, "outputs", ha="right", va="center", color=INK_COLOUR, fontsize=9)
-    ax.text(-0.35, 0, "words", ha="right", va="center", color=INK_COLOUR, fontsize=9)
+    first_word = label_points(labels[0], WORD_POINTS) / 2 + LABEL_GAP_POINTS
+    left = -max(0.35, first_word / word_points)
+    ax.text(left, 1, "outputs", ha="right", va="center", color=INK_COLOUR, fontsize=9)
+    ax.text(left, 0, "words", ha="right", va="center", color=INK_COLOUR, fontsize=9)
     ax.set(xlim=(-1.3, len(tokens) - 0.4), ylim=(-0.22, 1.12))
     ax.set_axis_off()
 
