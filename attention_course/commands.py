@@ -27,7 +27,7 @@ from transformer.support.files import check_writable_file, to_json_bytes, write_
 from transformer.support.folders import find_model_folder
 
 ENGINE_NAMES = ("ctranslate2", "onnx", "transformers")
-ATTENTION_HELP = (
+ATTENTION_OPTION_HELP = (
     "also write the attention weights: of all sentences (.json), or a picture of one (.png)"
 )
 N_BEST_HELP = "print the N best candidates of the beam with their scores, not only the best"
@@ -68,7 +68,7 @@ def train_model(options: argparse.Namespace) -> int:
     option_adder("--n-best", "N", N_BEST_HELP, type=int),
     option_adder("--json", None, "print one line of JSON for each sentence, with its candidates"),
     option_adder("--weights", "FILE", WEIGHTS_HELP, type=parse_path),
-    option_adder("--attention", "FILE", ATTENTION_HELP, type=parse_path),
+    option_adder("--attention", "FILE", ATTENTION_OPTION_HELP, type=parse_path),
     option_adder("--layer", "L", "layer that the picture shows, from 1 (the last)", type=int),
     option_adder("--head", "H", "the one head that the picture shows, from 1 (all)", type=int),
 )
@@ -89,7 +89,7 @@ def translate_standard_input(options: argparse.Namespace) -> None:
       python -m transformer translate runs/demo --n-best 4 < sentences.txt > candidates.tsv
     """
     from attention_course.long_lines import warn_of_long_lines
-    from attention_course.output_lines import format_translations
+    from attention_course.output_lines import translate_to_output_lines
     from lessonkit.charts.attention_export import (
         check_attention_file,
         check_attention_picture,
@@ -114,7 +114,7 @@ def translate_standard_input(options: argparse.Namespace) -> None:
     longest_source = read_longest_source(find_model_folder(options.model))
     for block in read_standard_input_blocks():
         warn_of_long_lines(translator, block, number, longest_source)
-        for line in format_translations(
+        for line in translate_to_output_lines(
             translator, block, number, options.beam, options.n_best, options.json
         ):
             print(line)

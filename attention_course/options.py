@@ -11,7 +11,7 @@ from transformer.support.folders import shipped_model_names
 
 # The names of `training.devices.Precision`, which would load torch.
 PRECISION_NAMES = ("float32", "tf32", "bf16", "fp16")
-AUTO_MICRO_TOKENS = 0  # the value of `--micro-tokens auto`
+AUTO_MICRO_TOKENS_SENTINEL = 0  # the value of `--micro-tokens auto`
 
 OptionAdder = Callable[[argparse.ArgumentParser], object]
 
@@ -28,7 +28,7 @@ def option_adder(name: str, metavar: str | None, help_text: str, **settings: Any
 def parse_micro_tokens(text: str) -> int:
     """Read a number of tokens, or "auto"."""
     if text == "auto":
-        return AUTO_MICRO_TOKENS
+        return AUTO_MICRO_TOKENS_SENTINEL
     if not (text.isdecimal() and int(text) >= 1):
         raise argparse.ArgumentTypeError(f"{text}: give 1 or more, or auto")
     return int(text)

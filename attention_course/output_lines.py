@@ -7,7 +7,7 @@ from transformer.data.normalizers import normalize_whitespace
 from transformer.models.translator import Translator
 
 
-def format_translations(
+def translate_to_output_lines(
     translator: Translator,
     sentences: Sequence[str],
     first_number: int,

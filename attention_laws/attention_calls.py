@@ -11,7 +11,7 @@ from attention_laws.torch_calls import (
     MULTI_HEAD_ATTENTION_CALL_NAME,
     PRODUCT_CALL_NAMES,
     TorchCall,
-    scale_factor_of,
+    accumulated_scale_factor,
 )
 
 
@@ -68,7 +68,7 @@ def _attention_call_from_softmax(call: TorchCall, products: list[TorchCall]) -> 
         first, second = _product_operands(product)[:2]
         attention.product = product.output
         attention.d_k = _contracted_axis_length(product, first)
-        attention.factor = scale_factor_of(first) * scale_factor_of(second)
+        attention.factor = accumulated_scale_factor(first) * accumulated_scale_factor(second)
         attention.ratio = _root_mean_square_ratio(first, second)
     return attention
 
@@ -120,6 +120,7 @@ def _attention_call_from_fused(call: TorchCall) -> AttentionCall:
         scores=scores,
         product=product,
         d_k=query.shape[-1],
-        factor=scale_factor_of(arguments["query"]) * scale_factor_of(arguments["key"]),
+        factor=accumulated_scale_factor(arguments["query"])
+        * accumulated_scale_factor(arguments["key"]),
         ratio=_root_mean_square_ratio(arguments["query"], arguments["key"]),
     )

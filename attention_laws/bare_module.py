@@ -14,7 +14,7 @@ from attention_laws.errors import UserError
 from attention_laws.find_call import WorkingCall, find_working_call
 from attention_laws.forward_signature import SRC_NAME_PATTERN
 from attention_laws.mask_style import mask_role_from_name, parse_mask_style
-from attention_laws.model_state import model_state_restored_afterwards, set_eval_mode
+from attention_laws.model_state import force_eval_mode, model_state_restored_afterwards
 from attention_laws.vocabularies import UNSPECIFIED_PADDING_ID
 
 FAST_PATH_ASSUMPTION = (
@@ -54,7 +54,7 @@ def adapter_from_module(
     if device.type != "cpu":
         raise UserError(f"the module is on {device}, and laws run on the CPU: give module.cpu()")
     with model_state_restored_afterwards(module):
-        set_eval_mode(module)
+        force_eval_mode(module)
         mask_style = parse_mask_style(masks) if masks else None
         working_call = find_working_call(module, batch_first, mask_style, pad_id, tgt_pad_id)
     call = working_call.call

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from attention_laws.errors import UserError
-from attention_laws.factory import resolve_factory_target
+from attention_laws.factory import parse_factory_target
 from attention_laws.report import MISTAKE, Report, read_baseline
 from attention_laws.sandbox import LAWS_BY_NAME, SandboxRequest, diagnose_in_sandbox
 
@@ -125,7 +125,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def diagnose_with_options(options: argparse.Namespace) -> Report:
     """Return the report that the options ask for."""
-    folder, module, name = resolve_factory_target(options.target)
+    folder, module, name = parse_factory_target(options.target)
     reasons = read_baseline(options.baseline) if options.baseline else {}
     request = SandboxRequest(
         folder=str(folder),

@@ -21,7 +21,7 @@ IMPORT_ERROR_REMEDY = (
 )
 
 
-def resolve_factory_target(target: str) -> tuple[Path, str, str]:
+def parse_factory_target(target: str) -> tuple[Path, str, str]:
     """Return the folder to import from, the module's name, and the name in it.
 
     A file in a package is imported as a part of it, so that `from .layers import` works.

@@ -48,7 +48,7 @@ def model_state_restored_afterwards(
                 part.load_state_dict(state)
 
 
-def set_eval_mode(module: nn.Module) -> None:
+def force_eval_mode(module: nn.Module) -> None:
     """Put a module into evaluation mode, whatever its own `train` does."""
     try:
         module.eval()

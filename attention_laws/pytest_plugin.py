@@ -15,8 +15,8 @@ import pytest
 from attention_laws.errors import UserError, describe_error
 from attention_laws.factory import (
     import_and_call_factory,
+    parse_factory_target,
     prepended_to_sys_path,
-    resolve_factory_target,
     to_adapter_or_pipeline,
 )
 from attention_laws.law import Law
@@ -44,7 +44,7 @@ class LawTester:
 
     def check_law(self, law: Law) -> None:
         """Try a law: fail if it is broken, skip if it does not apply."""
-        line = Report((self._try_law(law),)).with_baseline(self.reasons).lines[0]
+        line = Report((self._try_law_or_reuse_result(law),)).with_baseline(self.reasons).lines[0]
         if line.verdict == Verdict.BROKEN or (line.verdict == Verdict.WARNED and self.strict):
             pytest.fail(line.explanation(), pytrace=False)
         if (
@@ -56,7 +56,7 @@ class LawTester:
         if line.verdict in (Verdict.NOT_TRIED, Verdict.ACCEPTED):
             pytest.skip(f"{line.verdict}: {line.seen}")
 
-    def _try_law(self, law: Law) -> LawResult:
+    def _try_law_or_reuse_result(self, law: Law) -> LawResult:
         if self.diagnosis is None and not self.stopped:
             try:
                 self.diagnosis = Diagnosis(
@@ -127,7 +127,7 @@ class _LawItem(pytest.Item):
 def _make_items_from_configuration(session: pytest.Session) -> list[_LawItem]:
     """Return a test for each law on the factory that the configuration names."""
     config = session.config
-    folder, module, name = resolve_factory_target(config.getini("attention_laws"))
+    folder, module, name = parse_factory_target(config.getini("attention_laws"))
     baseline = config.getini("attention_laws_baseline")
     reasons = read_baseline(config.rootpath / baseline) if baseline else {}
 

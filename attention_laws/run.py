@@ -12,7 +12,7 @@ from attention_laws.bare_module import adapter_from_module
 from attention_laws.errors import NotObservedError, UserError, describe_error
 from attention_laws.law import Law
 from attention_laws.laws import MODEL_LAWS, PIPELINE_LAWS
-from attention_laws.model_state import model_state_restored_afterwards, set_eval_mode
+from attention_laws.model_state import force_eval_mode, model_state_restored_afterwards
 from attention_laws.report import Finding, LawResult, Report, Verdict, not_tried_finding
 from attention_laws.subject import Subject
 
@@ -144,5 +144,5 @@ def _temporarily_in_eval_mode(adapter: Adapter) -> Iterator[None]:
         torch.enable_grad(),
     ):
         if adapter.module is not None:
-            set_eval_mode(adapter.module)
+            force_eval_mode(adapter.module)
         yield

@@ -16,7 +16,7 @@ from attention_laws.torch_calls import TorchCall, TorchCallRecorder
 # What a model may raise that makes float32 tensors itself.
 MODEL_ERROR_TYPES = Exception, SystemExit
 # Share of the largest logit that a real fault still moves in float64.
-MIN_FAULT_SHARE_IN_FLOAT64 = 1e-6
+FLOAT64_TOLERANCE_PER_LARGEST_LOGIT = 1e-6
 
 
 class Subject:
@@ -102,13 +102,13 @@ class Subject:
         logits = self.adapter.forward(src, tgt_in)
         return logits.to(torch.promote_types(logits.dtype, torch.float32))
 
-    def record_torch_calls(self, src: Tensor, tgt_in: Tensor) -> list[TorchCall]:
+    def torch_calls_of_forward(self, src: Tensor, tgt_in: Tensor) -> list[TorchCall]:
         """Return the calls of torch in one forward pass."""
         with TorchCallRecorder() as recorder:
             self.logits(src, tgt_in)
         return recorder.calls
 
-    def difference_beyond_tolerance(self, first: Tensor, second: Tensor) -> float:
+    def difference_or_zero_if_tolerated(self, first: Tensor, second: Tensor) -> float:
         """Return the largest difference of two tensors, or 0 if it is within the tolerance."""
         largest = float((first - second).abs().max())
         is_nan = largest != largest
@@ -128,11 +128,11 @@ class Subject:
                 else:
                     if logits.dtype == torch.float64:
                         tolerance = max(1e-9 * float(logits.abs().max()), 1e-12)
-            with self.using_tolerance(tolerance):
+            with self.temporarily_using_tolerance(tolerance):
                 yield
 
     @contextlib.contextmanager
-    def using_tolerance(self, tolerance: float) -> Iterator[None]:
+    def temporarily_using_tolerance(self, tolerance: float) -> Iterator[None]:
         """Let nothing smaller than this count as a difference in the block."""
         previous, self.tolerance = self.tolerance, tolerance
         try:
@@ -178,12 +178,12 @@ def retry_check_in_float64(check: Callable[[Subject], Finding]) -> Callable[[Sub
 
         finding = check(subject)
         if finding.verdict == Verdict.BROKEN:
-            with subject.using_tolerance(subject.scale):
+            with subject.temporarily_using_tolerance(subject.scale):
                 broken_by_little = is_kept_now()
-            tolerance = MIN_FAULT_SHARE_IN_FLOAT64 * subject.scale
+            tolerance = FLOAT64_TOLERANCE_PER_LARGEST_LOGIT * subject.scale
             with (
                 subject.computing_in_float64(),
-                subject.using_tolerance(tolerance),
+                subject.temporarily_using_tolerance(tolerance),
                 contextlib.suppress(*MODEL_ERROR_TYPES),
             ):
                 if broken_by_little and is_kept_now():

@@ -100,7 +100,7 @@ def _attach_scale_factor(name: str, args: tuple[Any, ...], output: Tensor) -> No
     """Attach to a tensor the number that it was multiplied by, also through views."""
     if not args or not isinstance(args[0], Tensor):
         return
-    factor = scale_factor_of(args[0])
+    factor = accumulated_scale_factor(args[0])
     if name in EXPONENTS_BY_SCALING_CALL and len(args) > 1:
         multiplier = args[1]
         if isinstance(multiplier, Tensor) and multiplier.numel() != 1:
@@ -112,6 +112,6 @@ def _attach_scale_factor(name: str, args: tuple[Any, ...], output: Tensor) -> No
         output._laws_factor = factor  # type: ignore[attr-defined]
 
 
-def scale_factor_of(tensor: Tensor) -> float:
+def accumulated_scale_factor(tensor: Tensor) -> float:
     """Return the number that a tensor was multiplied by since it was computed."""
     return float(getattr(tensor, "_laws_factor", 1.0))

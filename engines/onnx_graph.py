@@ -144,12 +144,12 @@ class OnnxGraphBuilder:
             layer.outer, self.add_node("Relu", self.add_linear(layer.inner, hidden))
         )
 
-    def add_layer_stack(self, layers: Sequence[str], output: str) -> None:
+    def add_stacked_layer_arrays(self, layers: Sequence[str], output: str) -> None:
         """Stack one array per layer along a new first axis."""
         rows = [self.add_node("Unsqueeze", layer, self.add_int_vector(0)) for layer in layers]
         self.add_node("Concat", *rows, axis=0, output=output)
 
-    def add_layer_selection(self, stacked: str, index: int) -> str:
+    def add_layer_array_selection(self, stacked: str, index: int) -> str:
         """Take one layer's array out of a stack."""
         number = self.add_constant(f"layer {index}", np.int64(index))
         return self.add_node("Gather", stacked, number, axis=0)

@@ -72,8 +72,8 @@ def _write_encoder_graph(
         keys, values = graph.add_keys_and_values(decoder_layer.cross_attention, memory)
         all_keys.append(keys)
         all_values.append(values)
-    graph.add_layer_stack(all_keys, "memory_keys")
-    graph.add_layer_stack(all_values, "memory_values")
+    graph.add_stacked_layer_arrays(all_keys, "memory_keys")
+    graph.add_stacked_layer_arrays(all_values, "memory_values")
     graph.check_and_write(path, {"src": (INT64, ("batch", "src_len"))}, source)
 
 
@@ -89,16 +89,16 @@ def _write_decoder_step_graph(
     all_values: list[str] = []
 
     def attend_to_past(index: int, attention: MultiHeadAttention, query: str) -> str:
-        past_keys = graph.add_layer_selection("past_keys", index)
-        past_values = graph.add_layer_selection("past_values", index)
+        past_keys = graph.add_layer_array_selection("past_keys", index)
+        past_values = graph.add_layer_array_selection("past_values", index)
         new_keys, new_values = graph.add_keys_and_values(attention, query)
         all_keys.append(graph.add_node("Concat", past_keys, new_keys, axis=2))
         all_values.append(graph.add_node("Concat", past_values, new_values, axis=2))
         return graph.add_attention(attention, query, all_keys[index], all_values[index])
 
     def attend_to_source(index: int, attention: MultiHeadAttention, query: str) -> str:
-        keys = graph.add_layer_selection("memory_keys", index)
-        values = graph.add_layer_selection("memory_values", index)
+        keys = graph.add_layer_array_selection("memory_keys", index)
+        values = graph.add_layer_array_selection("memory_values", index)
         return graph.add_attention(attention, query, keys, values, "src_mask")
 
     for index, layer in enumerate(_decoder_layers(model)):
@@ -109,8 +109,8 @@ def _write_decoder_step_graph(
         sublayer = partial(graph.add_feed_forward, layer.feed_forward)
         hidden = graph.add_residual(layer.feed_forward_residual, hidden, sublayer)
     _add_log_probs(graph, model, graph.add_norm(model.decoder.norm, hidden))
-    graph.add_layer_stack(all_keys, "keys")
-    graph.add_layer_stack(all_values, "values")
+    graph.add_stacked_layer_arrays(all_keys, "keys")
+    graph.add_stacked_layer_arrays(all_values, "values")
     token: ElementTypeAndShape = (INT64, ("batch", 1))
     log_probs: ElementTypeAndShape = (FLOAT, ("batch", model.output.out_features))
     inputs = {"token": token} | source | _keys_and_values_types(model, "past_", "past_len")

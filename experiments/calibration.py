@@ -107,15 +107,15 @@ def resample(first_counts: BleuCounts, second_counts: BleuCounts, seed: int) -> 
 
 def sacrebleu_p_value(drawn: Resampled) -> float:
     """Return the p-value of sacreBLEU's paired bootstrap (`PairedTest`, test_type="bs")."""
-    return _share_with_one_more(_sacrebleu_spread(drawn) > abs(drawn.difference))
+    return _share_with_one_more(_sacrebleu_centred_distances(drawn) > abs(drawn.difference))
 
 
 def sacrebleu_p_value_with_ties(drawn: Resampled) -> float:
     """Return it with draws counted that are just as far: right for identical systems."""
-    return _share_with_one_more(_sacrebleu_spread(drawn) >= abs(drawn.difference))
+    return _share_with_one_more(_sacrebleu_centred_distances(drawn) >= abs(drawn.difference))
 
 
-def _sacrebleu_spread(drawn: Resampled) -> NDArray[np.float64]:
+def _sacrebleu_centred_distances(drawn: Resampled) -> NDArray[np.float64]:
     """Return the distances between the systems in the resamples, less their mean."""
     distances = np.abs(drawn.differences)
     return distances - distances.mean()
@@ -144,7 +144,7 @@ def _share_with_one_more(is_as_far: NDArray[np.bool_]) -> float:
     return float((is_as_far.sum() + 1) / (len(is_as_far) + 1))
 
 
-P_VALUES: Mapping[str, Callable[[Resampled], float]] = {
+P_VALUE_FUNCTIONS_BY_TEST: Mapping[str, Callable[[Resampled], float]] = {
     "sacreBLEU's paired bootstrap": sacrebleu_p_value,
     "the same, with ties counted": sacrebleu_p_value_with_ties,
     "share beyond 0, doubled": percentile_p_value,
@@ -164,11 +164,11 @@ def measure_tests(population: Population, sentences: int, test_sets: int) -> dic
     """
     rng = np.random.default_rng(SIMULATION_SEED)
     truths = population.scores()
-    p_values: dict[str, list[float]] = {name: [] for name in P_VALUES}
+    p_values: dict[str, list[float]] = {name: [] for name in P_VALUE_FUNCTIONS_BY_TEST}
     covered: dict[str, list[bool]] = {"score": [], "score, sacreBLEU": [], "difference": []}
     for seed in range(test_sets):
         drawn = resample(*population.draw_test_set(sentences, rng), seed)
-        for name, p_value in P_VALUES.items():
+        for name, p_value in P_VALUE_FUNCTIONS_BY_TEST.items():
             p_values[name].append(p_value(drawn))
         for scores, truth in zip((drawn.first_scores, drawn.second_scores), truths, strict=True):
             covered["score"].append(_is_within_percentiles(truth, scores))
@@ -276,7 +276,9 @@ def record_calibration(file: Path) -> None:
     }
     base = populations["alike"].first[: TEST_SET_SIZES[0]]
     same = resample(base, base, SIMULATION_SEED)
-    identical = {name: round(p_value(same), 4) for name, p_value in P_VALUES.items()}
+    identical = {
+        name: round(p_value(same), 4) for name, p_value in P_VALUE_FUNCTIONS_BY_TEST.items()
+    }
     about: dict[str, Any] = {"sacrebleu": version("sacrebleu"), "test_sets": NUM_TEST_SETS}
     about |= {"resamples": NUM_RESAMPLES, "exchanges": NUM_EXCHANGES}
     about |= {"figures": figures, "identical": identical}

@@ -21,7 +21,7 @@ from lessonkit.records import READINGS, load_result, load_runs, precision_of_run
 
 SIGNIFICANCE_LEVEL = 0.05
 
-ClaimTable = Mapping[str, Any]
+ClaimTomlTable = Mapping[str, Any]
 JsonRecord = Mapping[str, Any]
 
 
@@ -36,12 +36,12 @@ class Evidence(NamedTuple):
     commits: set[str]  # several: runs of different code; "with changes": not committed
 
 
-def compute_evidence(claim: ClaimTable) -> Evidence:
+def compute_evidence(claim: ClaimTomlTable) -> Evidence:
     """Compute a claim from its records, by the kind of its figure."""
     return EVIDENCE_FUNCTIONS[claim["figure"]](claim)
 
 
-def _evidence_of_values(claim: ClaimTable) -> Evidence:
+def _evidence_of_values(claim: ClaimTomlTable) -> Evidence:
     """Read values in records, at a path of keys in `record` or in another as NAME:PATH.
 
     "PATH per PATH" is a quotient.
@@ -57,13 +57,13 @@ def _evidence_of_values(claim: ClaimTable) -> Evidence:
     return _make_evidence(figures, records)
 
 
-def _evidence_of_mean(claim: ClaimTable) -> Evidence:
+def _evidence_of_mean(claim: ClaimTomlTable) -> Evidence:
     """Compute the mean over a recipe's seeds in one precision, then its interval."""
     runs, points = _runs_and_scores(claim)
     return _make_evidence([mean(points), *mean_interval(points)], runs, len(points))
 
 
-def _evidence_of_mean_above_goal(claim: ClaimTable) -> Evidence:
+def _evidence_of_mean_above_goal(claim: ClaimTomlTable) -> Evidence:
     """Test whether a recipe's mean is above a published figure."""
     runs, points = _runs_and_scores(claim)
     is_above = one_sided_p_value(points, claim["goal"]) < SIGNIFICANCE_LEVEL
@@ -71,7 +71,7 @@ def _evidence_of_mean_above_goal(claim: ClaimTable) -> Evidence:
     return _make_evidence([], runs, len(points), significant)
 
 
-def _evidence_of_difference(claim: ClaimTable) -> Evidence:
+def _evidence_of_difference(claim: ClaimTomlTable) -> Evidence:
     """Compute the interval of a difference between two groups of runs; 0 is in it or not."""
     (base, base_points), (other, other_points) = (
         _runs_and_scores(claim | group) for group in claim["groups"]
@@ -82,7 +82,7 @@ def _evidence_of_difference(claim: ClaimTable) -> Evidence:
     return _make_evidence([low, high], [*base, *other], fewest, significant)
 
 
-def _evidence_of_family(claim: ClaimTable) -> Evidence:
+def _evidence_of_comparison_family(claim: ClaimTomlTable) -> Evidence:
     """Test which variants of an experiment differ from its base, by Holm's rule, by reading."""
     record = load_result(claim["record"])
     significant = {}
@@ -95,7 +95,7 @@ def _evidence_of_family(claim: ClaimTable) -> Evidence:
     return _make_evidence([], record["runs"], fewest, significant, len(p_values))
 
 
-def _evidence_of_variant_costs(claim: ClaimTable) -> Evidence:
+def _evidence_of_variant_costs(claim: ClaimTomlTable) -> Evidence:
     """Compute by how much the means of some variants of an experiment are below its base's."""
     record = load_result(claim["record"])
     points = scores_by_variant(record)
@@ -104,7 +104,7 @@ def _evidence_of_variant_costs(claim: ClaimTable) -> Evidence:
     return _make_evidence(costs, record["runs"], fewest, family=len(points) - 1)
 
 
-def _evidence_of_single_runs(claim: ClaimTable) -> Evidence:
+def _evidence_of_single_runs(claim: ClaimTomlTable) -> Evidence:
     """Test which variants, of one run each, are beyond the margin of another recipe's seeds."""
     record = load_result(claim["record"])
     points_by_precision = {
@@ -122,7 +122,7 @@ def _evidence_of_single_runs(claim: ClaimTable) -> Evidence:
     return _make_evidence([margin], record["runs"], 1, significant, len(points))
 
 
-def _evidence_of_head_costs(claim: ClaimTable) -> Evidence:
+def _evidence_of_head_costs(claim: ClaimTomlTable) -> Evidence:
     """Compute the largest cost of a head of a stack, by zero or by its mean, as `at` names them."""
     record = load_result(claim["record"])
     figures = record["figures"]
@@ -139,12 +139,12 @@ def _evidence_of_head_costs(claim: ClaimTable) -> Evidence:
     return _make_evidence(largest, [record], family=len(costs))
 
 
-EVIDENCE_FUNCTIONS: dict[str, Callable[[ClaimTable], Evidence]] = {
+EVIDENCE_FUNCTIONS: dict[str, Callable[[ClaimTomlTable], Evidence]] = {
     "value": _evidence_of_values,
     "mean": _evidence_of_mean,
     "above": _evidence_of_mean_above_goal,
     "difference": _evidence_of_difference,
-    "family": _evidence_of_family,
+    "family": _evidence_of_comparison_family,
     "costs": _evidence_of_variant_costs,
     "single runs": _evidence_of_single_runs,
     "heads": _evidence_of_head_costs,
@@ -158,7 +158,7 @@ def names_significant_by_holm(p_values: Mapping[str, float]) -> list[str]:
     return sorted(names, key=lambda name: p_values[name])
 
 
-def _runs_and_scores(claim: ClaimTable) -> tuple[list[dict[str, Any]], list[float]]:
+def _runs_and_scores(claim: ClaimTomlTable) -> tuple[list[dict[str, Any]], list[float]]:
     """Return the runs of a claim's recipe, precision and seeds, and the figure of each."""
     runs = load_runs(claim["recipe"])[claim["precision"]]
     if "seeds" in claim:

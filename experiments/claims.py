@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from experiments.claim_evidence import ClaimTable, Evidence, compute_evidence
+from experiments.claim_evidence import ClaimTomlTable, Evidence, compute_evidence
 
 NotebookCell = dict[str, Any]
 
@@ -55,7 +55,7 @@ def check_claims(root: Path) -> tuple[list[str], list[str]]:
     return lines, problems
 
 
-def _missing_text_problems(root: Path, claim: ClaimTable) -> Iterator[str]:
+def _missing_text_problems(root: Path, claim: ClaimTomlTable) -> Iterator[str]:
     """Yield the pages that do not have a claim's words."""
     for page in claim["on"]:
         text = read_prose(root / page)
@@ -67,7 +67,7 @@ def _missing_text_problems(root: Path, claim: ClaimTable) -> Iterator[str]:
             yield f"{page} does not say what is pooled: {claim['pooled']}"
 
 
-def _figure_problems(claim: ClaimTable, evidence: Evidence) -> Iterator[str]:
+def _figure_problems(claim: ClaimTomlTable, evidence: Evidence) -> Iterator[str]:
     """Yield the numbers in a claim's words that are not its records'."""
     if "shown" not in claim:
         numbers = NUMBER_PATTERN.findall(claim["says"])[claim.get("skip", 0) :]
@@ -85,7 +85,7 @@ def _figure_problems(claim: ClaimTable, evidence: Evidence) -> Iterator[str]:
         yield f"it pools runs of {len(evidence.commits)} versions, and its page does not say so"
 
 
-def _verdict_problems(claim: ClaimTable, evidence: Evidence) -> Iterator[str]:
+def _verdict_problems(claim: ClaimTomlTable, evidence: Evidence) -> Iterator[str]:
     """Yield the readings in which something else is significant than the claim says."""
     expected = claim.get("shown", {})
     for reading, names in evidence.significant.items():
@@ -96,7 +96,7 @@ def _verdict_problems(claim: ClaimTable, evidence: Evidence) -> Iterator[str]:
         yield "its readings differ, and it does not say which is meant"
 
 
-def _describe_claim(claim: ClaimTable, evidence: Evidence, holds: bool) -> str:
+def _describe_claim(claim: ClaimTomlTable, evidence: Evidence, holds: bool) -> str:
     """Describe a claim and the evidence behind it in a line."""
     parts = [
         "holds" if holds else "NO LONGER HOLDS",

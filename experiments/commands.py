@@ -77,7 +77,7 @@ class Command(NamedTuple):
         return 0
 
 
-INT_LIST_ARGUMENTS: dict[str, Any] = {"type": int, "nargs": "+"}
+INT_LIST_ADD_ARGUMENT_KWARGS: dict[str, Any] = {"type": int, "nargs": "+"}
 ADDERS_BY_OPTION_NAME: Mapping[str, OptionAdder] = {
     "model": add_model_argument,
     "beam": add_beam_option,
@@ -92,14 +92,18 @@ ADDERS_BY_OPTION_NAME: Mapping[str, OptionAdder] = {
     "out": option_adder("--out", "FOLDER", "folder of the runs (default: runs/NAME)", type=Path),
     "experiment": option_adder("name", "NAME", ", ".join(EXPERIMENTS)),
     "seeds": option_adder(
-        "--seeds", "N", "seeds of the runs (default: 1)", default=[1], **INT_LIST_ARGUMENTS
+        "--seeds",
+        "N",
+        "seeds of the runs (default: 1)",
+        default=[1],
+        **INT_LIST_ADD_ARGUMENT_KWARGS,
     ),
     "three-seeds": option_adder(
         "--seeds",
         "N",
         "seeds, three at least (default: 1 2 3)",
         default=[1, 2, 3],
-        **INT_LIST_ARGUMENTS,
+        **INT_LIST_ADD_ARGUMENT_KWARGS,
     ),
     "only": option_adder("--only", "VARIANT", "run only these variants", nargs="+", default=[]),
     "section": option_adder(
@@ -130,10 +134,10 @@ ADDERS_BY_OPTION_NAME: Mapping[str, OptionAdder] = {
     "folder": option_adder("folder", "RUN", "folder of a finished run", type=Path),
     "shipped": option_adder("name", "NAME", "name of the shipped model, for example de-en"),
 }
-_COMMANDS_TOML = tomllib.loads(
+_PARSED_COMMANDS_TOML = tomllib.loads(
     Path(__file__).with_name("commands.toml").read_text(encoding="utf-8")
 )
-COMMANDS = {name: Command(**row) for name, row in _COMMANDS_TOML.items()}
+COMMANDS = {name: Command(**row) for name, row in _PARSED_COMMANDS_TOML.items()}
 
 
 def run_check_script(root: Path, check: str, arguments: list[str]) -> int:

@@ -59,7 +59,7 @@ def initialize_from_cooccurrence(model: Transformer, examples: Sequence[Example]
             f"cooccurrence_start finds one direction for each of {types:,} types at the most, and "
             f"an embedding has {width:,} numbers: give a smaller d_model, or leave it out"
         )
-    information, seen = mutual_information_and_occurrence(examples, first, types)
+    information, seen = mutual_information_and_occurring_types(examples, first, types)
     vectors = low_rank_unit_vectors(information, width)
     for weight, begin in ((src, 0), (tgt, first)):
         own = slice(begin, begin + len(weight))
@@ -93,7 +93,7 @@ def initialize_attention_to_similar(attention: MultiHeadAttention) -> None:
     attention.output_projection.weight.copy_(attention.value_projection.weight.T)
 
 
-def mutual_information_and_occurrence(
+def mutual_information_and_occurring_types(
     examples: Sequence[Example], first: int, types: int
 ) -> tuple[Tensor, Tensor]:
     """Count how much more often two types stand near each other than by chance.

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from attention_laws.laws.leakage import measure_leak_shares
+from attention_laws.laws.leakage import measure_leaked_test_pair_shares
 from transformer.data import corpora
 from transformer.data.grouping import Pair, split_pairs
 from transformer.evaluation.scores import bleu
@@ -56,7 +56,8 @@ def measure_split(train: Sequence[Pair], test: Sequence[Pair]) -> dict[str, Any]
         [french for _, french in train], [english for english, _ in train], list(accepted)
     )
     leak = {
-        name: round(share, 4) for name, share in measure_leak_shares(train, test)._asdict().items()
+        name: round(share, 4)
+        for name, share in measure_leaked_test_pair_shares(train, test)._asdict().items()
     }
     return {
         "train": len(train),

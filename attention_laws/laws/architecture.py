@@ -40,7 +40,7 @@ def feed_forward_is_nonlinear(subject: Subject) -> Finding:
     Means: the activation was left out, or its result is not used: two linear maps are one
     Look: at what stands between the two nn.Linear of the feed-forward network
     """
-    calls = subject.record_torch_calls(*_draw_src_and_tgt_in(subject))
+    calls = subject.torch_calls_of_forward(*_draw_src_and_tgt_in(subject))
     linear_calls = [call for call in calls if call.name == "linear"]
     if not linear_calls:
         return not_tried_finding("no nn.Linear and no F.linear was called")
@@ -73,7 +73,7 @@ def residual_paths_carry_the_input(subject: Subject) -> Finding:
     How: Zero what layers compute on one side; another token there must still change the logits.
     """
     src, tgt_in = _draw_src_and_tgt_in(subject)
-    calls, seen = subject.record_torch_calls(src, tgt_in), []
+    calls, seen = subject.torch_calls_of_forward(src, tgt_in), []
     for side, ids, position in (("encoder", src, 2), ("decoder", tgt_in, TGT_LEN - 1)):
         numbers = _call_numbers_after_first_attention(calls, side, subject.adapter.tgt_vocab_size)
         if not numbers:
@@ -112,7 +112,7 @@ def _call_numbers_after_first_attention(
     """
     length = SRC_LEN if side == "encoder" else TGT_LEN
     decoder_calls = [
-        i for i, call in enumerate(calls) if _call_covers_sequence_length(call, TGT_LEN)
+        i for i, call in enumerate(calls) if _torch_call_covers_all_positions(call, TGT_LEN)
     ]
     end = decoder_calls[0] if side == "encoder" and decoder_calls else len(calls)
     inner: list[int] = []
@@ -120,7 +120,7 @@ def _call_numbers_after_first_attention(
     at_last_attention = None
     for i, call in enumerate(calls[:end]):
         is_output = call.name == "linear" and call.output.shape[-1] == vocab_size
-        if is_output or not _call_covers_sequence_length(call, length):
+        if is_output or not _torch_call_covers_all_positions(call, length):
             continue
         if call.name in ("softmax", FUSED_ATTENTION_CALL_NAME, MULTI_HEAD_ATTENTION_CALL_NAME):
             at_last_attention = len(inner)
@@ -130,7 +130,7 @@ def _call_numbers_after_first_attention(
     return set(inner[: (at_last_attention or 0) + 3])
 
 
-def _call_covers_sequence_length(call: TorchCall, length: int) -> bool:
+def _torch_call_covers_all_positions(call: TorchCall, length: int) -> bool:
     """Return whether a call computes something for each position of a side of this length."""
     if call.name == "linear":
         return length in call.args[0].shape[:-1]

@@ -51,7 +51,7 @@ def _draw_batch_and_attention_weights(subject: Subject) -> tuple[Tensor, Tensor,
 def record_attention_calls(subject: Subject, src: Tensor, tgt_in: Tensor) -> list[AttentionCall]:
     """Return the attentions of a batch, as the model computes them."""
     return find_attention_calls(
-        subject.record_torch_calls(src, tgt_in), {src.shape[1], tgt_in.shape[1]}
+        subject.torch_calls_of_forward(src, tgt_in), {src.shape[1], tgt_in.shape[1]}
     )
 
 

@@ -21,7 +21,7 @@ MIN_WORDS_PER_REFERENCE = 5
 MAX_TRAIN_PAIRS_FOR_REFERENCES = 2000
 
 
-def collect_references(pipeline: Pipeline) -> list[str]:
+def targets_usable_as_references(pipeline: Pipeline) -> list[str]:
     """Return up to 40 distinct targets of some length, those of the test set first."""
     texts = [
         target for _, target in (*pipeline.test, *pipeline.train[:MAX_TRAIN_PAIRS_FOR_REFERENCES])
@@ -37,7 +37,7 @@ def _only_with_enough_references(
 
     @wraps(check)
     def checked(pipeline: Pipeline) -> Finding:
-        texts = collect_references(pipeline)
+        texts = targets_usable_as_references(pipeline)
         if len(texts) < MIN_SENTENCES:
             reason = f"only {len(texts)} targets have {MIN_WORDS_PER_REFERENCE} words or more"
             return not_tried_finding(f"{reason}: give {MIN_SENTENCES}")
@@ -143,14 +143,14 @@ def scored_text_is_detokenized(pipeline: Pipeline, texts: list[str]) -> Finding:
     round_trip, text = next(different, (decoded[0], expected[0]))
     seen = f"{text!r} comes back as {round_trip!r}; "
     seen += f"all right, {len(decoded)} of them score {score:.1f}"
-    if remove_case_and_accents(round_trip) == remove_case_and_accents(text):
+    if text_without_case_and_accents(round_trip) == text_without_case_and_accents(text):
         return warned_finding(f"{seen}: case or accents are lost, and the score distinguishes them")
     return broken_finding(
         f"{seen}: blanks alone cost the rest, tokens are scored as if they were text"
     )
 
 
-def remove_case_and_accents(text: str) -> str:
+def text_without_case_and_accents(text: str) -> str:
     """Return text without case and accents, with one blank between words."""
     letters = unicodedata.normalize("NFKD", text.casefold())
     return " ".join("".join(c for c in letters if not unicodedata.combining(c)).split())
@@ -158,4 +158,4 @@ def remove_case_and_accents(text: str) -> str:
 
 def remove_case_accents_and_blanks(text: str) -> str:
     """Return text without case, accents and blanks."""
-    return remove_case_and_accents(text).replace(" ", "")
+    return text_without_case_and_accents(text).replace(" ", "")

@@ -49,7 +49,7 @@ def encode_then_decode_matches_forward(subject: Subject) -> Finding:
             subject.draw_tgt_in(batch, NUM_DECODING_STEPS),
         )
         logits = decode(tgt_in, encode(src), src)
-        moved = subject.difference_beyond_tolerance(logits, subject.logits(src, tgt_in))
+        moved = subject.difference_or_zero_if_tolerated(logits, subject.logits(src, tgt_in))
         if moved:
             seen = f"in a batch of {batch} decode(encode(src)) is {moved:.2g} away from forward"
             return broken_finding(seen, src=src[-1], tgt_in=tgt_in[-1])
@@ -75,7 +75,7 @@ def cached_decoding_matches_forward(subject: Subject) -> Finding:
         cache = assert_not_none(subject.adapter.cached).start(src)
         logits, _ = _decode_with_cache(subject, tgt_in, cache)
         for step in range(NUM_DECODING_STEPS):
-            moved = subject.difference_beyond_tolerance(logits[:, step], expected[:, step])
+            moved = subject.difference_or_zero_if_tolerated(logits[:, step], expected[:, step])
             if moved:
                 row = int((logits - expected)[:, step].abs().amax(dim=-1).argmax())
                 where = f"in row {row + 1} of a batch of {batch} step {step + 1} with the cache"
@@ -110,7 +110,7 @@ def cache_reorders_with_beams(subject: Subject) -> Finding:
         logits, _ = _decode_with_cache(subject, continuations, cached.reorder(cache, rows))
         tgt_in = torch.cat((prefixes[rows], continuations), dim=1)
         expected = subject.logits(src[rows], tgt_in)[:, prefixes.shape[1] :]
-        moved = subject.difference_beyond_tolerance(logits, expected)
+        moved = subject.difference_or_zero_if_tolerated(logits, expected)
         if moved:
             row = int((logits - expected).abs().amax(dim=(1, 2)).argmax())
             where = f"after 3 steps rows {order} ({kind}) go on: row {row}, before row {order[row]}"
@@ -142,7 +142,7 @@ def cache_starts_empty(subject: Subject) -> Finding:
             logits, _ = _decode_with_cache(subject, tgt_in, cached.start(src))
         except (RuntimeError, IndexError) as error:
             return broken_finding(f"it raises {str(error)[:100]}", **example)
-        moved = subject.difference_beyond_tolerance(logits, expected)
+        moved = subject.difference_or_zero_if_tolerated(logits, expected)
         if moved:
             return broken_finding(f"logits {moved:.2g} away from those it has by itself", **example)
     return kept_finding("a sentence after another has the logits it has alone")

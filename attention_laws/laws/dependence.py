@@ -32,7 +32,7 @@ def logits_depend_on_all_source_tokens(subject: Subject) -> Finding:
         changed = subject.logits(subject.with_other_token(src, position), tgt_in)
         effects.append((changed - logits)[0].abs().amax(dim=-1))
     all_effects = torch.stack(effects)
-    return _judge_token_effects(
+    return _token_effects_finding(
         all_effects, torch.ones_like(all_effects, dtype=torch.bool), src, "source"
     )
 
@@ -51,10 +51,10 @@ def logits_depend_on_all_previous_tokens(subject: Subject) -> Finding:
         effects.append((changed - logits)[0].abs().amax(dim=-1))
     positions = torch.arange(1, SENTENCE_LENGTH)[:, None]
     is_expected = torch.arange(SENTENCE_LENGTH) >= positions
-    return _judge_token_effects(torch.stack(effects), is_expected, tgt_in[:, 1:], "target")
+    return _token_effects_finding(torch.stack(effects), is_expected, tgt_in[:, 1:], "target")
 
 
-def _judge_token_effects(effects: Tensor, is_expected: Tensor, ids: Tensor, side: str) -> Finding:
+def _token_effects_finding(effects: Tensor, is_expected: Tensor, ids: Tensor, side: str) -> Finding:
     """Return broken if a token lacks an expected effect; effects are (tokens, tgt_len)."""
     is_missing = is_expected & (effects <= MIN_RELATIVE_EFFECT * effects[is_expected].median())
     if not effects[is_expected].any():
@@ -80,12 +80,12 @@ def token_order_matters(subject: Subject) -> Finding:
         src, tgt_in = subject.draw_src(1, SENTENCE_LENGTH), subject.draw_tgt_in(1, SENTENCE_LENGTH)
         logits = subject.logits(src, tgt_in)
         swapped = src[:, [1, 0, *range(2, SENTENCE_LENGTH)]]
-        if not subject.difference_beyond_tolerance(subject.logits(swapped, tgt_in), logits):
+        if not subject.difference_or_zero_if_tolerated(subject.logits(swapped, tgt_in), logits):
             return broken_finding(
                 f"src {src[0].tolist()} and {swapped[0].tolist()} give equal logits"
             )
         swapped = tgt_in[:, [0, 2, 1, *range(3, SENTENCE_LENGTH)]]
-        if not subject.difference_beyond_tolerance(
+        if not subject.difference_or_zero_if_tolerated(
             subject.logits(src, swapped)[:, 3:], logits[:, 3:]
         ):
             seen = f"{swapped[0].tolist()} gives equal logits after the swapped tokens"
@@ -124,7 +124,7 @@ def _layer_inputs_at_source_positions(
     subject: Subject, src: Tensor, tgt_in: Tensor
 ) -> list[Tensor]:
     """Return what linear maps and attentions of torch read at the source's positions."""
-    calls = subject.record_torch_calls(src, tgt_in)
+    calls = subject.torch_calls_of_forward(src, tgt_in)
     names = ("linear", MULTI_HEAD_ATTENTION_CALL_NAME)
     inputs = [arg for call in calls if call.name in names for arg in call.args[:2]]
     return [x for x in inputs if isinstance(x, Tensor) and SRC_LEN in x.shape[:-1]]

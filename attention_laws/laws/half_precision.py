@@ -30,7 +30,7 @@ def all_padding_source_is_harmless(subject: Subject) -> Finding:
         logits = subject.logits(src, tgt_in)
     except (RuntimeError, ValueError) as error:
         return not_tried_finding(f"the model refuses a source of padding alone: {str(error)[:100]}")
-    moved = subject.difference_beyond_tolerance(logits[0], expected[0])
+    moved = subject.difference_or_zero_if_tolerated(logits[0], expected[0])
     if moved:
         seen = f"beside {src[1].tolist()}, all of it padding, its logits move by {moved:.2g}"
         return broken_finding(seen, src=src[0])

@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.optim import Adam, Adamax, AdamW, NAdam, RAdam
 
 from attention_laws.law import assert_not_none, law
-from attention_laws.laws.loss import detect_output_form
+from attention_laws.laws.loss import detect_model_output_form
 from attention_laws.laws.schedule import paper_learning_rate
 from attention_laws.model_state import hooks_removed_afterwards
 from attention_laws.report import (
@@ -59,7 +59,7 @@ class ToyTask:
 def train_and_judge_on_task(subject: Subject, task: ToyTask) -> Finding:
     """Train a model until it has learned a task or the time is up, and judge its loss."""
     train_step = assert_not_none(subject.adapter.train_step)
-    form = detect_output_form(subject)
+    form = detect_model_output_form(subject)
     before = _flatten_trainable_weights(subject)
     evaluated = task.draw(EVALUATED_SENTENCES)
     losses = [_evaluation_loss(subject, evaluated, form)]

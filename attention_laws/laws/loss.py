@@ -25,7 +25,7 @@ class _LossOnRandomLogits:
 
     def __init__(self, subject: Subject) -> None:
         self.subject = subject
-        self.are_probabilities = detect_output_form(subject) == "probabilities"
+        self.are_probabilities = detect_model_output_form(subject) == "probabilities"
 
     def draw(self, batch: int, length: int) -> Tensor:
         """Draw logits, (batch, length, tgt_vocab_size)."""
@@ -43,7 +43,7 @@ class _LossOnRandomLogits:
         return assert_not_none(self.subject.adapter.loss)(outputs, targets)
 
 
-def detect_output_form(subject: Subject) -> str:
+def detect_model_output_form(subject: Subject) -> str:
     """Return whether the model's outputs are logits, log-probabilities or probabilities."""
     outputs = subject.logits(subject.draw_src(2, 5), subject.draw_tgt_in(2, 4))
     if bool((outputs >= 0).all()) and bool((outputs.sum(dim=-1) - 1).abs().max() < 1e-3):
@@ -78,7 +78,7 @@ def softmax_is_taken_once(subject: Subject) -> Finding:
     Look: at the model's last line and at the name of the loss: CrossEntropyLoss takes logits,
     NLLLoss and KLDivLoss take log-probabilities
     """
-    form = detect_output_form(subject)
+    form = detect_model_output_form(subject)
     softmax_inside = is_loss_shift_invariant(subject)
     if form == "probabilities" and softmax_inside:
         return broken_finding(

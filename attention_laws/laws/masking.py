@@ -5,7 +5,7 @@ import contextlib
 import torch
 
 from attention_laws.law import law
-from attention_laws.model_state import set_eval_mode
+from attention_laws.model_state import force_eval_mode
 from attention_laws.report import Finding, Verdict, broken_finding, kept_finding
 from attention_laws.subject import MODEL_ERROR_TYPES, Subject, retry_check_in_float64
 
@@ -28,12 +28,12 @@ def decoder_is_causal(subject: Subject) -> Finding:
     finding = _check_causality_by_token_changes(subject, TARGET_LENGTHS)
     if finding.verdict == Verdict.KEPT and subject.adapter.module is not None:
         with contextlib.suppress(*MODEL_ERROR_TYPES):
-            finding = _check_causality_in_training_mode(subject, finding)
-        set_eval_mode(subject.module)
+            finding = _causality_finding_in_training_mode(subject, finding)
+        force_eval_mode(subject.module)
     return finding
 
 
-def _check_causality_in_training_mode(subject: Subject, finding: Finding) -> Finding:
+def _causality_finding_in_training_mode(subject: Subject, finding: Finding) -> Finding:
     """Return the finding in training mode if it is broken there, else the one given."""
     for part in subject.module.modules():
         part.training = True
@@ -96,7 +96,9 @@ def _check_appended_padding_is_ignored(subject: Subject, side: str) -> Finding:
             inputs = {"src": src, "tgt_in": tgt_in}
             inputs[side] = subject.with_padding_appended(inputs[side], number)
             padded_logits = subject.logits(inputs["src"], inputs["tgt_in"])
-            moved = subject.difference_beyond_tolerance(padded_logits[:, : tgt_in.shape[1]], logits)
+            moved = subject.difference_or_zero_if_tolerated(
+                padded_logits[:, : tgt_in.shape[1]], logits
+            )
             if moved:
                 seen = f"{number} of padding moves the logits of a batch of {batch} by {moved:.2g}"
                 return broken_finding(seen, **{side: inputs[side][0]})
@@ -127,7 +129,7 @@ def batch_rows_are_independent(subject: Subject) -> Finding:
         together = subject.logits(src, tgt_in)
         for row, (source, target) in enumerate(zip(sources, targets, strict=True)):
             alone = subject.logits(source, target)
-            moved = subject.difference_beyond_tolerance(
+            moved = subject.difference_or_zero_if_tolerated(
                 together[row : row + 1, : target.shape[1]], alone
             )
             if moved:

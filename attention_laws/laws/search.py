@@ -104,7 +104,7 @@ def _make_eos_likelier(subject: Subject) -> bool:
         return False
     ids = subject.draw_src(1, 5), subject.draw_tgt_in(1, 4)
     width = subject.logits(*ids).shape[-1]
-    linear_calls = [call for call in subject.record_torch_calls(*ids) if call.name == "linear"]
+    linear_calls = [call for call in subject.torch_calls_of_forward(*ids) if call.name == "linear"]
     outputs = [call for call in linear_calls if call.output.shape[-1] == width]
     if not outputs:
         return False

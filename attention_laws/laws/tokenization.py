@@ -5,7 +5,7 @@ from collections import Counter
 
 from attention_laws.adapter import Pipeline
 from attention_laws.law import assert_not_none, pipeline_law
-from attention_laws.laws.bleu import remove_case_and_accents
+from attention_laws.laws.bleu import text_without_case_and_accents
 from attention_laws.report import (
     Finding,
     Verdict,
@@ -56,7 +56,7 @@ def _judge_round_trip(pipeline: Pipeline, side: str) -> Finding:
             decoded = assert_not_none(pipeline.decode)(ids)
         except (LookupError, ValueError) as error:  # An id may be missing from the vocabulary.
             return broken_finding(f"decode refuses the ids {ids[:12]} of {side} {text!r}: {error}")
-        words, decoded_words = _count_words(text), _count_words(decoded)
+        words, decoded_words = _count_each_word(text), _count_each_word(decoded)
         shared = (words & decoded_words).total()
         shared_words += shared
         all_words += words.total()
@@ -73,10 +73,10 @@ def _judge_round_trip(pipeline: Pipeline, side: str) -> Finding:
     return kept_finding(seen)
 
 
-def _count_words(text: str) -> Counter[str]:
+def _count_each_word(text: str) -> Counter[str]:
     """Count words, without what stands between them."""
     return Counter(
-        "".join(c if c.isalnum() else " " for c in remove_case_and_accents(text)).split()
+        "".join(c if c.isalnum() else " " for c in text_without_case_and_accents(text)).split()
     )
 
 

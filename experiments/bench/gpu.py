@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from experiments.bench.peers import Workload, load_workload
+from experiments.bench.peers import TrainingWorkload, load_training_workload
 from lessonkit.analysis.flops import training_step_flops
 from transformer.config import ModelConfig
 from transformer.model import Transformer, count_parameters
@@ -22,7 +22,7 @@ from transformer.training.loop import new_state, update
 from transformer.training.schedule import configured_learning_rate
 
 RECIPE_NAME = "multi30k-de-en"
-BASE_MODEL_SETTINGS = {
+BASE_MODEL_TRAINING_SETTINGS = {
     "batch_tokens": "25000",
     "warmup_steps": "4000",
     "learning_rate_factor": "1",
@@ -45,13 +45,13 @@ def measure_gpu_steps(
     device = pick_device_and_precision().device
     if device.type != "cuda":
         raise UserError("no GPU is seen here, and the steps are one's: run this where there is one")
-    base = load_workload(RECIPE_NAME, steps, BASE_MODEL_SETTINGS)
+    base = load_training_workload(RECIPE_NAME, steps, BASE_MODEL_TRAINING_SETTINGS)
     base = base._replace(
         recipe=replace(base.recipe, model=ModelConfig()),
         src_vocab_size=BASE_VOCAB_SIZE,
         tgt_vocab_size=BASE_VOCAB_SIZE,
     )
-    loads = {RECIPE_NAME: load_workload(RECIPE_NAME, steps), "base": base}
+    loads = {RECIPE_NAME: load_training_workload(RECIPE_NAME, steps), "base": base}
     models: dict[str, Any] = {
         name: {"batches": workload.record_fields(), "ways": {}} for name, workload in loads.items()
     }
@@ -67,7 +67,9 @@ def measure_gpu_steps(
             save(figures)
 
 
-def time_training_steps(workload: Workload, device: torch.device, way: str) -> dict[str, Any]:
+def time_training_steps(
+    workload: TrainingWorkload, device: torch.device, way: str
+) -> dict[str, Any]:
     """Make the first steps of a recipe in a precision, or as `COMPILED_RUN_NAME`.
 
     Returns:

@@ -28,7 +28,7 @@ from transformer.training.schedule import configured_learning_rate
 OURS, TORCH = "ours", "torch.nn.Transformer"
 
 
-class Workload(NamedTuple):
+class TrainingWorkload(NamedTuple):
     """A recipe's network sizes and the batches that it would begin with."""
 
     recipe: Recipe
@@ -58,7 +58,9 @@ class Workload(NamedTuple):
         }
 
 
-def load_workload(name: str, count: int, settings: dict[str, Any] | None = None) -> Workload:
+def load_training_workload(
+    name: str, count: int, settings: dict[str, Any] | None = None
+) -> TrainingWorkload:
     """Make a recipe's first batches, with some settings of its own changed."""
     recipe = find_recipe(name).override(settings or {})
     data, training = recipe.data, recipe.training
@@ -71,10 +73,10 @@ def load_workload(name: str, count: int, settings: dict[str, Any] | None = None)
         seed=training.seed,
     )
     batches = list(islice(pipeline.epoch(0), count))
-    return Workload(recipe, batches, pipeline, src.vocab_size, tgt.vocab_size)
+    return TrainingWorkload(recipe, batches, pipeline, src.vocab_size, tgt.vocab_size)
 
 
-class Contender(NamedTuple):
+class TrainingContender(NamedTuple):
     """A model and its training step."""
 
     model: nn.Module  # returns logits (batch, tgt_len, types) for src and tgt_in
@@ -136,7 +138,9 @@ def _make_torch_transformer(config: ModelConfig) -> nn.Transformer:
     return stacks
 
 
-def make_contenders(workload: Workload, precision: Precision) -> dict[str, Contender]:
+def make_contenders(
+    workload: TrainingWorkload, precision: Precision
+) -> dict[str, TrainingContender]:
     """Build ours and the peer, in training mode, by name."""
     training = workload.recipe.training
     sizes = workload.network_config, workload.src_vocab_size, workload.tgt_vocab_size
@@ -148,8 +152,8 @@ def make_contenders(workload: Workload, precision: Precision) -> dict[str, Conte
 
 
 def _make_our_contender(
-    workload: Workload, training: TrainingConfig, precision: Precision
-) -> Contender:
+    workload: TrainingWorkload, training: TrainingConfig, precision: Precision
+) -> TrainingContender:
     """Make updates as `train` does."""
     src_vocab_size, tgt_vocab_size = workload.src_vocab_size, workload.tgt_vocab_size
     model = Transformer(
@@ -162,12 +166,12 @@ def _make_our_contender(
         rate = configured_learning_rate(number, workload.network_config.d_model, training)
         update(model, state, batch, training, rate, precision)
 
-    return Contender(model, step)
+    return TrainingContender(model, step)
 
 
 def _make_peer_contender(
     model: nn.Module, training: TrainingConfig, precision: Precision
-) -> Contender:
+) -> TrainingContender:
     """Make updates as most tutorials do, with the settings of ours."""
     loss = nn.CrossEntropyLoss(ignore_index=PAD_ID, label_smoothing=training.label_smoothing)
     settings: dict[str, Any] = {
@@ -188,4 +192,4 @@ def _make_peer_contender(
             nn.utils.clip_grad_norm_(model.parameters(), training.clip_norm)
         optimizer.step()
 
-    return Contender(model, step)
+    return TrainingContender(model, step)

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from experiments.bench.peers import OURS, Workload, load_workload, make_contenders
+from experiments.bench.peers import OURS, TrainingWorkload, load_training_workload, make_contenders
 from lessonkit.analysis.flops import training_step_flops
 from lessonkit.analysis.timing import operation_time_shares, process_seconds
 from transformer.model import count_parameters
@@ -32,7 +32,7 @@ def measure_all_recipes() -> dict[str, Any]:
         print(f"{name}: the largest product")
     figures: dict[str, Any] = {"rounds": NUM_TIMED_ROUNDS, "ceiling": ceiling, "recipes": {}}
     for recipe in RECIPE_NAMES:
-        workload = load_workload(recipe, NUM_TIMED_ROUNDS + 1)
+        workload = load_training_workload(recipe, NUM_TIMED_ROUNDS + 1)
         making = process_seconds(partial(list, workload.pipeline.epoch(1)))
         measured = {}
         for name, (precision, _) in PRECISIONS_AND_DTYPES.items():
@@ -56,7 +56,9 @@ def measure_matmul_gmacs(dtype: torch.dtype) -> float:
     return round(TIMED_MATRIX_SIDE**3 / min(seconds) / 1e9, 1)
 
 
-def compare_contenders(workload: Workload, precision: Precision, ceiling: float) -> dict[str, Any]:
+def compare_contenders(
+    workload: TrainingWorkload, precision: Precision, ceiling: float
+) -> dict[str, Any]:
     """Time every contender on each batch in turn, and profile our step.
 
     The first batch does not count: memory is allocated and kernels are chosen there.
@@ -82,7 +84,7 @@ def compare_contenders(workload: Workload, precision: Precision, ceiling: float)
 
 
 def _contender_figures(
-    workload: Workload, seconds: list[float], ours: list[float], ceiling: float
+    workload: TrainingWorkload, seconds: list[float], ours: list[float], ceiling: float
 ) -> dict[str, Any]:
     """Summarise a contender's rounds."""
     speeds, rates = [], []

@@ -116,9 +116,9 @@ def test_what_counts_as_a_difference_grows_with_the_logits() -> None:
         assert 1e-6 * largest < Subject(adapter).tolerance < 1e-3 * largest
     subject = Subject(small_adapter())
     zero, nan = torch.zeros(3), torch.tensor([0.0, torch.nan, 0.0])
-    assert subject.difference_beyond_tolerance(zero, zero + subject.tolerance / 2) == 0
-    assert subject.difference_beyond_tolerance(zero, zero + 2 * subject.tolerance) > 0
-    assert subject.difference_beyond_tolerance(zero, nan) != 0
+    assert subject.difference_or_zero_if_tolerated(zero, zero + subject.tolerance / 2) == 0
+    assert subject.difference_or_zero_if_tolerated(zero, zero + 2 * subject.tolerance) > 0
+    assert subject.difference_or_zero_if_tolerated(zero, nan) != 0
 
 
 def test_a_model_that_cannot_run_in_float64_is_measured_in_float32() -> None:

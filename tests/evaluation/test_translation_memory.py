@@ -3,7 +3,7 @@
 import pytest
 
 from attention_laws.errors import UserError as LawsUserError
-from attention_laws.laws.leakage import LeakShares, measure_leak_shares
+from attention_laws.laws.leakage import LeakedTestPairShares, measure_leaked_test_pair_shares
 from transformer.data.grouping import Pair
 from transformer.evaluation.translation_memory import translate_from_memory
 from transformer.support.errors import UserError
@@ -24,10 +24,14 @@ def test_leak_by_hand() -> None:
         ("I sleep!", "je dors"),  # both
         ("He sleeps.", "Il dort."),  # neither
     ]
-    assert measure_leak_shares(TRAIN, test) == LeakShares(first=0.5, second=0.5, either=0.75)
-    assert measure_leak_shares([("Paris", "Rome")], [("Rome", "Paris")]) == LeakShares(0, 0, 0)
+    assert measure_leaked_test_pair_shares(TRAIN, test) == LeakedTestPairShares(
+        first=0.5, second=0.5, either=0.75
+    )
+    assert measure_leaked_test_pair_shares(
+        [("Paris", "Rome")], [("Rome", "Paris")]
+    ) == LeakedTestPairShares(0, 0, 0)
     with pytest.raises(LawsUserError, match="nothing that could leak"):
-        measure_leak_shares(TRAIN, [])
+        measure_leaked_test_pair_shares(TRAIN, [])
 
 
 def remember(pairs: list[Pair], sources: list[str]) -> list[str]:

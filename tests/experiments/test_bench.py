@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from experiments.bench import export, peers, sections, training
-from experiments.bench.peers import OURS, TORCH, Workload
+from experiments.bench.peers import OURS, TORCH, TrainingWorkload
 from lessonkit.analysis.flops import count_flops_of_call, training_step_flops
 from lessonkit.analysis.timing import computing_on_single_thread
 from transformer.config import ModelConfig, PositionKind, TrainingConfig
@@ -31,7 +31,7 @@ SYSTEM_4 = dataclasses.replace(
 )  # fmt: skip
 
 
-def workload(config: ModelConfig, count: int = 3) -> Workload:
+def workload(config: ModelConfig, count: int = 3) -> TrainingWorkload:
     """Sentences of 5 and 7 tokens beside 3 and 2, in a recipe of small sizes."""
     tied = config.tie_source_target
     recipe = dataclasses.replace(
@@ -43,7 +43,7 @@ def workload(config: ModelConfig, count: int = 3) -> Workload:
     examples = [Example([5, 6, 7, 8, 9], [4, 5, 6, 7, 8, 9, 10]), Example([11, 12, 13], [14, 15])]
     pipeline = TokenBudgetBatches(examples, 100)
     batches = [next(iter(pipeline.epoch(0))) for _ in range(count)]
-    return Workload(recipe, batches, pipeline, TGT_TYPES if tied else SRC_TYPES, TGT_TYPES)
+    return TrainingWorkload(recipe, batches, pipeline, TGT_TYPES if tied else SRC_TYPES, TGT_TYPES)
 
 
 @pytest.fixture(autouse=True)
@@ -91,7 +91,7 @@ def test_a_contender_learns_a_batch(peer: str, precision: Precision) -> None:
 
 @pytest.mark.slow
 def test_a_recipe_s_first_batches() -> None:
-    found = peers.load_workload("demo", 2)
+    found = peers.load_training_workload("demo", 2)
     assert found.record_fields()["corpus"] == "embedded"
     assert found.record_fields()["batches"] == len(found.batches) == 2
     assert 0 < found.record_fields()["padding_share"] < 1
@@ -102,11 +102,11 @@ def test_the_first_batch_is_not_counted_and_ratios_are_of_a_round(monkeypatch: P
     monkeypatch.setattr(time, "process_time", lambda: clock[0])
     model = nn.Linear(1, 1)
 
-    def slow(*seconds: float) -> peers.Contender:
+    def slow(*seconds: float) -> peers.TrainingContender:
         def step(number: int, batch: Batch) -> None:
             clock[0] += seconds[number - 1]
 
-        return peers.Contender(model, step)
+        return peers.TrainingContender(model, step)
 
     found = {OURS: slow(99.0, 2.0, 4.0, 2.0), TORCH: slow(1.0, 3.0, 2.0, 8.0)}
     monkeypatch.setattr(training, "make_contenders", lambda *_: found)

@@ -55,7 +55,9 @@ def test_p_values_by_hand() -> None:
 def test_identical_systems_do_not_differ_but_for_sacrebleu() -> None:
     counts = sentence_bleu_counts(copies(0.8, 1), ACCEPTED)
     drawn = calibration.resample(counts, counts, 5)
-    found = {name: p_value(drawn) for name, p_value in calibration.P_VALUES.items()}
+    found = {
+        name: p_value(drawn) for name, p_value in calibration.P_VALUE_FUNCTIONS_BY_TEST.items()
+    }
     assert found.pop("sacreBLEU's paired bootstrap") == 1 / 1001
     del found["share beyond 0, doubled"]  # knows nothing of ties
     assert set(found.values()) == {1.0}

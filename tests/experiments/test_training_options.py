@@ -222,7 +222,7 @@ def untied(types: tuple[int, int] = (11, 13), **changes: bool) -> Transformer:
 def test_mutual_information_by_hand() -> None:
     # Source types 0 to 3, then target types 4 to 7. 0 stands opposite 4 and 1 opposite 5, always:
     # each of the four occurs twice among eight, so each pair twice as often as by chance.
-    table, seen = cooccurrence.mutual_information_and_occurrence(
+    table, seen = cooccurrence.mutual_information_and_occurring_types(
         [Example([0], [0]), Example([1], [1])], 4, 8
     )
     assert seen.tolist() == [True, True, False, False] * 2
