@@ -116,6 +116,16 @@ def test_clipping_limits_the_norm_of_the_whole_gradient(tmp_path: Path) -> None:
         assert norm == pytest.approx(0.01, rel=1e-3) if limit else norm > 0.1
 
 
+def test_a_sparse_gradient_is_refused_by_name() -> None:
+    model = Tiny()
+    model.output.weight = nn.Parameter(
+        model.output.weight.detach().clone()
+    )  # else their sum is dense
+    model.embedding.sparse = True
+    with pytest.raises(UserError, match=r"of embedding\.weight is sparse, .*sparse=False"):
+        loop.update(model, loop.new_state(model, CONFIG), next(DATA.epoch(0)), CONFIG, 0.0)
+
+
 def test_another_optimizer_may_be_given(tmp_path: Path) -> None:
     # Plain descent at rate 1: the weights less their gradients, by hand, in two groups.
     def make(model: Tiny) -> torch.optim.Optimizer:

@@ -200,6 +200,16 @@ def new_state(
     return TrainingState(model, make_optimizer(model), scaler, device)
 
 
+def check_gradients_are_dense(model: nn.Module) -> None:
+    """Raise a UserError if a gradient is sparse: its norm and Adam are of dense ones alone."""
+    for name, parameter in model.named_parameters():
+        if parameter.grad is not None and parameter.grad.layout != torch.strided:
+            raise UserError(
+                f"the gradient of {name} is sparse, and training takes dense ones: make its "
+                "nn.Embedding with sparse=False"
+            )
+
+
 @check_argument_types
 def update(
     network: nn.Module,
@@ -230,6 +240,7 @@ def update(
             state.scaler.scale(sums.loss / (tokens / world_size)).backward()
         nll += sums.nll
 
+    check_gradients_are_dense(state.model)
     state.scaler.unscale_(state.optimizer)
     gradients = [p.grad for p in state.model.parameters() if p.grad is not None]
     grad_norm = nn.utils.get_total_norm(gradients)
