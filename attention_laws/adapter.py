@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Self
 import torch
 from torch import Tensor, nn
 
+from attention_laws.argument_kinds import check_argument_kinds, check_field_kinds
 from attention_laws.errors import UserError
 
 # The course's own ids, unless an adapter names others.
@@ -45,6 +46,10 @@ class CachedDecoder:
     start: Callable[[Tensor], Any]
     step: Callable[[Tensor, Any], tuple[Tensor, Any]]
     reorder: Callable[[Any, Tensor], Any] | None = None
+
+    def __post_init__(self) -> None:
+        """Raise unless each is of its kind."""
+        check_field_kinds(self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,6 +130,7 @@ class Adapter(_ReplaceMixin):
 
     def __post_init__(self) -> None:
         """Raise unless the vocabularies are large enough to write sentences with."""
+        check_field_kinds(self)
         for side, size in (("source", self.src_vocab_size), ("target", self.tgt_vocab_size)):
             if size < MIN_VOCAB_SIZE:
                 problem = f"a {side} vocabulary of {size} is too small to diagnose with"
@@ -164,7 +170,12 @@ class Pipeline(_ReplaceMixin):
     unk_id: int | None = None
     joint_vocabulary: bool = False
 
-    def without_special_ids(self, ids: list[int]) -> list[int]:
+    def __post_init__(self) -> None:
+        """Raise unless each is of its kind."""
+        check_field_kinds(self)
+
+    @check_argument_kinds
+    def without_special_ids(self, ids: Sequence[int]) -> list[int]:
         """Return ids without bos, eos and padding."""
         special_ids = (self.pad_id, self.bos_id, self.eos_id)
         return [token for token in ids if token not in special_ids]

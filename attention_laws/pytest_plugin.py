@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from attention_laws.argument_kinds import check_argument_kinds
 from attention_laws.errors import UserError, describe_error
 from attention_laws.factory import (
     import_and_call_factory,
@@ -75,6 +76,7 @@ class LawTester:
         return self.diagnosis.try_law(law)
 
 
+@check_argument_kinds
 def make_law_tests(
     make: Callable[[], Any],
     *,

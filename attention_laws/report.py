@@ -10,6 +10,7 @@ from pathlib import Path
 
 from torch import Tensor
 
+from attention_laws.argument_kinds import check_argument_kinds
 from attention_laws.errors import UserError
 
 # A model of which these are unknown is not judged: its shape, the future, padding, gradients.
@@ -67,6 +68,7 @@ class LawResult:
     look: str  # where to look then
     seconds: float  # time that the check took
 
+    @check_argument_kinds
     def explanation(self, indent: str = "") -> str:
         """Return the law, what was seen, what that usually means, and where to look."""
         parts = {"seen    ": self.seen, "usually ": self.means, "look    ": self.look}
@@ -86,6 +88,7 @@ class Report:
     mistake: bool = False
     strict: bool = False  # whether a warning fails, too
 
+    @check_argument_kinds
     def results_with_verdict(self, verdict: Verdict) -> list[LawResult]:
         """Return the lines with this verdict."""
         return [line for line in self.lines if line.verdict == verdict]
@@ -123,6 +126,7 @@ class Report:
             return BROKEN
         return NOT_JUDGED if self.unjudged_laws else 0
 
+    @check_argument_kinds
     def with_baseline(self, reasons: Mapping[str, str]) -> "Report":
         """Return the report with the laws accepted that a baseline names, for its reasons."""
         lines, assumptions = list(self.lines), list(self.assumptions)
@@ -171,7 +175,7 @@ def read_baseline(file: Path) -> dict[str, str]:
     """
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:  # a name with a null byte, bytes that are no UTF-8
         raise UserError(f"no baseline can be read from {file}: {error}") from error
     reasons = {}
     for number, line in enumerate(lines, start=1):

@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from attention_laws.adapter import Adapter, Pipeline
+from attention_laws.argument_kinds import check_argument_kinds, check_kind
 from attention_laws.bare_module import adapter_from_module
 from attention_laws.errors import NotObservedError, UserError, describe_error
 from attention_laws.law import Law
@@ -21,6 +22,14 @@ OUTPUT_FAULTS_BY_PREREQUISITE_LAW = {
     "logits_are_finite": "are not finite",
     "evaluation_is_deterministic": "are not deterministic",
 }
+
+
+@check_argument_kinds
+def _laws_as_list(laws: Iterable[Law]) -> list[Law]:
+    """Return laws as a list; a UserError for anything else."""
+    chosen = list(laws)
+    check_kind("laws", chosen, list[Law])
+    return chosen
 
 
 def diagnose(
@@ -42,22 +51,27 @@ def diagnose(
     Returns:
         The report; if the model cannot be run at all, one that says why.
     """
+    chosen_laws = _laws_as_list(laws)
+    check_kind("minute", minute, bool)
     try:
+        check_kind("model", model, Adapter | nn.Module)
         adapter = model if isinstance(model, Adapter) else adapter_from_module(model)
         diagnosis = Diagnosis(adapter, minute=minute)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # Somebody's model may raise anything.
         return Report((), stopped=describe_error(error), mistake=isinstance(error, UserError))
-    for law in laws:
+    for law in chosen_laws:
         diagnosis.try_law(law)
     return diagnosis.report()
 
 
 def diagnose_pipeline(pipeline: Pipeline, *, laws: Iterable[Law] = PIPELINE_LAWS) -> Report:
     """Try the laws that data, tokenizers and scores must obey; see `diagnose`."""
+    check_kind("pipeline", pipeline, Pipeline)
+    chosen_laws = _laws_as_list(laws)
     diagnosis = Diagnosis(pipeline)
-    for law in laws:
+    for law in chosen_laws:
         diagnosis.try_law(law)
     return diagnosis.report()
 

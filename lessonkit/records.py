@@ -14,9 +14,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from transformer.support.errors import unknown_name_error
+from transformer.support.errors import require, unknown_name_error
 from transformer.support.files import read_json
 from transformer.support.folders import results_folder
+from transformer.support.signatures import check_argument_types
 
 # What a run of an experiment can be judged by, the paper's search first, and its name in a record.
 READINGS = {
@@ -30,6 +31,7 @@ COURSE_PROFILE_NAMES = ("quick", "full")
 RUNS_FOLDER_VARIABLE = "COURSE_RUNS"
 
 
+@check_argument_types
 def load_result(name: str) -> dict[str, Any]:
     """Read a record by its place in data/results: "multi30k-de-en", "experiments/captions".
 
@@ -47,6 +49,7 @@ def load_result(name: str) -> dict[str, Any]:
     return record
 
 
+@check_argument_types
 def load_runs(recipe: str) -> dict[str, list[dict[str, Any]]]:
     """Read all of a recipe's runs with several seeds, by the precision of their products.
 
@@ -64,6 +67,12 @@ def load_runs(recipe: str) -> dict[str, list[dict[str, Any]]]:
     return runs
 
 
+def check_record(name: str, record: Mapping[str, Any], *parts: str) -> None:
+    """Raise a UserError unless a record has these parts."""
+    for part in parts:
+        require(part in record, f"{name} has no {part!r}: give a record, as of `load_result`")
+
+
 def precision_of_run(record: Mapping[str, Any]) -> str:
     """Name the numbers in which a recorded run computed products: float32, bfloat16, float16."""
     training = record.get("training", record)
@@ -72,8 +81,10 @@ def precision_of_run(record: Mapping[str, Any]) -> str:
     return "bfloat16" if record["recipe"]["training"]["bf16"] else "float32"
 
 
+@check_argument_types
 def describe_run(record: Mapping[str, Any]) -> str:
     """Return one line that says how a recorded run (see `load_result`) came about."""
+    check_record("record", record, "training")
     run = record["training"]
     commit = re.sub(r"\b[0-9a-f]{40}\b", lambda match: match[0][:7], run["commit"])
     return (
@@ -82,11 +93,13 @@ def describe_run(record: Mapping[str, Any]) -> str:
     )
 
 
+@check_argument_types
 def scores_by_variant(record: Mapping[str, Any], reading: str = "beam") -> dict[str, list[float]]:
     """Return the BLEU of each variant's runs, in the order of their seeds, by one of `READINGS`.
 
     The record is that of `python -m experiments experiment`.
     """
+    check_record("record", record, "runs")
     scores: dict[str, list[float]] = {}
     for run in record["runs"]:
         scores.setdefault(run["variant"], []).append(run["figures"][reading]["bleu"]["score"])
@@ -114,6 +127,7 @@ def course_profile() -> str:
     return chosen
 
 
+@check_argument_types
 def lesson_run_folder(name: str) -> Path:
     """Return the folder that a lesson trains in: a new one, removed when Python ends.
 

@@ -31,16 +31,16 @@ CANNOT_BE: dict[Callable[..., object], list[tuple[dict[str, Any], str]]] = {
     ModelConfig: [
         ({"d_model": 512, "num_heads": 7}, "d_model 512 is not divisible by num_heads 7: choose"),
         ({"d_model": 513, "num_heads": 3}, "d_model 513 is odd"),
-        ({"d_model": 0}, "d_model is 0: give 1 to 65,536"),
+        ({"d_model": 0}, "d_model is 0: give a whole number from 1 to 65,536"),
         ({"dropout": 1.0}, "dropout is 1.0: give a number from 0 up to, not including, 1"),
         ({"attention_dropout": -0.1}, "attention_dropout is -0.1"),
-        ({"feed_forward_dropout": 2}, "feed_forward_dropout is 2.0"),
+        ({"feed_forward_dropout": 2}, "feed_forward_dropout is 2:"),
         ({"positions": "learn"}, "unknown positions 'learn': did you mean 'learned'?"),
         ({"positions": "concatenated"}, "tie_softmax needs embeddings of width d_model"),
         ({"positions": "concatenated", "position_dim": 512}, "position_dim 512 leaves no room for"),
     ],
     RecurrentConfig: [
-        ({"hidden_size": 0}, "hidden_size is 0: give 1 to 65,536"),
+        ({"hidden_size": 0}, "hidden_size is 0: give a whole number from 1 to 65,536"),
         ({"dropout": 1.0}, "dropout is 1.0"),
     ],
     data: [
@@ -50,13 +50,13 @@ CANNOT_BE: dict[Callable[..., object], list[tuple[dict[str, Any], str]]] = {
         ({"src_vocab_size": 259, "joint_vocabulary": False}, "vocab_size 259 is too small: bpe"),
     ],
     TrainingConfig: [
-        ({"steps": 0}, "steps is 0: give 1 to 1,000,000,000"),
-        ({"label_smoothing": 1}, "label_smoothing is 1.0"),
+        ({"steps": 0}, "steps is 0: give a whole number from 1 to 1,000,000,000"),
+        ({"label_smoothing": 1}, "label_smoothing is 1:"),
         ({"beta2": 1.5}, "beta2 is 1.5"),
-        ({"learning_rate_factor": 0}, "learning_rate_factor is 0.0: give a number above 0"),
-        ({"clip_norm": -1}, "clip_norm is -1.0: give 0 to"),
+        ({"learning_rate_factor": 0}, "learning_rate_factor is 0: give a number above 0"),
+        ({"clip_norm": -1}, "clip_norm is -1: give a number from 0 to"),
         ({"learning_rate": 0.0}, "learning_rate is 0.0: give a number above 0"),
-        ({"seed": -1}, "seed is -1: give 0 to 1,000,000,000"),
+        ({"seed": -1}, "seed is -1: give a whole number from 0 to 1,000,000,000"),
     ],
 }
 

@@ -74,7 +74,7 @@ REPORTED: list[tuple[Callable[[], Any], str]] = [
     (lambda: t.learning_rate(3, 512, 4000, -1), "factor is -1: give a number"),
     (lambda: t.learning_rate(math.inf, 5, 4), "step is inf: give a number of 1"),
     (lambda: t.TokenBudgetBatches(EXAMPLES, math.nan), "batch_tokens is nan: give a whole number"),
-    (lambda: t.bleu("abc", [["a"], ["b"], ["c"]]), "'abc' is one text: give a list of trans"),
+    (lambda: t.bleu("abc", [["a"], ["b"], ["c"]]), "hypotheses is 'abc': give a list of texts"),
     (
         lambda: draw_attention(WEIGHTS * math.nan, *[["a"] * 3] * 2, axes()),
         "weights hold nan: give",

@@ -4,8 +4,9 @@ import dataclasses
 from enum import StrEnum
 from typing import Any, Self, TypeVar
 
-from transformer.support.checks import check_fields, check_number, check_text
+from transformer.support.checks import check_fields, check_number
 from transformer.support.errors import UserError, short_repr, unknown_name_error
+from transformer.support.signatures import check_type
 
 ConfigT = TypeVar("ConfigT", bound="DataConfig | ModelConfig | RecurrentConfig | TrainingConfig")
 
@@ -211,7 +212,7 @@ class Recipe:
 
     def __post_init__(self) -> None:
         for name in ("name", "about", "differs"):
-            check_text(name, getattr(self, name))
+            check_type(name, getattr(self, name), str)
         is_tied = isinstance(self.model, ModelConfig) and self.model.tie_source_target
         if is_tied and not self.data.joint_vocabulary:
             raise UserError(

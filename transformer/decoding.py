@@ -208,13 +208,14 @@ def beam_search(
     memory = model.encode(src, src_mask).repeat_interleave(beam_size, dim=0)
     src_mask = src_mask.repeat_interleave(beam_size, dim=0)  # (beams * beam_size, 1, 1, src_len)
     cache = make_empty_cache(model) if use_cache else None
+    given_cache = () if cache is None else (cache,)  # not to a model that knows of none
     count = 1 if beam_size == 1 else 2 * beam_size
     while beams:
         prefixes = [prefix for beam in beams for prefix in beam.prefixes]
         if cache is not None:
             prefixes = [prefix[-1:] for prefix in prefixes]
         tgt_in = torch.tensor(prefixes, device=src.device)  # (beams * beam_size, tgt_len)
-        logits = model.decode(tgt_in, memory, src_mask, cache)[:, -1].float()
+        logits = model.decode(tgt_in, memory, src_mask, *given_cache)[:, -1].float()
         logits = logits.unflatten(0, (len(beams), beam_size))  # (beams, beam_size, vocab_size)
         prefix_scores = torch.tensor([beam.scores for beam in beams]).to(logits)
         scores, indices = pick_continuations(logits, prefix_scores, count)  # (beams, count) each

@@ -142,6 +142,7 @@ class Recurrent(nn.Module):
     def attention_maps(self, src: Tensor, tgt_in: Tensor) -> AttentionMaps:
         """Return every attention weight: `cross`, with attention, has one layer of one head."""
         check_src_and_tgt(src, tgt_in)
+        check_not_empty("tgt_in", tgt_in)
         src_mask = padding_mask(src)
         with evaluation_mode(self):
             memory = self.encode(src, src_mask)

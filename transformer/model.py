@@ -29,7 +29,6 @@ class Encoder(nn.Module):
     """A stack of encoder layers (§3.1)."""
 
     @check_argument_types
-    @check_argument_types
     def __init__(self, config: ModelConfig, parts: Parts = PAPER_PARTS) -> None:
         super().__init__()
         layers = (EncoderLayer(config, parts) for _ in range(config.num_layers))

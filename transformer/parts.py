@@ -29,8 +29,9 @@ from transformer.attention import make_attention
 from transformer.config import ModelConfig
 from transformer.feed_forward import make_feed_forward
 from transformer.positions import make_positions
+from transformer.support.checks import check_fields
 from transformer.support.errors import require
-from transformer.support.signatures import check_argument_types, check_field_types
+from transformer.support.signatures import check_argument_types
 
 MakePart = Callable[[ModelConfig], Any]  # returns an nn.Module
 
@@ -60,7 +61,7 @@ class Parts:
     positions: MakePart = make_positions
 
     def __post_init__(self) -> None:
-        check_field_types(self)
+        check_fields(self)
 
 
 PAPER_PARTS = Parts()

@@ -25,6 +25,7 @@ from transformer.decoding import greedy_search
 from transformer.masks import padding_mask
 from transformer.model import Transformer
 from transformer.models.translator import Translator
+from transformer.support.signatures import check_argument_types
 
 
 class Ablation(NamedTuple):
@@ -156,6 +157,7 @@ def head_ablations(
         yield LabelledAblation(PATCHED_HEAD_KIND, name, Ablation(heads={head: vectors}))
 
 
+@check_argument_types
 def translate_without_each_head(
     translator: Translator, sentence: str, means: Mapping[Head, Tensor]
 ) -> dict[str, dict[Head, str]]:

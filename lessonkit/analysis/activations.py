@@ -20,6 +20,7 @@ from transformer.masks import padding_mask
 from transformer.model import Transformer
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
+from transformer.support.signatures import check_argument_types
 
 
 def source_token_ids(translator: Translator, sentence: str) -> Tensor:
@@ -38,6 +39,7 @@ def require_transformer(translator: Translator) -> Transformer:
 
 
 @torch.inference_mode()
+@check_argument_types
 def next_token_probabilities(
     translator: Translator,
     sentence: str,
@@ -95,6 +97,7 @@ def record_activations(
     return Activations(ids, memory[0], head_outputs)
 
 
+@check_argument_types
 def mean_head_outputs(translator: Translator, sentences: Sequence[str]) -> dict[Head, Tensor]:
     """Return each head's mean output over every token of some sentences and their translations.
 

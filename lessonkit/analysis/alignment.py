@@ -8,23 +8,25 @@ cannot see a source token (see `SourceMaskedModel`).
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from lessonkit.analysis.activations import require_transformer
-from transformer.config import BOS_ID
+from transformer.config import BOS_ID, MAX_DIMENSION
 from transformer.data.batches import collate_sources
 from transformer.data.parallel import WORD_OR_MARK_PATTERN
 from transformer.data.tokenizers import Tokenizer
 from transformer.masks import padding_mask
 from transformer.model import AttentionMaps, Transformer
 from transformer.models.translator import Translator
+from transformer.support.checks import check_number
 from transformer.support.errors import UserError
+from transformer.support.signatures import check_argument_types
 
-AlignmentLinks = frozenset[tuple[int, int]]  # (source word, target word), counted from 0
+AlignmentLinks = Set[tuple[int, int]]  # (source word, target word), counted from 0
 
 
 class SentencePair:
@@ -100,6 +102,7 @@ class WordAttention(NamedTuple):
     weights: Tensor  # (num_layers, num_heads, tgt_words, src_words + 1)
 
 
+@check_argument_types
 def word_attention(
     translator: Translator, src: str, tgt: str, *, of_reader: bool = False
 ) -> WordAttention:
@@ -128,11 +131,15 @@ def strongest_links(weights: Tensor) -> AlignmentLinks:
     return frozenset((src, tgt) for tgt, src in enumerate(chosen) if src != eos)
 
 
+@check_argument_types
 def diagonal_links(src_words: int, tgt_words: int) -> AlignmentLinks:
     """Return links by the words' positions alone: what an alignment has to beat."""
+    check_number("src_words", src_words, 0, MAX_DIMENSION, integer=True)
+    check_number("tgt_words", tgt_words, 0, MAX_DIMENSION, integer=True)
     return frozenset((tgt * src_words // tgt_words, tgt) for tgt in range(tgt_words))
 
 
+@check_argument_types
 def alignment_error_rate(links: Sequence[AlignmentLinks], gold: Sequence[AlignmentLinks]) -> float:
     """Return how far links are from the gold ones, over all sentences together.
 

@@ -11,6 +11,7 @@ from lessonkit.analysis.lexicon import nouns_by_english
 from transformer.data.parallel import ParallelText
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
+from transformer.support.signatures import check_argument_types
 
 FRENCH_ARTICLES = ("Le", "La")
 
@@ -26,6 +27,7 @@ class ArticleCase(NamedTuple):
     length: int  # tokens of the sentence, its end mark included
 
 
+@check_argument_types
 def find_article_cases(translator: Translator, text: ParallelText) -> list[ArticleCase]:
     """Find the sentences whose first French word is *Le* or *La* because of a noun beside *The*.
 
@@ -68,6 +70,7 @@ def strip_punctuation(word: str) -> str:
     return word.rstrip(".,?!")
 
 
+@check_argument_types
 def count_correct_articles(
     translator: Translator, text: ParallelText
 ) -> list[tuple[str, int, int]]:

@@ -15,6 +15,7 @@ from transformer.config import BEAM_SIZE, BOS_ID, EOS_ID, LENGTH_PENALTY, PAD_ID
 from transformer.decoding import EXTRA_LENGTH, EncoderDecoder, Hypothesis, length_penalty
 from transformer.masks import padding_mask
 from transformer.support.errors import UserError
+from transformer.support.signatures import check_argument_types
 
 
 class CandidateStatus(StrEnum):
@@ -44,6 +45,7 @@ class BeamTree:
 
 
 @torch.inference_mode()
+@check_argument_types
 def grow_beam_tree(
     model: EncoderDecoder,
     src: Tensor,

@@ -15,10 +15,12 @@ from sacrebleu.metrics import BLEU
 from transformer.evaluation.scores import check_hypotheses
 from transformer.support.checks import check_number
 from transformer.support.errors import require
+from transformer.support.signatures import check_argument_types
 
 NUM_RESAMPLES = 1000
 NUM_EXCHANGES = 10_000  # sacreBLEU's own
 RESAMPLING_SEED = 12345  # sacreBLEU's own
+MAX_DRAWS = 10**8  # of sentences or coins, all resamples together: 800 MB, and seconds
 CHUNK_SIZE = 1000  # draws held in memory together
 NGRAM_ORDERS = 4
 TIE_TOLERANCE = 1e-9  # points of BLEU: sums that are equal score alike but for rounding
@@ -36,6 +38,7 @@ class BleuComparison(NamedTuple):
     p_value: float  # how often chance alone puts two equal systems so far apart; two-sided
 
 
+@check_argument_types
 def compare_bleu(
     first: Sequence[str], second: Sequence[str], references: Sequence[Sequence[str]]
 ) -> BleuComparison:
@@ -52,6 +55,7 @@ def compare_bleu(
     return BleuComparison(float(difference), float(low), float(high), p_value)
 
 
+@check_argument_types
 def approximate_randomization_p_value(
     first_counts: BleuCounts,
     second_counts: BleuCounts,
@@ -73,7 +77,7 @@ def approximate_randomization_p_value(
         f"counts have the shapes {first.shape} and {second.shape}: give both systems' "
         "`sentence_bleu_counts` of the same sentences, one or more",
     )
-    check_number("exchanges", exchanges, 1, integer=True)
+    check_number("exchanges", exchanges, 1, MAX_DRAWS // len(first), integer=True)
     check_number("seed", seed, 0, integer=True)
     change = second - first
     first_sum, both_sums = first.sum(0), first.sum(0) + second.sum(0)
@@ -92,6 +96,7 @@ def _bleu_differences(sums: BleuCounts, both_sums: BleuCounts) -> BleuScores:
     return bleu_from_counts(both_sums - sums) - bleu_from_counts(sums)
 
 
+@check_argument_types
 def resampled_bleu(
     counts: BleuCounts, resamples: int = NUM_RESAMPLES, seed: int = RESAMPLING_SEED
 ) -> BleuScores:
@@ -104,7 +109,7 @@ def resampled_bleu(
         counts.ndim == 2 and counts.size > 0,
         f"counts have the shape {counts.shape}: give `sentence_bleu_counts`, of one or more",
     )
-    check_number("resamples", resamples, 1, integer=True)
+    check_number("resamples", resamples, 1, MAX_DRAWS // len(counts), integer=True)
     check_number("seed", seed, 0, integer=True)
     draws = np.random.default_rng(seed).choice(len(counts), (resamples, len(counts)))
     sums, done = [], 0
@@ -138,6 +143,7 @@ def _chunk_sizes(total: int) -> Iterator[int]:
         total -= CHUNK_SIZE
 
 
+@check_argument_types
 def sentence_bleu_counts(
     hypotheses: Sequence[str], references: Sequence[Sequence[str]]
 ) -> BleuCounts:
@@ -155,6 +161,7 @@ def sentence_bleu_counts(
     return np.array(rows)
 
 
+@check_argument_types
 def bleu_from_counts(counts: BleuCounts) -> BleuScores:
     """Return BLEU in points from sums of `sentence_bleu_counts` over texts, (..., 10) to (...).
 

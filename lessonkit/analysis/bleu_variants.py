@@ -17,8 +17,10 @@ from transformer.evaluation.bleu_tokenizers import bleu_tokenizer
 from transformer.evaluation.evaluate import encode_fitting_pairs
 from transformer.evaluation.scores import bleu, bleu_tokenised_lowercased, chrf_plus_plus
 from transformer.models.translator import Translator
+from transformer.support.signatures import check_argument_types
 
 
+@check_argument_types
 def score_five_ways(translator: Translator, text: ParallelText, beam_size: int) -> dict[str, Any]:
     """Score one model on one text, which has one reference each, in five ways (§6.1, Table 2).
 

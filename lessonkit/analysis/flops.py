@@ -11,6 +11,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from transformer.config import ModelConfig
+from transformer.support.signatures import check_argument_types
 
 # The backward pass computes two gradients of each product, of its input and of its weights, which
 # are products as large.
@@ -26,6 +27,7 @@ class ForwardFlops(NamedTuple):
     output: int  # the logits, from the last layer's output
 
 
+@check_argument_types
 def forward_flops(
     model: ModelConfig, vocab_size: int, *, sentences: int, src_len: int, tgt_len: int
 ) -> ForwardFlops:
@@ -49,6 +51,7 @@ def forward_flops(
     )
 
 
+@check_argument_types
 def training_step_flops(
     model: ModelConfig, vocab_size: int, *, sentences: int, src_len: int, tgt_len: int
 ) -> int:
@@ -59,6 +62,7 @@ def training_step_flops(
     )
 
 
+@check_argument_types
 def count_flops_of_call(function: Callable[[], Any]) -> tuple[int, Any]:
     """Return the operations of a call's products as PyTorch counts them, and the call's result.
 

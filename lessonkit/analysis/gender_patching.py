@@ -16,11 +16,12 @@ from lessonkit.analysis.articles import (
     predict_first_article,
     strip_punctuation,
 )
-from lessonkit.analysis.heads import Head, all_heads
+from lessonkit.analysis.heads import Head, all_heads, attention_module
 from lessonkit.analysis.interventions import patch_heads, patch_memory
 from lessonkit.analysis.lexicon import Noun, nouns_by_english
 from transformer.data.parallel import ParallelText
 from transformer.models.translator import Translator
+from transformer.support.signatures import check_argument_types
 
 NOUN_CLASSES_DENOTING_SEX = frozenset({"male", "female"})
 ELIDING_LETTERS = "aeiouhéèêœ"  # before these, h perhaps, it is l'
@@ -35,6 +36,7 @@ class GenderPair(NamedTuple):
     same: str  # the control: with another noun of the same gender
 
 
+@check_argument_types
 def gender_pairs(translator: Translator, text: ParallelText) -> list[GenderPair]:
     """Make minimal pairs of the sentences that begin with *The* and a noun.
 
@@ -107,6 +109,7 @@ class _Patch(NamedTuple):
     only_the: bool = False  # whether the decoder sees nothing but The
 
 
+@check_argument_types
 def count_patched_articles(
     translator: Translator, pairs: Sequence[GenderPair], carriers: Sequence[Head]
 ) -> list[PatchedArticleCounts]:
@@ -122,7 +125,10 @@ def count_patched_articles(
         noun, and at the last word (a control). With *The* alone in sight: the encoder's output
         patched there, then only the carriers' outputs, then those of the other heads.
     """
-    heads = all_heads(require_transformer(translator))
+    model = require_transformer(translator)
+    heads = all_heads(model)
+    for carrier in carriers:
+        attention_module(model, carrier)  # raises for a head that the model does not have
     others = [head for head in heads if head.stack == "encoder" and head not in carriers]
     names = " and ".join(f"{head.layer}.{head.head}" for head in carriers)
     patches = (

@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from lessonkit.records import check_record
 from transformer.attention import MultiHeadAttention
 from transformer.model import AttentionMaps, Transformer
 from transformer.support.errors import UserError
+from transformer.support.signatures import check_argument_types
 
 STACK_NAMES = AttentionMaps._fields
 
@@ -20,11 +22,13 @@ class Head(NamedTuple):
     def __str__(self) -> str:
         return f"{self.stack} {self.layer}.{self.head}"
 
+    @check_argument_types
     def output_columns(self, d_v: int) -> slice:
         """Return its columns of the joined outputs of its layer's heads, num_heads * d_v wide."""
         return slice((self.head - 1) * d_v, self.head * d_v)
 
 
+@check_argument_types
 def all_heads(model: Transformer) -> list[Head]:
     """Return every head of a model: stack by stack, layer by layer."""
     layers = range(1, model.config.num_layers + 1)
@@ -66,12 +70,15 @@ class HeadTableRow(NamedTuple):
     high: float
 
 
+@check_argument_types
 def head_table(roles: Mapping[str, Any], removals: Mapping[str, Any]) -> list[HeadTableRow]:
     """Return a model's records of roles and of ablations side by side. Not in the paper.
 
     The ablations are those of `python -m experiments heads`; a head's role is named on other
     sentences than it is scored on, as by Voita et al. (2019, https://aclanthology.org/P19-1580).
     """
+    check_record("roles", roles, "model", "figures")
+    check_record("removals", removals, "model", "figures")
     if roles["model"] != removals["model"]:
         raise UserError(
             f"roles of {roles['model']} beside removals of {removals['model']}: record one model"

@@ -19,8 +19,10 @@ from torch import Tensor, nn
 
 from lessonkit.analysis.heads import Head, attention_module
 from transformer.attention import MultiHeadAttention
+from transformer.decoding import EncoderDecoder, make_empty_cache
 from transformer.model import Decoder, Transformer
 from transformer.support.errors import UserError
+from transformer.support.signatures import check_argument_types
 
 AttentionEdge = tuple[int, int]  # (query, key), positions from 0
 VectorsByPosition = Mapping[int, Tensor]  # a vector for each of some positions, from 0
@@ -75,6 +77,7 @@ def hook_heads(
 
 
 @contextmanager
+@check_argument_types
 def patch_heads(
     model: Transformer, outputs: Mapping[Head, Tensor | VectorsByPosition]
 ) -> Iterator[Transformer]:
@@ -122,6 +125,7 @@ def patch_memory(model: Transformer, vectors: VectorsByPosition) -> Iterator[Tra
         yield model
 
 
+@check_argument_types
 def ablate_heads(
     model: Transformer, removed: Collection[Head]
 ) -> AbstractContextManager[Transformer]:
@@ -179,24 +183,29 @@ class SourceMaskedModel:
     decoder's cross-attention cannot look there. Positions count from 0; the model is not changed.
     """
 
+    @check_argument_types
     def __init__(
-        self, model: Transformer, before: Collection[int] = (), after: Collection[int] = ()
+        self, model: EncoderDecoder, before: Collection[int] = (), after: Collection[int] = ()
     ) -> None:
         self.model = model
         self.before = frozenset(before)
         self.after = frozenset(after) | self.before
 
+    @check_argument_types
     def encode(self, src: Tensor, src_mask: Tensor) -> Tensor:
         """Encode without the positions that are hidden before the encoder."""
         return self.model.encode(src, _mask_out_positions(src_mask, self.before))
 
+    @check_argument_types
     def decode(self, tgt_in: Tensor, memory: Tensor, src_mask: Tensor, cache: Any = None) -> Tensor:
         """Decode without the positions that are hidden."""
-        return self.model.decode(tgt_in, memory, _mask_out_positions(src_mask, self.after), cache)
+        given_cache = () if cache is None else (cache,)
+        src_mask = _mask_out_positions(src_mask, self.after)
+        return self.model.decode(tgt_in, memory, src_mask, *given_cache)
 
     def new_cache(self) -> Any:
         """Return the model's own empty cache."""
-        return self.model.new_cache()
+        return make_empty_cache(self.model)
 
 
 def _mask_out_positions(mask: Tensor, hidden: Collection[int]) -> Tensor:

@@ -20,15 +20,21 @@ from torch import Tensor
 from torch.autograd.graph import Node
 
 from transformer.attention import scaled_dot_product_attention
+from transformer.support.checks import check_number, check_sizes
 from transformer.support.errors import UserError
+from transformer.support.signatures import check_argument_types
 
 KERNEL_WIDTH = 3  # width of a convolution, k in the paper
 # How autograd names the nodes of matrix products and convolutions.
 PRODUCT_NODE_NAMES = ("AddmmBackward", "MmBackward", "BmmBackward", "ConvolutionBackward")
 
+MAX_NUM_VECTORS, MAX_VECTOR_WIDTH = 256, 1024  # that a layer is measured with
+MAX_KERNEL_WIDTH = 64
+
 LayerFunction = Callable[[list[Tensor]], list[Tensor]]
 
 
+@check_argument_types
 def make_layer(name: str, d: int) -> LayerFunction:
     """Make one layer, a function from n vectors of width d to n others.
 
@@ -43,6 +49,7 @@ def make_layer(name: str, d: int) -> LayerFunction:
     }
     if name not in makers:
         raise UserError(f"no layer {name!r} to measure: give {', '.join(makers)}")
+    check_sizes(MAX_VECTOR_WIDTH, d=d)
     return makers[name](d)
 
 
@@ -80,15 +87,23 @@ def _make_convolution(d: int, kernel: int = KERNEL_WIDTH, dilation: int = 1) -> 
     return layer
 
 
+def _check_vectors(n: int, d: int) -> None:
+    """Raise a UserError for so many vectors, or such wide ones, that measuring takes minutes."""
+    check_sizes(MAX_NUM_VECTORS, n=n)
+    check_sizes(MAX_VECTOR_WIDTH, d=d)
+
+
 def _random_vectors(n: int, d: int) -> list[Tensor]:
     return [torch.randn(d, requires_grad=True) for _ in range(n)]
 
 
+@check_argument_types
 def measure_seconds(layer: LayerFunction, n: int, d: int) -> float:
     """Time a layer on n vectors of width d, on one thread: the median of a tenth of a second.
 
     What counts is the time that the processor works, so that a busy machine draws the same curve.
     """
+    _check_vectors(n, d)
     # A CUDA build that finds no GPU, as on Colab without one, says so on stderr at this import.
     from torch.utils.benchmark import Timer
 
@@ -109,12 +124,14 @@ class PathLengths(NamedTuple):
     longest: int  # to that from anywhere: products that wait for each other
 
 
+@check_argument_types
 def path_lengths(layer: LayerFunction, n: int, d: int) -> PathLengths:
     """Measure the paths of a layer's graph, on n vectors of width d, to its last output vector.
 
     Raises:
         UserError: The last output does not depend on the first input.
     """
+    _check_vectors(n, d)
     vectors = _random_vectors(n, d)
     output = layer(vectors)[-1].sum()
     (gradient,) = torch.autograd.grad(output, vectors[:1], retain_graph=True, allow_unused=True)
@@ -148,6 +165,7 @@ def _autograd_graph(output: Tensor) -> dict[Node, list[Node]]:
     return graph
 
 
+@check_argument_types
 def count_convolutions_needed(
     n: int, d: int, kernel: int = KERNEL_WIDTH, dilated: bool = False
 ) -> int:
@@ -156,6 +174,8 @@ def count_convolutions_needed(
     It is measured: layers are added until the gradient arrives. If they are dilated, the dilation
     of each is `kernel` times that of the layer below it.
     """
+    _check_vectors(n, d)
+    check_number("kernel", kernel, 2, MAX_KERNEL_WIDTH, integer=True)  # 1 sees no neighbour
     layers: list[LayerFunction] = []
     while True:
         dilation = kernel ** len(layers) if dilated else 1

@@ -14,9 +14,9 @@ from torch import Tensor, nn
 
 from transformer.config import TrainingConfig
 from transformer.data.batches import Batch
-from transformer.support.checks import check_list
-from transformer.support.errors import UserError, require, short_repr
+from transformer.support.errors import UserError
 from transformer.support.modes import evaluation_mode
+from transformer.support.signatures import check_argument_types
 from transformer.training.model_loss import batch_loss
 
 
@@ -30,6 +30,7 @@ class GradientNoise(NamedTuple):
     joint: float  # squared length of the mean of all batches' gradients
 
 
+@check_argument_types
 def estimate_gradient_noise(model: nn.Module, batches: Sequence[Batch]) -> GradientNoise:
     """Estimate the noise scale from batches of about equal size.
 
@@ -38,10 +39,6 @@ def estimate_gradient_noise(model: nn.Module, batches: Sequence[Batch]) -> Gradi
     the noise on average, and the noise of one token is t n (s - m) / (n - 1). There is no dropout;
     the two batches or more have no sentence in common.
     """
-    check_list("batches", batches, "batches")
-    require(
-        all(isinstance(batch, Batch) for batch in batches), f"{short_repr(batches)}: give batches"
-    )
     n = len(batches)
     if n < 2:
         raise UserError(f"{n} batches: give two or more, to see how far they differ")

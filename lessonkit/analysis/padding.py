@@ -8,12 +8,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from transformer.data.batches import Example, TokenBudgetBatches, length_sort_key
+from transformer.support.signatures import check_argument_types
 
 BatchPlan = list[list[int]]  # for each batch the positions of its examples
 
 BATCHING_RULES = ("random", "sorted", "token budget")
 
 
+@check_argument_types
 def plan_batches(
     examples: Sequence[Example], batch_tokens: int, seed: int = 1
 ) -> dict[str, BatchPlan]:
@@ -40,6 +42,7 @@ def _split_into_batches(order: list[int], rows: int) -> BatchPlan:
     return [order[start : start + rows] for start in range(0, len(order), rows)]
 
 
+@check_argument_types
 def measure_padding(examples: Sequence[Example], plan: BatchPlan) -> dict[str, Any]:
     """Count the padding of a plan's batches, without making them.
 

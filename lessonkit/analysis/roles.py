@@ -16,6 +16,7 @@ from lessonkit.analysis.alignment import SentencePair
 from lessonkit.analysis.phrase_tree import PhraseTree
 from transformer.data.embedded_corpus import TrilingualSentence, detokenize
 from transformer.models.translator import Translator
+from transformer.support.signatures import check_argument_types
 
 NEXT_WORD_QUESTION, PREVIOUS_WORD_QUESTION, SAME_WORD_QUESTION = (
     "any word: the next word",
@@ -171,6 +172,7 @@ class HeadRoleShares(NamedTuple):
     shares: Tensor  # mean share of each head, (num_layers, num_heads)
 
 
+@check_argument_types
 def measure_roles(
     translator: Translator, sentences: Sequence[TrilingualSentence]
 ) -> list[HeadRoleShares]:

@@ -5,7 +5,10 @@ from collections.abc import Callable
 from torch import Tensor, nn
 from torch.autograd.graph import saved_tensors_hooks
 
+from transformer.support.signatures import check_argument_types
 
+
+@check_argument_types
 def saved_megabytes(model: nn.Module, forward: Callable[[], object]) -> float:
     """Return the megabytes that a forward pass keeps, without the model's own weights."""
     weights = {weight.data_ptr() for weight in model.parameters()}

@@ -25,6 +25,7 @@ class ConfidenceInterval(NamedTuple):
     high: float
 
 
+@check_argument_types
 def difference_verdict(interval: ConfidenceInterval, worth: float) -> str:
     """Return what an interval of a difference shows: "higher", "lower", ...
 
@@ -43,6 +44,7 @@ def difference_verdict(interval: ConfidenceInterval, worth: float) -> str:
     return "no difference" if -worth < low and high < worth else "not shown"
 
 
+@check_argument_types
 def t_critical_value(degrees: float, level: float = CONFIDENCE_LEVEL) -> float:
     """Return how many standard errors an interval goes to either side: 4.30 for two degrees.
 
@@ -56,6 +58,7 @@ def t_critical_value(degrees: float, level: float = CONFIDENCE_LEVEL) -> float:
     return float(stats.t.ppf((1 + level) / 2, degrees))
 
 
+@check_argument_types
 def one_sided_p_value(runs: Sequence[float], goal: float) -> float:
     """Return the p-value of runs whose mean is to be above a goal (one-sided t-test)."""
     check_numbers("runs", runs, min_count=2)
@@ -67,6 +70,7 @@ def one_sided_p_value(runs: Sequence[float], goal: float) -> float:
     return float(stats.t.sf(above / error, len(runs) - 1))
 
 
+@check_argument_types
 def mean_interval(runs: Sequence[float]) -> ConfidenceInterval:
     """Return the interval of a mean over seeds, of two runs or more."""
     check_numbers("runs", runs, min_count=2)
@@ -74,6 +78,7 @@ def mean_interval(runs: Sequence[float]) -> ConfidenceInterval:
     return ConfidenceInterval(mean(runs) - half, mean(runs) + half)
 
 
+@check_argument_types
 def difference_interval(base: Sequence[float], other: Sequence[float]) -> ConfidenceInterval:
     """Return the interval of how far `other` is above `base` (Welch; Satterthwaite 1947)."""
     difference, error, degrees = _welch_statistics(base, other)
@@ -81,6 +86,7 @@ def difference_interval(base: Sequence[float], other: Sequence[float]) -> Confid
     return ConfidenceInterval(difference - half, difference + half)
 
 
+@check_argument_types
 def difference_p_value(base: Sequence[float], other: Sequence[float]) -> float:
     """Return the p-value of that difference: how often chance alone puts means so far apart."""
     difference, error, degrees = _welch_statistics(base, other)
@@ -104,6 +110,7 @@ def _welch_statistics(base: Sequence[float], other: Sequence[float]) -> tuple[fl
     return difference, math.sqrt(total), degrees
 
 
+@check_argument_types
 def margin_of_error(scores: Mapping[str, Sequence[float]], runs: int) -> float:
     """Return half the interval of a difference of two means of so many runs, if all vary alike.
 

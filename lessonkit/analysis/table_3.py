@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from transformer.config import ModelConfig, PositionKind
+from transformer.support.signatures import check_argument_types
 
 SHARED_VOCAB_SIZE = 37_000  # §5.1: about so many, shared by English and German
 
@@ -50,6 +51,7 @@ TABLE_3: tuple[Table3Row, ...] = (
 )
 
 
+@check_argument_types
 def expected_num_parameters(config: ModelConfig, src_vocab_size: int, tgt_vocab_size: int) -> int:
     """Compute a Transformer's number of parameters without making it (Table 3, last column)."""
     d_model, d_ff, heads = config.d_model, config.d_ff, config.num_heads

@@ -13,6 +13,8 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from transformer.support.signatures import check_argument_types
+
 
 @contextmanager
 def computing_on_single_thread() -> Iterator[None]:
@@ -32,6 +34,7 @@ def process_seconds(function: Callable[[], object]) -> float:
     return time.process_time() - started
 
 
+@check_argument_types
 def min_process_seconds(function: Callable[[], object], rounds: int = 5) -> float:
     """Return the fewest seconds that the processor worked for one call, of some rounds."""
     function()  # what is slow the first time
@@ -75,6 +78,7 @@ class OperationKindTimer(TorchDispatchMode):
         return result
 
 
+@check_argument_types
 def operation_time_shares(step: Callable[[], object], steps: int = 3) -> dict[str, float]:
     """Return each kind's share of the processor's seconds in PyTorch's operations, from 0 to 1.
 

@@ -30,6 +30,7 @@ from transformer.model import Transformer
 from transformer.models.translator import Translator
 from transformer.parts import non_paper_part_class_names
 from transformer.support.errors import UserError
+from transformer.support.signatures import check_argument_types
 
 DEFAULT_SENTENCE = "The black cat is sleeping."
 DEFAULT_HEAD = Head("cross", 2, 2)  # of demo-en-fr: about to write "noir", it looks at "black"
@@ -97,6 +98,7 @@ class Trace:
     types: list[str]  # what every type of the target's vocabulary is called
 
 
+@check_argument_types
 def trace_translation(
     translator: Translator, sentence: str = DEFAULT_SENTENCE, head: Head = DEFAULT_HEAD
 ) -> Trace:

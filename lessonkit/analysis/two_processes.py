@@ -9,18 +9,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from transformer.support.errors import UserError
+from transformer.support.errors import UserError, short_repr
+from transformer.support.signatures import check_argument_types
 
 
+@check_argument_types
 def run_script_in_two_processes(script: str, **functions: Callable[..., Any]) -> str:
     """Run a script twice at once by torchrun, on one thread each; return what it prints.
 
     Functions of a notebook are written before it, under the names of their keywords.
     """
-    definitions = [
-        f"{inspect.getsource(function)}\n{name} = {function.__name__}"
-        for name, function in functions.items()
-    ]
+    definitions = [_definition(name, function) for name, function in functions.items()]
     source = "\n\n".join(["from __future__ import annotations", *definitions, script])
     torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     python_path = os.pathsep.join(filter(None, sys.path))
@@ -36,3 +35,13 @@ def run_script_in_two_processes(script: str, **functions: Callable[..., Any]) ->
     if completed.returncode:
         raise UserError(f"the two processes failed:\n{completed.stderr[:1500]}")
     return completed.stdout
+
+
+def _definition(name: str, function: Callable[..., Any]) -> str:
+    """Return the source of a function, and the line that gives it another name."""
+    try:
+        source = inspect.getsource(function)
+    except (TypeError, OSError) as error:
+        message = f"{name} is {short_repr(function)}, whose source is not here"
+        raise UserError(f"{message}: give a function that the notebook defines") from error
+    return f"{source}\n{name} = {function.__name__}"

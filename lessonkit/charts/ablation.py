@@ -32,6 +32,7 @@ from lessonkit.charts.controls import make_drop_down, make_slider
 from transformer.config import BOS_ID, SPECIAL_TOKENS
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
+from transformer.support.signatures import check_argument_types
 
 NO_ABLATION_KIND = "nothing"
 MAX_ABLATIONS_PER_CHART = 1_000  # more would make a chart too large to store, and its reader wait
@@ -43,6 +44,7 @@ MAX_BARS_PER_TOKEN, MIN_SHOWN_PROBABILITY = (
 NUM_TOP_TOKENS = 3  # of the old tokens and of the new ones
 
 
+@check_argument_types
 def ablation_explorer(
     translator: Translator,
     sentence: str,

@@ -11,11 +11,14 @@ from lessonkit.charts.labels import (
     shorten_label,
 )
 from lessonkit.charts.style import PAPER_COLOUR, SOURCE_COLOUR, TARGET_COLOUR
+from transformer.support.checks import check_has_items, check_number
+from transformer.support.signatures import check_argument_types
 
 FONT_POINTS = 10
 WORD_GAP_LETTERS = 2.5  # letters between two words
 
 
+@check_argument_types
 def draw_alignment(
     src_tokens: Sequence[str],
     tgt_tokens: Sequence[str],
@@ -28,6 +31,11 @@ def draw_alignment(
     Not in the paper: gold alignments are the embedded corpus's own. Links are pairs (source word,
     target word), counted from 0. Words that have no room are left out, which the title says.
     """
+    for name, tokens in (("src_tokens", src_tokens), ("tgt_tokens", tgt_tokens)):
+        check_has_items(name, tokens)
+    for src, tgt in links:
+        check_number("a link's source word", src, 0, len(src_tokens) - 1, integer=True)
+        check_number("a link's target word", tgt, 0, len(tgt_tokens) - 1, integer=True)
     places = _word_centres(src_tokens), _word_centres(tgt_tokens)
     for src, tgt in sorted(links):
         ax.plot((places[0][src], places[1][tgt]), (0.82, 0.18), color=PAPER_COLOUR, linewidth=1.2)

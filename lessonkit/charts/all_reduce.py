@@ -1,5 +1,6 @@
 """A training step shared by several GPUs (§5.2), as the browser computes it."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import altair as alt
@@ -21,6 +22,8 @@ from lessonkit.charts.roofline import (
     machine_value_expr,
 )
 from lessonkit.charts.style import OURS_COLOUR, TARGET_COLOUR
+from transformer.support.checks import check_has_items
+from transformer.support.signatures import check_argument_types
 
 MAX_LOG2_GPUS = 8  # as a power of 2
 NUM_GPUS_EXPR = "pow(2, log2_gpus)"
@@ -35,13 +38,15 @@ class TrainingStepCost(NamedTuple):
     flops: int  # operations of a step with `TOKENS_PER_STEP_CHOICES[0]` tokens on either side
 
 
-def all_reduce_explorer(models: dict[str, TrainingStepCost]) -> alt.LayerChart:
+@check_argument_types
+def all_reduce_explorer(models: Mapping[str, TrainingStepCost]) -> alt.LayerChart:
     """Draw the milliseconds of a step over the number of GPUs: computing, and exchanging (§5.2).
 
     The GPUs share one step, so the more they are the fewer tokens each has. Gradients are
     exchanged in a ring (see `analysis.roofline.all_reduce_seconds`) and nothing is done meanwhile.
     The first of the models, by name, is trained to begin with.
     """
+    check_has_items("models", models)
     first = next(iter(models))
     controls = [
         make_slider("log2_gpus", 3, 1, MAX_LOG2_GPUS),
@@ -79,7 +84,7 @@ def all_reduce_explorer(models: dict[str, TrainingStepCost]) -> alt.LayerChart:
 
 
 def _computing_and_exchanging_exprs(
-    models: dict[str, TrainingStepCost], gpus: str
+    models: Mapping[str, TrainingStepCost], gpus: str
 ) -> tuple[str, str]:
     """Return expressions for how long so many GPUs compute a step, and exchange its gradients."""
     flops = chosen_value_expr("model", {name: str(each.flops) for name, each in models.items()})
@@ -93,7 +98,7 @@ def _computing_and_exchanging_exprs(
 
 
 def _encode_milliseconds_over_gpus(
-    chart: alt.Chart, models: dict[str, TrainingStepCost], gpus: str
+    chart: alt.Chart, models: Mapping[str, TrainingStepCost], gpus: str
 ) -> alt.Chart:
     computing, exchanging = _computing_and_exchanging_exprs(models, gpus)
     counts = [2**power for power in range(1, MAX_LOG2_GPUS + 1)]

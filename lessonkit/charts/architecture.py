@@ -10,6 +10,7 @@ from PIL import Image
 
 from lessonkit.charts.style import DARK_COLOUR
 from transformer.support.errors import unknown_name_error
+from transformer.support.signatures import check_argument_types
 
 PICTURE_FILE_NAME = (
     "architecture.png"  # as figures/ has it; in the wheel it lies beside this module
@@ -44,6 +45,7 @@ CAPTION_AND_BOXES_BY_PART: dict[str, tuple[str, tuple[PictureBox, ...]]] = {
 }
 
 
+@check_argument_types
 def draw_architecture(part: str) -> Figure:
     """Draw the architecture with one part bright and the others faded (Fig. 1).
 

@@ -33,8 +33,9 @@ from lessonkit.charts.labels import axes_points, shorten_label
 from transformer.config import BOS_ID, SPECIAL_TOKENS
 from transformer.model import AttentionMaps
 from transformer.models.translator import TranslationWithAttention
-from transformer.support.checks import check_float_tensor, check_number, check_texts, describe_value
-from transformer.support.errors import UserError
+from transformer.support.checks import check_float_tensor, check_number
+from transformer.support.errors import UserError, describe_value
+from transformer.support.signatures import check_argument_types
 
 MAX_WEIGHT_EXCESS = 0.01  # by which bfloat16 may put a weight above 1
 # Bright is open and dark is shut, as in the maps of attention weights; the two differ
@@ -43,6 +44,7 @@ MAX_LINE_SHARE = 0.1  # of a cell, that the line between cells takes
 BLOCKED_COLOUR, ALLOWED_COLOUR = "#404040", "#F0E442"
 
 
+@check_argument_types
 def draw_attention(
     weights: Tensor, queries: Sequence[str], keys: Sequence[str], ax: Axes, title: str = ""
 ) -> Axes:
@@ -57,6 +59,7 @@ def draw_attention(
     return ax
 
 
+@check_argument_types
 def draw_heads(
     weights: Tensor,
     queries: Sequence[str],
@@ -71,8 +74,7 @@ def draw_heads(
     the figure says; no side is over `head_grid.MAX_FIGURE_INCHES`.
     """
     check_attention_weights(weights)
-    check_texts("queries", queries)
-    check_texts("keys", keys)
+    queries, keys = list(queries), list(keys)
     if weights.dim() != 3 or tuple(weights.shape[1:]) != (len(queries), len(keys)):
         raise UserError(
             f"weights of shape {tuple(weights.shape)} do not fit {len(queries)} queries and "
@@ -134,8 +136,6 @@ def label_axes_with_tokens(
     what: str, matrix: Tensor, queries: Sequence[str], keys: Sequence[str], ax: Axes, title: str
 ) -> None:
     """Label the rows and columns of a matrix, (q_len, k_len); raise a UserError unless they fit."""
-    check_texts("queries", queries)
-    check_texts("keys", keys)
     if tuple(matrix.shape) != (len(queries), len(keys)):
         raise UserError(
             f"{what} of shape {tuple(matrix.shape)}, {len(queries)} queries and {len(keys)} keys "
@@ -151,6 +151,7 @@ def label_axes_with_tokens(
     ax.set_title(title, fontsize=10)
 
 
+@check_argument_types
 def draw_mask(
     mask: Tensor, queries: Sequence[str], keys: Sequence[str], ax: Axes, title: str = ""
 ) -> Axes:
@@ -193,6 +194,7 @@ def check_layer_and_head(maps: AttentionMaps, layer: int | None, head: int | Non
             check_number(name, number, 1, most, integer=True)
 
 
+@check_argument_types
 def attention_explorer(
     attention: TranslationWithAttention, layer: int | None = None, head: int | None = None
 ) -> alt.Chart:

@@ -16,8 +16,10 @@ from lessonkit.charts.labels import (
     shorten_label,
 )
 from lessonkit.charts.style import DARK_COLOUR, OURS_COLOUR, PAPER_COLOUR, mix_with_white_or_black
-from transformer.config import PAD_ID, SPECIAL_TOKENS
-from transformer.support.errors import UserError
+from transformer.config import MAX_DIMENSION, PAD_ID, SPECIAL_TOKENS
+from transformer.support.checks import check_has_items, check_sizes
+from transformer.support.errors import UserError, require, short_repr
+from transformer.support.signatures import check_argument_types
 
 PADDING_COLOUR = (
     "#BBBBBB"  # lighter than OURS by far, so that the two are told apart without colour
@@ -36,11 +38,13 @@ class TokenGrid(NamedTuple):
     colour: str
 
 
+@check_argument_types
 def draw_token_grid(grid: TokenGrid, ax: Axes) -> Axes:
     """Draw one tensor of a batch as a grid of tokens; padding is dark and marks are grey (§5.1).
 
     A token is shortened to its cell; where cells have no room for letters, their colours are left.
     """
+    check_has_items("rows", grid.rows)
     count, length = len(grid.rows), len(grid.rows[0])
     width, height = axes_points(ax)
     cell_letters = int(width / length / (FONT_POINTS * LETTER_WIDTH))
@@ -69,12 +73,14 @@ def draw_token_grid(grid: TokenGrid, ax: Axes) -> Axes:
     return ax
 
 
+@check_argument_types
 def batch_explorer(batches: Mapping[str, Sequence[SentenceLengths]]) -> alt.Chart:
     """Draw one batch at a time: a row for each sentence, filled up to the longest (§5.1).
 
     Two controls choose the rule and the batch, of as many for every rule. The axes stay, so that
     areas can be compared. More sentences than a stored chart should hold are a UserError.
     """
+    _check_batches(batches)
     all_batches = [batch for rule_batches in batches.values() for batch in rule_batches]
     num_sentences = sum(map(len, all_batches))
     if num_sentences > MAX_SENTENCES_PER_CHART:
@@ -111,6 +117,18 @@ def batch_explorer(batches: Mapping[str, Sequence[SentenceLengths]]) -> alt.Char
             f"{shares}. Controls change rule and batch.",
         )
     )
+
+
+def _check_batches(batches: Mapping[str, Sequence[SentenceLengths]]) -> None:
+    """Raise a UserError unless every rule has as many batches, one or more, of some sentences."""
+    check_has_items("batches", batches)
+    numbers = {len(rule_batches) for rule_batches in batches.values()}
+    require(len(numbers) == 1, f"the rules have {numbers} batches: give as many by each")
+    for rule, rule_batches in batches.items():
+        check_has_items(f"the batches of {short_repr(rule)}", rule_batches)
+        for batch in rule_batches:
+            check_has_items("a batch", batch)
+            check_sizes(MAX_DIMENSION, longest_sentence=max(batch), shortest_sentence=min(batch))
 
 
 def _padding_share(batches: Sequence[SentenceLengths]) -> float:

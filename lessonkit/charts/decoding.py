@@ -25,6 +25,7 @@ from lessonkit.charts.style import (
 from transformer.config import BOS_ID, EOS_ID
 from transformer.decoding import length_penalty
 from transformer.support.errors import UserError
+from transformer.support.signatures import check_argument_types
 
 MAX_TREE_NODES = 600  # more would be neither readable nor quick
 STEP_WIDTH_PIXELS, RANK_HEIGHT_PIXELS = 92, 46  # pixels between two columns, two rows
@@ -40,6 +41,7 @@ BEAM_TITLE_EXPR = "'Beam search, step ' + step"
 DataRow = dict[str, object]
 
 
+@check_argument_types
 def beam_explorer(tree: BeamTree, token: Callable[[int], str]) -> alt.LayerChart:
     """Draw every candidate of a search, a column for each step, with a slider for the step (§6.1).
 
@@ -163,6 +165,7 @@ def _candidate_fields(candidate: Candidate, alpha: float, tokens: Sequence[str])
     }
 
 
+@check_argument_types
 def sampling_explorer(
     log_probs: Sequence[float], tokens: Sequence[str], temperature: float = 1.0, top_p: float = 0.9
 ) -> alt.LayerChart:

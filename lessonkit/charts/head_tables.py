@@ -16,10 +16,15 @@ from torch import Tensor
 from lessonkit.analysis.heads import STACK_NAMES
 from lessonkit.analysis.roles import HeadRoleShares
 from lessonkit.charts.style import INK_COLOUR, TARGET_COLOUR
+from lessonkit.records import check_record
+from transformer.support.checks import check_float_tensor, check_has_items
+from transformer.support.errors import UserError, describe_value
+from transformer.support.signatures import check_argument_types
 
 MAX_FRAMED_P_VALUE = 0.01  # a cell is framed if its p-value (`compare_bleu`) is below
 
 
+@check_argument_types
 def draw_head_grid(
     values: Tensor,
     ax: Axes,
@@ -32,6 +37,9 @@ def draw_head_grid(
     Pictures to be compared have the same `highest`, of the brightest color; below 0 is as dark as
     0.
     """
+    check_float_tensor("values", values, (None, None))
+    if framed.shape != values.shape:
+        raise UserError(f"framed is {describe_value(framed)}: give one of {tuple(values.shape)}")
     _draw_number_cells(values, ax, highest, "z.1f", 9)  # z: no -0.0
     for layer, head in framed.nonzero().tolist():
         corner = (head - 0.44, layer - 0.44)
@@ -44,12 +52,14 @@ def draw_head_grid(
     return ax
 
 
+@check_argument_types
 def draw_head_ablations(record: Mapping[str, Any], axes: "NDArray[Any]", highest: float) -> None:
     """Draw the BLEU (beam 4) that each head's ablation costs; a frame where p < 0.01.
 
     The record is that of `python -m experiments heads`; the axes are 2 rows, for zero and for the
     mean, of 3 stacks.
     """
+    check_record("record", record, "figures")
     figures = record["figures"]
     whole_bleu = figures["whole"]["beam"]
     for row, way in enumerate(("zero", "mean")):
@@ -68,11 +78,13 @@ def draw_head_ablations(record: Mapping[str, Any], axes: "NDArray[Any]", highest
             )
 
 
+@check_argument_types
 def draw_head_role_shares(answers: Sequence[HeadRoleShares], ax: Axes, title: str) -> Axes:
     """Draw the share of its weight that each head puts where a question says.
 
     A row for each question of one stack; the first column is what an even spread would put there.
     """
+    check_has_items("answers", answers)
     num_layers, num_heads = answers[0].shares.shape
     rows = [torch.cat((torch.tensor([row.even]), row.shares.flatten())) for row in answers]
     _draw_number_cells(torch.stack(rows), ax, 1, ".2f", 8, aspect="auto")

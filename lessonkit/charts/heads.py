@@ -22,6 +22,7 @@ from lessonkit.charts.heatmap import unfold_matrix_cells
 from lessonkit.charts.style import INK_COLOUR, TARGET_COLOUR
 from transformer.config import BOS_ID, SPECIAL_TOKENS
 from transformer.models.translator import TranslationWithAttention
+from transformer.support.signatures import check_argument_types
 
 THUMBNAIL_PIXELS = 84  # pixels of a head's small picture, with its margin
 MAX_SIDE_BY_SIDE_PIXELS = 400  # pixels of a table of heads beside which the large picture has room
@@ -39,6 +40,7 @@ TRANSLATION_TITLE_EXPR = (
 IS_CHOSEN_HEAD_EXPR = "datum.stack == stack && datum.layer == layer && datum.head == head"
 
 
+@check_argument_types
 def heads_explorer(
     attention: TranslationWithAttention, query: int, without: Mapping[str, Mapping[Head, str]]
 ) -> alt.VConcatChart:

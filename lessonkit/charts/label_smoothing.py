@@ -10,6 +10,7 @@ from lessonkit.charts.controls import (
     make_slider,
 )
 from lessonkit.charts.style import OURS_COLOUR, PAPER_COLOUR
+from transformer.support.signatures import check_argument_types
 
 VOCAB_SIZE_CHOICES = (10, 100, 1000, 10_000, 37_000)
 INITIAL_SMOOTHING, MAX_SMOOTHING = 0.1, 0.3  # to begin with, and the slider's end
@@ -27,6 +28,7 @@ LOSS_EXPR_TEMPLATE = (
 BEST_CONFIDENCE_EXPR = "(1 - smoothing + smoothing / vocab_size)"
 
 
+@check_argument_types
 def label_smoothing_explorer(vocab_size: int = 1000) -> alt.LayerChart:
     """Draw a token's loss against the probability that the model gives to the truth (§5.4).
 

@@ -30,6 +30,7 @@ from lessonkit.charts.style import (
     TARGET_COLOUR,
 )
 from transformer.support.errors import UserError
+from transformer.support.signatures import check_argument_types
 
 MAX_LOG2_LENGTH = 12  # lengths are powers of 2, up to this one
 WIDTH_CHOICES = (32, 64, 128, 256, 512, 1024)  # a list, since a slider of powers has no labels
@@ -58,6 +59,7 @@ MAX_WORDS_WITH_PATHS = 30
 WORD_POINTS = 10  # font size
 
 
+@check_argument_types
 def draw_recurrence(tokens: Sequence[str], ax: Axes) -> Axes:
     """Draw what a recurrent layer computes from what, and the path from first word to last (§4).
 
@@ -73,6 +75,7 @@ def draw_recurrence(tokens: Sequence[str], ax: Axes) -> Axes:
     return ax
 
 
+@check_argument_types
 def draw_attention_paths(tokens: Sequence[str], ax: Axes) -> Axes:
     """Draw what a self-attention layer computes from what, and the same path in it (§4)."""
     _draw_word_and_output_nodes(tokens, ax)
@@ -128,6 +131,7 @@ def _draw_arrow(ax: Axes, start: tuple[float, float], end: tuple[float, float], 
     )
 
 
+@check_argument_types
 def layer_costs_explorer(d: int = 512) -> alt.LayerChart:
     """Draw what each layer of Table 1 costs over the length n, with a control for the rest (§4).
 

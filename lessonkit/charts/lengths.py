@@ -11,12 +11,14 @@ from matplotlib.ticker import FuncFormatter
 from lessonkit.charts.style import PAPER_COLOUR, SOURCE_COLOUR, TARGET_COLOUR, finish_axes
 from transformer.data.cleaning import MAX_LENGTH_RATIO, SHORT_SIDE_BYTES
 from transformer.support.errors import require
+from transformer.support.signatures import check_argument_types
 
 NUM_BINS = 30
 PLAIN_NUMBERS = FuncFormatter(lambda number, _: f"{number:,.0f}")
 LENGTH_LABEL = "length (bytes of UTF-8)"
 
 
+@check_argument_types
 def draw_side_lengths(
     lengths: Sequence[tuple[int, int]], languages: tuple[str, str], ax: Axes, title: str = ""
 ) -> Axes:
@@ -34,6 +36,7 @@ def draw_side_lengths(
     return finish_axes(ax, title, LENGTH_LABEL, "sentence pairs")
 
 
+@check_argument_types
 def draw_length_pairs(
     lengths: Sequence[tuple[int, int]], languages: tuple[str, str], ax: Axes, title: str = ""
 ) -> Axes:
@@ -56,6 +59,7 @@ def draw_length_pairs(
     return finish_axes(ax, title, xlabel, ylabel)
 
 
+@check_argument_types
 def length_picture(
     name: str, lengths: Sequence[tuple[int, int]], languages: tuple[str, str]
 ) -> bytes:

@@ -15,6 +15,7 @@ from lessonkit.charts.labels import (
 )
 from lessonkit.charts.style import OURS_COLOUR, PAPER_COLOUR, SOURCE_COLOUR
 from transformer.support.errors import UserError
+from transformer.support.signatures import check_argument_types
 
 FONT_POINTS = 9
 # Between levels: room that a line leaves to a label, from the leaves to the words below them, and
@@ -33,6 +34,7 @@ class _TreeNode:
     labelled: bool = False
 
 
+@check_argument_types
 def draw_parse_tree(tree: str, words: Sequence[str], ax: Axes, title: str = "") -> Axes:
     """Draw a tree: the words below, each phrase above what it holds (§6.3).
 

@@ -26,7 +26,9 @@ from lessonkit.charts.style import (
     check_enough_colours,
     finish_axes,
 )
+from transformer.support.checks import check_float_tensor
 from transformer.support.errors import UserError
+from transformer.support.signatures import check_argument_types
 
 NUM_POSITIONS = 100  # positions drawn
 D_MODEL_CHOICES = (
@@ -57,8 +59,10 @@ MARKED_POSITION_EXPRS_AND_DASHES = (
 )  # and how their lines are dashed
 
 
+@check_argument_types
 def draw_waves(table: Tensor, dimensions: Sequence[int], ax: Axes, title: str = "") -> Axes:
     """Draw some columns of the table, (length, d_model), as curves over the positions (§3.5)."""
+    check_float_tensor("table", table, (None, None))
     for rank, dimension in enumerate(dimensions):
         _check_table_index("dimension", dimension, table.shape[1])
         colour = colormaps["viridis"](0.3 + 0.5 * rank / max(1, len(dimensions) - 1))
@@ -69,6 +73,7 @@ def draw_waves(table: Tensor, dimensions: Sequence[int], ax: Axes, title: str = 
     return ax
 
 
+@check_argument_types
 def draw_rotation(
     table: Tensor, pair: int, starts: Sequence[int], k: int, ax: Axes, title: str = ""
 ) -> Axes:
@@ -83,6 +88,7 @@ def draw_rotation(
         starts: Positions where a move begins, one or two.
         k: By how many positions (tokens), 0 or more.
     """
+    check_float_tensor("table", table, (None, None))
     length, d_model = table.shape
     _check_table_index("pair", pair, d_model // 2)
     check_enough_colours("moves", starts, 2)
@@ -104,11 +110,13 @@ def draw_rotation(
     return ax
 
 
+@check_argument_types
 def draw_similarity_by_distance(table: Tensor, position: int, ax: Axes, title: str = "") -> Axes:
     """Draw the dot product of one position's vector with every other's, over the distance (§3.5).
 
     Curves of several positions of a table, (length, d_model), may share the axes.
     """
+    check_float_tensor("table", table, (None, None))
     length = len(table)
     _check_table_index("position", position, length)
     products = (table @ table[position]).detach().cpu().numpy()

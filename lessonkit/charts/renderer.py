@@ -30,6 +30,7 @@ from lessonkit.charts.fonts import save_figure, warn_of_spec_letters_without_fon
 from lessonkit.charts.style import MATPLOTLIB_RC_PARAMS, VEGALITE_CONFIG
 from lessonkit.colab import is_on_colab
 from transformer.support.errors import UserError
+from transformer.support.signatures import check_argument_types
 
 RENDERER_NAME = "course"
 VEGALITE_MIME_TYPE = "application/vnd.vegalite.v5+json"
@@ -78,6 +79,7 @@ def enable() -> None:
     )
 
 
+@check_argument_types
 def to_mime_bundle(spec: dict[str, Any]) -> tuple[MimeBundle, MimeBundle]:
     """Return a chart (`chart.to_dict()`) in every form that is stored.
 
@@ -107,6 +109,7 @@ def to_mime_bundle(spec: dict[str, Any]) -> tuple[MimeBundle, MimeBundle]:
     return forms, {VEGALITE_MIME_TYPE: CONTROLS_ABOVE_METADATA, PNG_MIME_TYPE: size | {"alt": text}}
 
 
+@check_argument_types
 def to_colab_bundle(forms: MimeBundle, metadata: MimeBundle) -> MimeBundle:
     """Return a chart's forms, those of `to_mime_bundle`, with HTML in the place of Vega-Lite.
 
@@ -130,6 +133,7 @@ def to_colab_bundle(forms: MimeBundle, metadata: MimeBundle) -> MimeBundle:
     }
 
 
+@check_argument_types
 def describe_figure(figure: Figure) -> str:
     """Return one line that says what a figure shows: its title, and the axes of each panel."""
     shared = ", ".join(_axis_labels(figure.get_supxlabel(), figure.get_supylabel()))
@@ -138,6 +142,7 @@ def describe_figure(figure: Figure) -> str:
     return " ".join(f"Picture: {'; '.join(parts)}.".split())
 
 
+@check_argument_types
 def shrink_png(picture: bytes) -> tuple[bytes, tuple[int, int]]:
     """Return a PNG with a palette, much smaller, without empty margins; and its size in pixels."""
     image = Image.open(BytesIO(picture)).convert("RGBA")

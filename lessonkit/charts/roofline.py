@@ -12,6 +12,7 @@ from lessonkit.charts.controls import (
     make_slider,
 )
 from lessonkit.charts.style import OURS_COLOUR, PAPER_COLOUR
+from transformer.support.signatures import check_argument_types
 
 MATRIX_WIDTH_CHOICES = (128, 256, 512, 1024, 2048, 4096)
 MIN_INTENSITY, MAX_INTENSITY = 0.1, 4096  # operations per byte
@@ -40,6 +41,7 @@ INTENSITY_EXPR = (
 ATTAINABLE_FLOPS_EXPR_TEMPLATE = f"min({FLOPS_EXPR}, {BANDWIDTH_EXPR} * {{}})"
 
 
+@check_argument_types
 def roofline_explorer(matrix_width: int = 512, log2_tokens: int = 12) -> alt.LayerChart:
     """Draw a machine's roofline and the product of so many tokens with a square matrix.
 

@@ -26,7 +26,9 @@ from lessonkit.charts.style import (
     SOURCE_COLOUR,
     TARGET_COLOUR,
 )
+from transformer.support.checks import check_has_items
 from transformer.support.errors import UserError
+from transformer.support.signatures import check_argument_types
 
 MAX_DIFFERENCE, NUM_CURVE_STEPS = (
     8,
@@ -51,6 +53,7 @@ COLOUR_BY_VERDICT = {
 ScoresByVariant = Mapping[str, Sequence[float]]
 
 
+@check_argument_types
 def power_explorer(
     difference: float = 1.0, deviation: float = 1.0, runs: int = 3
 ) -> alt.LayerChart:
@@ -106,6 +109,7 @@ def _chart_of_density(centre: str) -> alt.Chart:
     )
 
 
+@check_argument_types
 def differences_explorer(
     readings: Mapping[str, ScoresByVariant], worth: float, domain: tuple[float, float]
 ) -> alt.LayerChart:
@@ -119,6 +123,7 @@ def differences_explorer(
         worth: The smallest difference worth having (see `compare.verdict`).
         domain: Lowest and highest difference that the axis shows; intervals may go beyond.
     """
+    check_has_items("readings", readings)
     variants = list(next(iter(readings.values())))
     for name, scores in readings.items():
         if list(scores) != variants:

@@ -20,6 +20,7 @@ from lessonkit.charts.heatmap import STORED_INTEGERS_PER_UNIT, check_num_cells, 
 from lessonkit.charts.style import TARGET_COLOUR
 from lessonkit.charts.trace_steps import TraceStep, steps_of_part
 from transformer.support.errors import UserError
+from transformer.support.signatures import check_argument_types
 
 CHART_WIDTH_PIXELS = 704  # pixels of both pictures
 ROW_PIXELS, LINE_PIXELS = 20, 17  # pixels of a row of the table, of a line below it
@@ -37,6 +38,7 @@ ZERO_TO_ONE_X_SCALE = alt.Scale(domain=[0, 1], nice=False)
 AxisOptions = dict[str, Any]  # of an axis
 
 
+@check_argument_types
 def trace_explorer(
     trace: Trace, part: str | None = None, step: str | None = None, place: int = 0
 ) -> alt.VConcatChart:

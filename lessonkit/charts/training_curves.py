@@ -14,13 +14,17 @@ from lessonkit.charts.style import (
     check_enough_colours,
     finish_axes,
 )
+from transformer.support.checks import check_has_items
+from transformer.support.errors import short_repr
+from transformer.support.signatures import check_argument_types
 
 LINE_COLOURS = (OURS_COLOUR, TARGET_COLOUR, SOURCE_COLOUR, CROSS_COLOUR)
 MAX_MARKED_POINTS = 12  # points of a line that still get a mark each
 LinePoints = Sequence[tuple[float, float]]  # (x, y) from left to right
 
 
-def draw_loss(log: Sequence[dict[str, Any]], ax: Axes, title: str = "") -> Axes:
+@check_argument_types
+def draw_loss(log: Sequence[Mapping[str, Any]], ax: Axes, title: str = "") -> Axes:
     """Draw the training and the validation loss of one run (§5), from `read_log`."""
     for kind, look in (("training", (PAPER_COLOUR, "-")), ("validation", (OURS_COLOUR, "o-"))):
         points = [(record["step"], record["loss"]) for record in log if record["kind"] == kind]
@@ -32,6 +36,7 @@ def draw_loss(log: Sequence[dict[str, Any]], ax: Axes, title: str = "") -> Axes:
     return ax
 
 
+@check_argument_types
 def draw_gradient_norms_by_layer(
     norms: Mapping[str, Sequence[float]], ax: Axes, title: str = ""
 ) -> Axes:
@@ -46,6 +51,7 @@ def draw_gradient_norms_by_layer(
     return finish_axes(ax, title, "layer (1 is the lowest)", "gradient (norm)")
 
 
+@check_argument_types
 def draw_training_losses(lines: Mapping[str, LinePoints], ax: Axes, title: str = "") -> Axes:
     """Draw the losses of up to four trainings over their steps, from 0 upwards.
 
@@ -70,5 +76,6 @@ def _plot_lines(
     """Draw each line with a colour and a mark of its own."""
     check_enough_colours("lines", lines, len(looks))
     for (name, points), (colour, look) in zip(lines.items(), looks, strict=False):
+        check_has_items(f"the line of {short_repr(name)}", points)
         x, y = zip(*points, strict=True)
         ax.plot(x, y, look, color=colour, label=name, **({"markersize": 4} | style))

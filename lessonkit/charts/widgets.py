@@ -18,10 +18,12 @@ from lessonkit.charts.renderer import HTML_MIME_TYPE
 from lessonkit.colab import is_on_colab
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
+from transformer.support.signatures import check_argument_types
 
 WidgetAnswerFunction = Callable[..., tuple[str, alt.TopLevelMixin]]
 
 
+@check_argument_types
 def attention_widget(
     translator: Translator, sentence: str, means: Mapping[Head, Tensor]
 ) -> widgets.VBox:
@@ -38,6 +40,7 @@ def attention_widget(
     return _make_sentence_and_chart_widget(translator, sentence, answer)
 
 
+@check_argument_types
 def interactive_widget(
     translator: Translator,
     sentence: str,

@@ -20,6 +20,7 @@ from transformer.decoding import Hypothesis, beam_search, greedy_search, length_
 from transformer.fast_dropout import use_fast_dropout
 from transformer.model import Transformer
 from transformer.support.modes import evaluation_mode
+from transformer.support.signatures import check_argument_types
 from transformer.training.schedule import learning_rate
 
 SRC_VOCAB_SIZE, TGT_VOCAB_SIZE = 23, 29  # unequal, so that neither can stand for the other
@@ -145,6 +146,7 @@ def sound_model(seed: int = 0, **changes: Any) -> Transformer:
     return use_fast_dropout(Transformer(ModelConfig(**SMALL_MODEL_CONFIG | changes), **sizes))
 
 
+@check_argument_types
 def sound_adapter(seed: int = 0, **changes: Any) -> Adapter:
     """Make a sound Transformer, as `sound_model` does, with everything that an adapter can hold."""
     return TrainingSetup(sound_model(seed, **changes)).to_adapter()

@@ -12,6 +12,7 @@ from transformer.attention import MultiHeadAttention
 from transformer.model import Transformer
 from transformer.models.folder import ModelDescription, Network
 from transformer.support.errors import UserError, unknown_name_error
+from transformer.support.signatures import check_argument_types
 
 TRAINABLE_FAULTS = {fault.label: fault for fault in FAULTS if fault.label}
 
@@ -32,6 +33,7 @@ def add_faults_to_model(model: Transformer, *labels: str) -> None:
         apply_edits_to_model(model, "_and_".join(faults), edits)
 
 
+@check_argument_types
 def builder_with_faults(*labels: str) -> Callable[[ModelDescription], Network]:
     """Return what builds a recipe's network with some of `TRAINABLE_FAULTS`, from the same seed.
 

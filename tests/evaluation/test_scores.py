@@ -198,8 +198,8 @@ def test_what_cannot_be_scored() -> None:
     for hypotheses, references, message in (
         ([], [], "no translations to score: give at least one"),
         (["a"], [["a"], ["b"]], "1 translations and 2 lists of references"),
-        (["a", "b"], [["a"], []], r"translation 2 has \[\] for references: give a list"),
-        (["a"], ["a"], "translation 1 has 'a' for references: give a list"),
+        (["a", "b"], [["a"], []], "translation 2 has no references: give one or more"),
+        (["a"], ["a"], "one of references is 'a': give a list of texts"),
     ):
         for score in (bleu, chrf_plus_plus, english, count_run_on_translations):
             with pytest.raises(UserError, match=message):

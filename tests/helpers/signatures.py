@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from tests.helpers.sound_arguments import sound_argument
 
 VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-PACKAGES = ("transformer", "lessonkit")
+PACKAGES = ("transformer", "lessonkit", "attention_laws")
 
 
 class PublicFunction(NamedTuple):

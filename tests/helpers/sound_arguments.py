@@ -15,6 +15,7 @@ import torch
 from matplotlib.figure import Figure
 from torch import Tensor, nn
 
+import attention_laws
 import transformer as t
 from lessonkit.analysis.bleu_comparison import sentence_bleu_counts
 from lessonkit.analysis.gender_patching import gender_pairs
@@ -25,6 +26,7 @@ from lessonkit.charts.all_reduce import TrainingStepCost
 from lessonkit.charts.batches import TokenGrid
 from lessonkit.charts.renderer import to_mime_bundle
 from lessonkit.charts.schedule import schedule_explorer
+from lessonkit.museum.sound import sound_adapter
 from tests.helpers import TINY
 from transformer.config import DataConfig, RecurrentConfig
 from transformer.data.batches import Example
@@ -194,6 +196,7 @@ BY_NAME: dict[str, Callable[[], Any]] = {
     "src_lang": lambda: "en",
     "tgt_lang": lambda: "fr",
     "layer": lambda: make_layer(),
+    "laws": lambda: [],
     "length": lambda: 5,
     "lines": lambda: {"ours": [(1, 5.0), (2, 4.0)]},
     "link": lambda: 1e9,
@@ -355,6 +358,8 @@ BY_NAME: dict[str, Callable[[], Any]] = {
     "worth": lambda: 0.5,
 }
 BY_TYPE: dict[Any, Callable[[], Any]] = {
+    attention_laws.Adapter: lambda: sound_adapter(),
+    attention_laws.Pipeline: lambda: attention_laws.Pipeline(train=[("a", "b")], test=[("c", "d")]),
     RecurrentConfig: lambda: RecurrentConfig(embedding_size=5, hidden_size=7, max_len=60),
     t.ModelConfig: lambda: CONFIG,
     t.TrainingConfig: lambda: TRAINING,

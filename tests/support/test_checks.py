@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+import numpy as np
 import pytest
 
 from transformer.support.checks import check_fields
@@ -37,6 +38,8 @@ def test_a_field_comes_to_have_its_type() -> None:
         ("coats", 1000, 1000),
         ("litres", "1e-3", 0.001),
         ("litres", 3, 3.0),
+        ("litres", np.float32(0.5), 0.5),
+        ("coats", np.int64(5), 5),
         ("lid", "None", None),
         ("lid", "7", 7),
         ("dry", "FALSE", False),
@@ -54,18 +57,18 @@ def test_a_field_comes_to_have_its_type() -> None:
         ({"colour": "grene"}, "unknown colour 'grene': did you mean 'green'?"),
         ({"coats": 2.0}, "coats is 2.0: give a whole number"),
         ({"coats": True}, "coats is True: give a whole number"),
-        ({"coats": 0}, "coats is 0: give 1 to 1,000"),
+        ({"coats": 0}, "coats is 0: give a whole number from 1 to 1,000"),
         ({"coats": "9" * 5000}, f"coats is '{'9' * 12}...{'9' * 13}': give a whole number"),
         ({"lid": "big"}, "lid is 'big': give a whole number or none"),
-        ({"lid": -1}, "lid is -1: give 1 to 1,000"),
+        ({"lid": -1}, "lid is -1: give a whole number from 1 to 1,000"),
         ({"dry": 1}, "dry is 1: give true or false"),
-        ({"name": 3}, "name is 3: give text"),
+        ({"name": 3}, "name is 3: give a text"),
         ({"litres": None}, "litres is None: give a number"),
         ({"litres": 10**400}, f"litres is 1{'0' * 17}...{'0' * 19}: give a number"),
-        ({"litres": 0}, "litres is 0.0: give a number above 0"),
-        ({"litres": "nan"}, "litres is nan: give a number above 0"),
-        ({"water": 1}, "water is 1.0: give a number from 0 up to, not including, 1"),
-        ({"cracks": -1}, "cracks is -1: give 0 to 1,000"),
+        ({"litres": 0}, "litres is 0: give a number above 0"),
+        ({"litres": "nan"}, "litres is nan: give a number"),
+        ({"water": 1}, "water is 1: give a number from 0 up to, not including, 1"),
+        ({"cracks": -1}, "cracks is -1: give a whole number from 0 to 1,000"),
     ],
 )
 def test_a_value_that_does_not_fit_is_refused(changes: dict[str, Any], message: str) -> None:

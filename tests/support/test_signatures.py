@@ -1,19 +1,21 @@
 """What an annotation describes passes; what it does not is refused by name."""
 
 import math
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pytest
 
 from transformer.data.batches import Example
+from transformer.support.checks import check_fields
 from transformer.support.errors import UserError
 from transformer.support.signatures import (
     check_argument_types,
-    check_field_types,
     check_type,
     describe_annotation,
 )
@@ -24,8 +26,22 @@ class Runner(Protocol):
     def run(self) -> None: ...
 
 
+class NamedRunner(Runner, Protocol):
+    name: str
+
+
 class Runs:
     def run(self) -> None: ...
+
+
+class Dataset:
+    """A list of words that derives from no list."""
+
+    def __len__(self) -> int:
+        return 2
+
+    def __getitem__(self, index: int) -> str:
+        return ["a", "b"][index]
 
 
 TAKEN: list[tuple[Any, Any]] = [
@@ -40,7 +56,13 @@ TAKEN: list[tuple[Any, Any]] = [
     (Any, object()),
     (Callable[[int], str], len),
     (Runner, Runs()),
+    (NamedRunner, SimpleNamespace(run=len, name="a")),
     (Precision, Precision.BF16),
+    (Sequence[str], Dataset()),
+    (Iterable[str], Dataset()),
+    (Sequence[str], deque(["a"])),
+    (Sequence[Sequence[int]], np.ones((2, 3), dtype=int)),
+    (Iterable[str], {"a": 1}),
     (Sequence[str], ("a", "b")),
     (Sequence[str], []),
     (Sequence[float], np.array([1.0, 2.0])),
@@ -63,7 +85,13 @@ REFUSED: list[tuple[Any, Any]] = [
     (str | None, 3),
     (Callable[[int], str], "len"),
     (Runner, object()),
+    (NamedRunner, Runs()),
+    (NamedRunner, SimpleNamespace(name="a")),
     (Precision, "bf8"),
+    (Sequence[int], Dataset()),
+    (Sequence[str], {"a": 1}),
+    (frozenset[int], [1]),
+    (Iterable[int], "1"),
     (Sequence[str], "ab"),
     (Sequence[str], ["a", None]),
     (Sequence[str], {"a"}),
@@ -95,7 +123,8 @@ def test_annotations_in_words() -> None:
         (tuple[int, float], "a list of whole numbers and numbers"),
         (Sequence[Sequence[str]], "a list of lists of texts"),
         (Precision, "a Precision: float32, tf32, bf16, fp16"),
-        (Example, "an Example"),
+        (Example, "an Example (src, tgt)"),
+        (NamedRunner, "a NamedRunner, which has name and run"),
     ):
         assert describe_annotation(annotation) == words
 
@@ -130,10 +159,10 @@ class Map:
     places: Sequence[Place]
 
     def __post_init__(self) -> None:
-        check_field_types(self)
+        check_fields(self)
 
 
 def test_a_dataclass_checks_its_fields_and_those_of_the_records_in_them() -> None:
     Map([Place(1, 2)])
-    with pytest.raises(UserError, match=r"^one of places is .*: give a Place$"):
+    with pytest.raises(UserError, match=r"^one of places is .*: give a Place \(layer, head\)$"):
         Map([Place(1, "2")])  # type: ignore[arg-type]

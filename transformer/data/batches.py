@@ -3,19 +3,21 @@
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, Self
+from typing import NamedTuple, Protocol, Self
 
 import torch
 from torch import Tensor
 
 from transformer.config import BOS_ID, EOS_ID, PAD_ID
 from transformer.data.parallel import ParallelText
-from transformer.data.tokenizers import Tokenizer
+from transformer.data.tokenizers import TextEncoder
 from transformer.support.checks import (
+    MAX_COUNT,
+    check_has_items,
     check_id_tensor,
-    check_list,
     check_number,
     check_same_batch_size,
+    check_sizes,
 )
 from transformer.support.devices import usable_device
 from transformer.support.errors import UserError, require, short_repr
@@ -83,8 +85,8 @@ class Batch:
 
 @check_argument_types
 def encode_pairs(
-    src_tokenizer: Tokenizer,
-    tgt_tokenizer: Tokenizer,
+    src_tokenizer: TextEncoder,
+    tgt_tokenizer: TextEncoder,
     text: ParallelText,
     max_tokens: int | None = None,
 ) -> list[Example]:
@@ -97,8 +99,8 @@ def encode_pairs(
 
 @check_argument_types
 def encode_and_count_pairs(
-    src_tokenizer: Tokenizer,
-    tgt_tokenizer: Tokenizer,
+    src_tokenizer: TextEncoder,
+    tgt_tokenizer: TextEncoder,
     text: ParallelText,
     max_tokens: int | None = None,
 ) -> tuple[list[Example], LeftOut]:
@@ -120,9 +122,10 @@ def encode_and_count_pairs(
     return examples, LeftOut(too_long, empty)
 
 
+@check_argument_types
 def collate(examples: Sequence[Example]) -> Batch:
     """Put examples side by side, with bos, eos and padding."""
-    _check_examples(examples)
+    check_has_items("examples", examples)
     sources = [src for src, _ in examples]
     targets = [tgt for _, tgt in examples]
     return Batch(
@@ -135,19 +138,6 @@ def collate(examples: Sequence[Example]) -> Batch:
 def collate_sources(sources: Sequence[Sequence[int]]) -> Tensor:
     """Put source sentences side by side: each ends in eos, then padding; (batch, src_len)."""
     return _pad(sources, end=[EOS_ID])
-
-
-def _check_examples(examples: Sequence[Example]) -> None:
-    """Raise unless there are examples, each of them a pair of lists."""
-    check_list("examples", examples, "pairs of lists of ids")
-    if len(examples) == 0 or not all(_is_pair_of_lists(example) for example in examples):
-        raise UserError(f"examples are {short_repr(examples)}: give pairs of lists of ids")
-
-
-def _is_pair_of_lists(value: Any) -> bool:
-    if not isinstance(value, list | tuple) or len(value) != 2:
-        return False
-    return all(isinstance(side, list | tuple) for side in value)
 
 
 def _pad(
@@ -171,7 +161,7 @@ def shard(batch: Batch, rank: int, world_size: int) -> Batch:
 
     A process without a sentence gets one whose target is all padding: its loss and gradient are 0.
     """
-    check_number("world_size", world_size, 1, integer=True)
+    check_sizes(MAX_COUNT, world_size=world_size)
     check_number("rank", rank, 0, world_size - 1, integer=True)
     own = batch.select_rows(slice(rank, None, world_size))
     if len(own.src) == 0:
@@ -235,6 +225,7 @@ class TokenBudgetBatches:
         UserError: one example alone is over `batch_tokens`.
     """
 
+    @check_argument_types
     def __init__(
         self,
         examples: Sequence[Example],
@@ -244,7 +235,7 @@ class TokenBudgetBatches:
         pool_batches: int = 100,
         seed: int = 1,
     ) -> None:
-        _check_examples(examples)
+        check_has_items("examples", examples)
         self.examples = examples
         check_number("seed", seed, integer=True)
         self.seed = seed

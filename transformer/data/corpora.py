@@ -16,7 +16,7 @@ from transformer.data.own_corpora import find_own_corpus, own_corpus_names
 from transformer.data.parallel import ParallelText
 from transformer.data.readers import READERS_BY_FORMAT, Corpus, read_pairs
 from transformer.data.source_text import UNKNOWN_LICENCE
-from transformer.support.errors import UserError, require, unknown_name_error
+from transformer.support.errors import UserError, require, short_repr, unknown_name_error
 from transformer.support.signatures import check_argument_types
 
 _CORPUS_TABLES = tomllib.loads(Path(__file__).with_name("corpora.toml").read_text(encoding="utf-8"))
@@ -75,10 +75,9 @@ def _read_split(corpus: Corpus, split: str, src_lang: str, tgt_lang: str) -> Par
     if split not in corpus.splits:
         raise unknown_name_error(f"split of {corpus.name}", split, corpus.splits)
     directions = ", ".join(corpus.directions)
-    require(
-        f"{src_lang}-{tgt_lang}" in corpus.directions,
-        f"{corpus.name} has no {src_lang}-{tgt_lang}: give one of {directions}",
-    )
+    direction = f"{src_lang}-{tgt_lang}"
+    message = f"{corpus.name} has no {short_repr(direction)}: give one of {directions}"
+    require(direction in corpus.directions, message)
     if corpus.format not in READERS_BY_FORMAT:
         raise unknown_name_error("format", corpus.format, READERS_BY_FORMAT)
     return READERS_BY_FORMAT[corpus.format](corpus, split, src_lang, tgt_lang)

@@ -2,11 +2,11 @@
 
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from transformer.data.normalizers import normalize_plain
-from transformer.support.checks import check_list, check_text, check_texts
+from transformer.support.checks import check_fields
 from transformer.support.errors import UserError, require
 from transformer.support.signatures import check_argument_types
 
@@ -26,13 +26,10 @@ class ParallelText:
     references: Sequence[Sequence[str]] | None = None
     # For each sentence its gold links (source token, target token), from 0, of the tokens that
     # `tokenize_for_alignment` returns.
-    alignments: Sequence[frozenset[tuple[int, int]]] | None = None
+    alignments: Sequence[Set[tuple[int, int]]] | None = None
 
     def __post_init__(self) -> None:
-        check_text("src_lang", self.src_lang)
-        check_text("tgt_lang", self.tgt_lang)
-        check_texts("src", self.src)
-        check_texts("tgt", self.tgt)
+        check_fields(self)
         if len(self.src) != len(self.tgt):
             raise UserError(
                 f"{len(self.src)} lines of {self.src_lang}, {len(self.tgt)} of {self.tgt_lang}; "
@@ -44,7 +41,6 @@ class ParallelText:
 
         for name, lists in (("references", self.references), ("alignments", self.alignments)):
             if lists is not None:
-                check_list(name, lists, "lists, one for each sentence")
                 message = f"{len(lists)} {name} for {len(self.src)} sentences: give one for each"
                 require(len(lists) == len(self.src), message)
 
@@ -89,5 +85,4 @@ def split_lines(text: str) -> list[str]:
 @check_argument_types
 def tokenize_for_alignment(text: str) -> list[str]:
     """Cut a sentence into the words and punctuation marks that gold alignments count."""
-    check_text("the text", text)
     return re.findall(WORD_OR_MARK_PATTERN, text)

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from tokenizers import Tokenizer as Library
 from tokenizers.models import BPE
@@ -27,7 +27,7 @@ from transformer.config import (
 )
 from transformer.data.normalizers import DEFAULT_NORMALIZER, NORMALIZERS, normalizer_name
 from transformer.data.tokenizer_schema import tokenizer_problem
-from transformer.support.checks import check_text, check_texts, check_token_ids
+from transformer.support.checks import check_token_ids
 from transformer.support.errors import UserError, require, short_repr, unknown_name_error
 from transformer.support.files import read_json
 from transformer.support.progress import chunks_with_progress, with_progress
@@ -38,6 +38,39 @@ TREE_LANGUAGE = "tree"  # a tree of phrases in a line, whose tokens stand betwee
 
 # The library warns about its threads whenever a process forks; one is fast enough here.
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+
+LONE_SURROGATE_MESSAGE = "a text holds half a letter (a lone surrogate): mend it"
+
+
+class TextEncoder(Protocol):
+    """What makes ids of text."""
+
+    def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return the ids of each sentence, without special ones."""
+
+
+class Tokenizer(TextEncoder, Protocol):
+    """What makes ids of text and text of ids: the two below, or a class of your own.
+
+    A folder keeps the two below alone: a class of your own goes with a network in memory.
+    """
+
+    @property
+    def vocab_size(self) -> int:
+        """Number of ids, the four special ones included."""
+
+    def encode(self, text: str) -> list[int]:
+        """Return the ids of a sentence, without special ones."""
+
+    def is_blank(self, text: str) -> bool:
+        """Return whether nothing is left to see of a text."""
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """Return the text of ids; special ids are skipped."""
+
+    def ids_to_pieces(self, ids: Iterable[int]) -> list[str]:
+        """Return one piece or word per id; special ids too, as "<eos>"."""
 
 
 class _BaseTokenizer:
@@ -62,7 +95,6 @@ class _BaseTokenizer:
 
     def is_blank(self, text: str) -> bool:
         """Return whether nothing is left to see of a text: it is blanks, or without any width."""
-        check_text("the text", text)
         return self.normalize(text) == ""
 
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
@@ -111,9 +143,9 @@ class BPETokenizer(_BaseTokenizer):
         self._library = Library(BPE(self.vocabulary, self.merges))
         self._library.pre_tokenizer = ByteLevel(add_prefix_space=False)
 
+    @check_argument_types
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the ids of each sentence."""
-        check_texts("texts", texts)
         sentences: list[list[int]] = []
         # The library's encodings take a hundred times the memory of the ids.
         for chunk in chunks_with_progress(texts, TEXTS_PER_CHUNK, "encoding", "sentences"):
@@ -123,7 +155,7 @@ class BPETokenizer(_BaseTokenizer):
             try:
                 encodings = self._library.encode_batch(prepared)
             except TypeError as error:
-                raise UserError("a text holds half a letter (a lone surrogate): mend it") from error
+                raise UserError(LONE_SURROGATE_MESSAGE) from error
             sentences += [[self._ids[number] for number in encoding.ids] for encoding in encodings]
         return sentences
 
@@ -133,6 +165,7 @@ class BPETokenizer(_BaseTokenizer):
         joined = b"".join(self._bytes[token_id] for token_id in token_ids)
         return joined.decode("utf-8", errors="replace").removeprefix(" ")
 
+    @check_argument_types
     def tokens(self, text: str) -> list[str]:
         """Return the pieces of a sentence."""
         return self.ids_to_pieces(self.encode(text))
@@ -192,9 +225,9 @@ class WordTokenizer(_BaseTokenizer):
         self.lang, self.types = lang, list(types)
         self._ids = {word: number for number, word in enumerate(types, start=NUM_SPECIAL_TOKENS)}
 
+    @check_argument_types
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the ids of each sentence; unknown words as `UNK_ID`."""
-        check_texts("texts", texts)
         return [
             [self._ids.get(word, UNK_ID) for word in self.tokens(text)]
             for text in with_progress(texts, "encoding", "sentences")
@@ -206,9 +239,9 @@ class WordTokenizer(_BaseTokenizer):
         words = [self._names[token_id] for token_id in token_ids if token_id >= NUM_SPECIAL_TOKENS]
         return " ".join(words)
 
+    @check_argument_types
     def tokens(self, text: str) -> list[str]:
         """Return the words of a sentence, known or not, one per id of `encode`."""
-        check_text("the text", text)
         return split_words(self.lang, self.normalize(text), self.lowercase)
 
     def to_dict(self) -> dict[str, Any]:
@@ -229,12 +262,20 @@ def split_words(lang: str, text: str, lowercase: bool = False) -> list[str]:
     `lang` is `TREE_LANGUAGE`, whose tokens stand between blanks, or a language that spaCy has rules
     for; another one is a UserError.
     """
-    check_text("the text", text)
+    _require_whole_letters(text)
     if lang == TREE_LANGUAGE:
         words = text.split()
     else:
         words = [token.text for token in _spacy_tokenizer(lang)(text)]
     return [word.lower() for word in words] if lowercase else words
+
+
+def _require_whole_letters(text: str) -> None:
+    """Raise a UserError if a text holds a lone surrogate, which no library can read."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise UserError(LONE_SURROGATE_MESSAGE) from error
 
 
 @check_argument_types
@@ -268,8 +309,6 @@ def _load_spacy_tokenizer(lang: str) -> Any:
 
 # --- learned from text ----------------------------------------------------------------------
 
-Tokenizer = BPETokenizer | WordTokenizer
-
 
 @check_argument_types
 def train(
@@ -296,6 +335,8 @@ def train(
 
 def _normalize_all(lang: str, texts: Sequence[str]) -> list[str]:
     normalize = NORMALIZERS[normalizer_name(lang)]
+    for text in texts:
+        _require_whole_letters(text)
     return [normalize(text) for text in with_progress(texts, "normalizing", "sentences")]
 
 

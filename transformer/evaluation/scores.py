@@ -15,8 +15,8 @@ from transformer.data.normalizers import normalize_composed
 from transformer.data.tokenizers import split_words
 from transformer.data.unspaced_scripts import split_words_or_characters
 from transformer.evaluation.bleu_tokenizers import bleu_tokenizer
-from transformer.support.checks import check_list, check_text, check_texts
-from transformer.support.errors import UserError, require, short_repr
+from transformer.support.errors import require
+from transformer.support.signatures import check_argument_types, check_type
 
 NUM_BOOTSTRAP_RESAMPLES = 1000
 
@@ -33,7 +33,7 @@ def bleu(
         score and interval (low, high) in points of 0 to 100, and signature. The score is 0 where
         no translation has four tokens, however right they are: look at chrF++ there.
     """
-    check_text("lang", lang)
+    check_type("lang", lang, str)
     # `force` silences a warning on standard error about the blanks of word models, no more.
     metric = BLEU(tokenize=bleu_tokenizer(lang), force=True)
     return _score_with_interval(metric, hypotheses, references)
@@ -127,24 +127,21 @@ def count_run_on_translations(
 
 def check_hypotheses(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> None:
     """Raise unless there are translations, and for each of them one or more references."""
-    check_texts("translations", hypotheses)
-    check_list("references", references, "lists of texts")
+    check_type("hypotheses", hypotheses, Sequence[str])
+    check_type("references", references, Sequence[Sequence[str]])
     sizes = f"{len(hypotheses)} translations and {len(references)} lists of references"
     require(len(hypotheses) == len(references), f"{sizes}: give one list for each translation")
     require(len(hypotheses) > 0, "no translations to score: give at least one")
     for number, accepted in enumerate(references, start=1):
-        if isinstance(accepted, str) or not accepted:
-            message = f"translation {number} has {short_repr(accepted)} for references"
-            raise UserError(f"{message}: give a list of some")
-        check_texts(f"references of translation {number}", accepted)
+        require(len(accepted) > 0, f"translation {number} has no references: give one or more")
 
 
+@check_argument_types
 def count_tree_phrases(tree: str) -> Counter[tuple[str, int, int]]:
     """Count the phrases of a tree: (label, first word, last word + 1); words count from 0.
 
     What a model writes need not be a tree: a bracket without its other half is no phrase.
     """
-    check_text("a tree", tree)
     counts: Counter[tuple[str, int, int]] = Counter()
     open_brackets: list[tuple[str, int]] = []  # label, first word
     num_words = 0
@@ -159,10 +156,9 @@ def count_tree_phrases(tree: str) -> Counter[tuple[str, int, int]]:
     return counts
 
 
+@check_argument_types
 def parse_f1(trees: Sequence[str], gold: Sequence[str]) -> float:
     """Score trees by labelled phrases: the harmonic mean of precision and recall, 0 to 100."""
-    check_texts("trees", trees)
-    check_texts("gold", gold)
     message = f"{len(trees)} trees for {len(gold)} sentences: give one for each"
     require(0 < len(gold) == len(trees), message)
     in_common = in_both = 0

@@ -13,7 +13,6 @@ import numpy as np
 
 from transformer.data.grouping import grouping_key
 from transformer.data.unspaced_scripts import split_words_or_characters
-from transformer.support.checks import check_texts
 from transformer.support.errors import require
 from transformer.support.progress import with_progress
 from transformer.support.signatures import check_argument_types
@@ -30,8 +29,6 @@ def translate_from_memory(
     character is a word. Of equally similar sources the first is taken. `train_tgt[i]` translates
     `train_src[i]`.
     """
-    for name, texts in (("train_src", train_src), ("train_tgt", train_tgt), ("sources", sources)):
-        check_texts(name, texts)
     sizes = f"{len(train_src)} training sources and {len(train_tgt)} translations"
     require(0 < len(train_src) == len(train_tgt), f"{sizes}: give one or more, as many of both")
     memory = _build_word_index(train_src)

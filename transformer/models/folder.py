@@ -23,11 +23,11 @@ import hashlib
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from transformer.config import REMOVED_TRAINING_SETTINGS, Recipe, RecurrentConfig
 from transformer.data import tokenizers
-from transformer.data.tokenizers import Tokenizer
+from transformer.data.tokenizers import BPETokenizer, Tokenizer, WordTokenizer
 from transformer.fast_dropout import use_fast_dropout
 from transformer.lstm import Recurrent
 from transformer.model import Transformer
@@ -103,11 +103,19 @@ def write_description(folder: Path, description: ModelDescription) -> None:
     """
     for name in (RECIPE, MANIFEST):
         (folder / name).unlink(missing_ok=True)
-    write_json(folder / SRC_TOKENIZER, description.src_tokenizer.to_dict())
-    write_json(folder / TGT_TOKENIZER, description.tgt_tokenizer.to_dict())
+    write_json(folder / SRC_TOKENIZER, _tokenizer_to_dict(description.src_tokenizer))
+    write_json(folder / TGT_TOKENIZER, _tokenizer_to_dict(description.tgt_tokenizer))
     recipe = _recipe_bytes(description.recipe)
     _write_sums(folder, {RECIPE: hashlib.sha256(recipe).hexdigest()})
     write_atomically(folder / RECIPE, recipe)
+
+
+def _tokenizer_to_dict(tokenizer: Tokenizer) -> dict[str, Any]:
+    """Return a tokenizer as JSON holds it; a UserError for one that `tokenizers.load` knows not."""
+    if not isinstance(tokenizer, BPETokenizer | WordTokenizer):
+        message = f"a folder cannot hold a {type(tokenizer).__name__}"
+        raise UserError(f"{message}: give a BPETokenizer or a WordTokenizer")
+    return tokenizer.to_dict()
 
 
 def write_recipe_and_manifest(folder: Path, recipe: Recipe) -> None:

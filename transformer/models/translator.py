@@ -3,21 +3,28 @@
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import torch
+from torch import nn
 
 from transformer.config import BEAM_SIZE, BOS_ID, EOS_ID, LENGTH_PENALTY
 from transformer.data.batches import collate_sources
-from transformer.decoding import MAX_BEAM_SIZE, Hypothesis, check_search_settings, length_penalty
+from transformer.decoding import (
+    MAX_BEAM_SIZE,
+    EncoderDecoder,
+    Hypothesis,
+    check_search_settings,
+    length_penalty,
+)
 from transformer.fast_search import fast_beam_search
 from transformer.model import AttentionMaps
 from transformer.models.folder import ModelDescription, Network, read_model
-from transformer.support.checks import check_number, check_text, check_texts
+from transformer.support.checks import check_number
 from transformer.support.devices import usable_device
-from transformer.support.errors import UserError
+from transformer.support.errors import UserError, require
 from transformer.support.folders import find_model_folder
-from transformer.support.signatures import check_argument_types
+from transformer.support.signatures import check_argument_types, check_type
 
 MAX_BATCH_TOKENS = 4096  # source tokens searched at once, padding included, times the beam
 
@@ -59,11 +66,13 @@ class Translator:
 
     @check_argument_types
     def __init__(
-        self, description: ModelDescription, model: Network, device: torch.device | str = "cpu"
+        self, description: ModelDescription, model: nn.Module, device: torch.device | str = "cpu"
     ) -> None:
+        check_type("model", model, EncoderDecoder)
         self.recipe, self.src_tokenizer, self.tgt_tokenizer = description
         self.device = usable_device(device)
-        self.model = model.to(self.device).eval()
+        # A `Network`, or a module of the user's own that can be searched.
+        self.model: Any = model.to(self.device).eval()
 
     @classmethod
     @check_argument_types
@@ -91,7 +100,7 @@ class Translator:
         Those longer than max_len are cut short, with one warning. A beam of 1 is greedy; `alpha` is
         the exponent of the length penalty (§6.1). A UserError for any other kind of argument.
         """
-        check_texts("sentences", sentences)
+        check_type("sentences", sentences, Sequence[str])
         check_search_settings(beam_size, alpha)
         sources = self._encode_all(sentences)
         all_hypotheses = self._search_in_batches(sources, beam_size, alpha)
@@ -113,7 +122,7 @@ class Translator:
         search may end with fewer than n. Arguments and warnings are those of `translate`; a
         UserError where the beam, which bounds what a search ends with, is smaller than n.
         """
-        check_texts("sentences", sentences)
+        check_type("sentences", sentences, Sequence[str])
         check_n_best(n_best, beam_size)
         check_search_settings(beam_size, alpha)
         sources = self._encode_all(sentences)
@@ -132,8 +141,10 @@ class Translator:
 
     def attention(self, sentence: str, beam_size: int = BEAM_SIZE) -> TranslationWithAttention:
         """Translate one sentence that is not empty; return every attention weight on the way."""
-        check_text("the sentence", sentence)
+        check_type("the sentence", sentence, str)
         check_search_settings(beam_size)
+        message = f"a {type(self.model).__name__} has no attention_maps(): write it to see them"
+        require(hasattr(self.model, "attention_maps"), message)
         source = self.encode(sentence)
         if not source:
             raise UserError("an empty sentence has no attention to show: give some words")
@@ -151,7 +162,7 @@ class Translator:
 
     def encode(self, sentence: str) -> list[int]:
         """Return a sentence's source ids, none for a blank one; warn if it is cut short."""
-        check_text("the sentence", sentence)
+        check_type("the sentence", sentence, str)
         ids, warning = self._encode(sentence)
         if warning is not None:
             warnings.warn(warning, stacklevel=3)
@@ -209,4 +220,11 @@ class Translator:
         """Return each source's hypotheses, the best first."""
         src = collate_sources(sources).to(self.device)
         max_len = self.recipe.model.max_len - 1
-        return fast_beam_search(self.model, src, beam_size=beam_size, alpha=alpha, max_len=max_len)
+        return fast_beam_search(
+            self.model,
+            src,
+            beam_size=beam_size,
+            alpha=alpha,
+            max_len=max_len,
+            use_cache=hasattr(self.model, "new_cache"),
+        )

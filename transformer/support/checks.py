@@ -12,21 +12,20 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any
 
-from transformer.support.errors import UserError, require, short_repr, unknown_name_error
+from transformer.support.errors import (
+    UserError,
+    describe_value,
+    require,
+    short_repr,
+    unknown_name_error,
+)
+from transformer.support.signatures import check_type, field_annotations
 
 MAX_COUNT = 10**9  # the largest number of anything that is counted
 MAX_VOCAB_SIZE = 10**7
 MAX_NUM_ELEMENTS = 2**30  # of one tensor that a size is given for: 4.3 GB in float32
 MAX_NUMBER = 1e50  # the square and the cube of a number must be finite too
 MIN_POSITIVE = 1e-50  # as a lower limit it means "above 0"
-_TYPE_DESCRIPTIONS = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
-
-
-def describe_value(value: Any) -> str:
-    """Return the type and shape of a tensor or an array, the beginning of any other value."""
-    if getattr(value, "shape", ()):
-        return f"{str(value.dtype).removeprefix('torch.')} of shape {tuple(value.shape)}"
-    return short_repr(value)
 
 
 # --- the fields of a configuration ----------------------------------------------------------
@@ -45,50 +44,45 @@ def check_fields(
     fields named in `fractions` go from 0 up to, not including, 1, and those of `may_be_zero` from
     0. None passes where the type has it.
     """
-    for name, hint in typing.get_type_hints(type(config)).items():
-        kind, *alternatives = typing.get_args(hint) or (hint,)
-        value = _parse_as_type(getattr(config, name), kind)
-        if alternatives and (value is None or str(value).lower() == "none"):
-            value = None
-        elif issubclass(kind, StrEnum):
-            if value not in list(kind):
-                raise unknown_name_error(name, str(value), [member.value for member in kind])
-            value = kind(value)
-        elif type(value) is not kind:
-            or_none = " or none" if alternatives else ""
-            raise UserError(
-                f"{name} is {short_repr(value)}: give {_TYPE_DESCRIPTIONS[kind]}{or_none}"
-            )
-        elif name in fractions:
-            if not 0 <= value < 1:
+    config_class: Any = type(config)
+    for name, annotation in field_annotations(config_class).items():
+        value = getattr(config, name)
+        kind, *alternatives = typing.get_args(annotation) or (annotation,)
+        if isinstance(value, str):
+            is_number_or_none = kind in (int, float) and type(None) in alternatives
+            is_none = is_number_or_none and value.lower() == "none"
+            value = None if is_none else _parse_text(name, value, kind)
+        check_type(name, value, annotation)
+        if kind in (int, float) and value is not None:
+            if name in fractions and not 0 <= value < 1:
                 raise UserError(f"{name} is {value}: give a number from 0 up to, not including, 1")
-        elif name in may_be_zero:
-            if not 0 <= value <= max_number:
-                raise UserError(f"{name} is {short_repr(value)}: give 0 to {max_number:,}")
-        elif kind in (int, float) and not 0 < value <= max_number:
-            wanted = f"1 to {max_number:,}" if kind is int else "a number above 0"
-            raise UserError(f"{name} is {short_repr(value)}: give {wanted}")
+            may_be_zero_too = name in may_be_zero or name in fractions
+            smallest = 0 if may_be_zero_too else 1 if kind is int else MIN_POSITIVE
+            check_number(name, value, smallest, max_number, integer=kind is int)
+            value = kind(value)  # of a whole number or one of NumPy's
         object.__setattr__(config, name, value)
 
 
-def _parse_as_type(value: Any, kind: type) -> Any:
-    """Return the number or the truth value that a text spells; any other value as it is.
+def _parse_text(name: str, text: str, kind: Any) -> Any:
+    """Return the number, truth value or member that a text spells; another text as it is.
 
-    A whole number becomes a float where one is wanted.
+    A UserError where a member of an enumeration is wanted and there is none of this name.
     """
-    if isinstance(value, str) and kind is bool:
-        return {"true": True, "false": False}.get(value.lower(), value)
-    if isinstance(value, str) and kind in (int, float):
+    if kind is bool:
+        return {"true": True, "false": False}.get(text.lower(), text)
+    if kind in (int, float):
         try:
-            return kind(value)
+            return kind(text)
         except ValueError:
-            return value
-    if kind is float and type(value) is int and abs(value) < MAX_COUNT:
-        return float(value)
-    return value
+            return text
+    if isinstance(kind, type) and issubclass(kind, StrEnum):
+        if text not in list(kind):
+            raise unknown_name_error(name, text, [member.value for member in kind])
+        return kind(text)
+    return text
 
 
-# --- numbers, lists and text ----------------------------------------------------------------
+# --- numbers --------------------------------------------------------------------------------
 
 
 def check_number(
@@ -111,7 +105,7 @@ def check_number(
     if minimum <= -MAX_NUMBER:
         wanted = f"a finite number, {MAX_NUMBER:g} at most"
     elif minimum == MIN_POSITIVE:
-        wanted = f"{number} above 0"
+        wanted = f"{number} above 0" + (f", {maximum:,} at most" if maximum < MAX_NUMBER else "")
     elif maximum < MAX_NUMBER:
         wanted = f"{number} from {minimum:,} to {maximum:,}"
     else:
@@ -125,6 +119,11 @@ def check_sizes(max_size: int, min_size: int = 1, **sizes: Any) -> None:
         check_number(name, size, min_size, max_size, integer=True)
 
 
+def check_has_items(name: str, values: Any) -> None:
+    """Raise if a list, a dictionary or anything else with a length holds nothing."""
+    require(len(values) > 0, f"{name} is empty: give one or more")
+
+
 def check_num_elements(**sizes: int) -> None:
     """Raise if a tensor of these sizes has more numbers than one may have."""
     num_elements = math.prod(sizes.values())
@@ -134,36 +133,14 @@ def check_num_elements(**sizes: int) -> None:
         raise UserError(f"{described} are {num_elements:,} numbers, {gigabytes}: give smaller ones")
 
 
-def check_list(name: str, values: Any, items: str) -> None:
-    """Raise unless `values` is a list, a tuple or an array with one axis; `items` is for people."""
-    is_list = isinstance(values, Sequence) or getattr(values, "ndim", 0) == 1
-    if not is_list or isinstance(values, (str, bytes, bytearray)):
-        raise UserError(f"{name} is {describe_value(values)}: give a list of {items}")
-
-
 def check_numbers(name: str, values: Any, min_count: int = 1) -> None:
     """Raise unless `values` is a list of at least `min_count` finite numbers."""
-    check_list(name, values, "numbers")
+    check_type(name, values, Sequence[float])
     require(
         len(values) >= min_count, f"{name}: give {min_count} or more numbers, not {len(values)}"
     )
     for value in values:
         check_number(f"one of {name}", value)
-
-
-def check_text(name: str, text: Any) -> None:
-    """Raise unless a value is text."""
-    if not isinstance(text, str):
-        raise UserError(f"{name} is {describe_value(text)}: give a text")
-
-
-def check_texts(name: str, texts: Any) -> None:
-    """Raise unless a value is a list of texts: one text is none, nor are bytes or a dictionary."""
-    if isinstance(texts, str):
-        raise UserError(f"{short_repr(texts)} is one text: give a list of {name}")
-    check_list(name, texts, "texts")
-    for text in texts:
-        check_text(f"one of {name}", text)
 
 
 def check_token_ids(ids: Any, vocab_size: int) -> list[int]:

@@ -18,6 +18,13 @@ class UserError(ValueError):
     """A mistake in what the user gave; its message names the value, the limit and the remedy."""
 
 
+def describe_value(value: Any) -> str:
+    """Return the type and shape of a tensor or an array, the beginning of any other value."""
+    if getattr(value, "shape", ()):
+        return f"{str(value.dtype).removeprefix('torch.')} of shape {tuple(value.shape)}"
+    return short_repr(value)
+
+
 def unknown_name_error(kind: str, name: Any, known: Iterable[str]) -> UserError:
     """Build the error for an unknown name of a kind ("recipe", "split"), with the nearest one."""
     options = sorted(known)

@@ -1,24 +1,29 @@
-"""A call's arguments, checked against the annotations of what is called (not in the paper).
+"""Values checked against annotations: a call's arguments, a field (not in the paper).
 
 What a function takes is said once, in its signature. No torch in here.
+
+No library does this. Of the 44 cases in tests/support/test_signatures.py typeguard 4.6.1 decides 10
+otherwise and beartype 0.23.1 11, with its overrides still 6: True and nan are numbers to them, a
+text is a list of texts, NumPy's arrays are no lists, and a list is no tuple; beartype looks at one
+item of a list, taken at random, and at protocols not at all. Their errors say neither the value nor
+a remedy. A call with ten ids and two numbers takes 12 us here, 45 and 1 there.
 """
 
 import collections.abc
-import dataclasses
 import functools
 import inspect
+import itertools
 import math
 import numbers
 import os
 import types
 import typing
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-from transformer.support.checks import describe_value
-from transformer.support.errors import UserError
+from transformer.support.errors import UserError, describe_value
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -42,9 +47,9 @@ def check_argument_types(function: Callable[P, R]) -> Callable[P, R]:
     """Make a function raise a UserError for an argument that its annotation does not describe.
 
     A whole number stands for a float, and NumPy's numbers for Python's; True and False are no
-    numbers, nan is none, and a text is no list of texts. A list stands for a tuple, and an array of
-    one axis for either. What lists, dictionaries and named tuples hold is checked too; not what an
-    iterator yields, which can be read but once.
+    numbers, nan is none, and a text is no list of texts. A list stands for a tuple; an array, or a
+    class of the caller's own with a length and items, for either. What lists, dictionaries and
+    named tuples hold is checked too; not what an iterator yields, which can be read but once.
     """
     parameters = inspect.signature(function).parameters
     hints: dict[str, Any] = {}
@@ -56,9 +61,9 @@ def check_argument_types(function: Callable[P, R]) -> Callable[P, R]:
         if not hints:
             hints.update(dict.fromkeys(parameters, Any) | typing.get_type_hints(function))
             matchers.update({name: _matcher(hints[name]) for name in parameters})
-        for name, value in _named_arguments(parameters, args, kwargs):
-            if not matchers[name](value):
-                raise _wrong_type_error(name, value, hints[name])
+        for name, parameter, value in _named_arguments(parameters, args, kwargs):
+            if not matchers[parameter](value):
+                raise _wrong_type_error(name, value, hints[parameter])
         return function(*args, **kwargs)
 
     return checked
@@ -66,20 +71,22 @@ def check_argument_types(function: Callable[P, R]) -> Callable[P, R]:
 
 def _named_arguments(
     parameters: Mapping[str, inspect.Parameter], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Iterator[tuple[str, Any]]:
-    """Yield the arguments of a call with their parameters' names; Python refuses the others."""
-    yield from zip(parameters, args, strict=False)
+) -> Iterator[tuple[str, str, Any]]:
+    """Yield the arguments of a call: what to call each, its parameter, its value.
+
+    What a `*name` or a `**name` gathers has that parameter; Python refuses what none takes.
+    """
+    gathering = {parameter.kind: name for name, parameter in parameters.items()}
+    rest = gathering.get(inspect.Parameter.VAR_POSITIONAL)
+    named = list(parameters) if rest is None else list(parameters)[: list(parameters).index(rest)]
+    for name, value in itertools.zip_longest(named[: len(args)], args, fillvalue=rest):
+        if name is not None:
+            yield name, name, value
+    rest = gathering.get(inspect.Parameter.VAR_KEYWORD)
     for name, value in kwargs.items():
-        if name in parameters:
-            yield name, value
-
-
-def check_field_types(record: Any) -> None:
-    """Raise a UserError unless the fields of a dataclass are of the kinds of their annotations."""
-    record_class: Any = type(record)
-    hints = _hints_of_class(record_class)
-    for field in dataclasses.fields(record):
-        check_type(field.name, getattr(record, field.name), hints[field.name])
+        parameter = name if name in parameters else rest
+        if parameter is not None:
+            yield name, parameter, value
 
 
 def check_type(name: str, value: Any, annotation: Any) -> None:
@@ -105,15 +112,16 @@ def _wrong_type_error(name: str, value: Any, annotation: Any) -> UserError:
 def _is_list_of_other_items(value: Any, annotation: Any) -> bool:
     """Return whether a value is such a list as an annotation describes, but for its items."""
     kind, arguments = typing.get_origin(annotation), typing.get_args(annotation)
-    if not isinstance(kind, type) or not issubclass(kind, collections.abc.Iterable):
+    if not isinstance(kind, type) or not _is_container(kind, arguments):
         return False
     has_one_kind_of_item = len(arguments) == 1 or arguments[-1] is Ellipsis
     return has_one_kind_of_item and _iterable_matcher(kind, (Any,))(value)
 
 
 @functools.cache
-def _hints_of_class(cls: Any) -> dict[str, Any]:
-    return typing.get_type_hints(cls)
+def field_annotations(record_class: Any) -> dict[str, Any]:
+    """Return the annotations of a dataclass's or a named tuple's fields, by their names."""
+    return typing.get_type_hints(record_class)
 
 
 @functools.cache
@@ -134,15 +142,40 @@ def _matcher(annotation: Any) -> Matcher:
         return functools.partial(_is_number, numbers.Integral if kind is int else numbers.Real)
     if kind is Any or not isinstance(kind, type):  # nor is a type variable a type
         return lambda value: True
-    if getattr(kind, "_is_protocol", False):
-        methods = [name for name in vars(kind) if not name.startswith("_")]
-        return lambda value: all(hasattr(value, name) for name in methods)
+    if members := _protocol_members(kind):
+        return lambda value: all(hasattr(value, name) for name in members)
     if issubclass(kind, tuple) and hasattr(kind, "_fields"):
-        hints = _hints_of_class(kind)
+        hints = field_annotations(kind)
         return _tuple_matcher(tuple(hints[name] for name in kind._fields))
-    if arguments and issubclass(kind, collections.abc.Iterable):
+    if _is_container(kind, arguments):
         return _iterable_matcher(kind, arguments)
     return lambda value: isinstance(value, kind)
+
+
+def _annotations_of(cls: type) -> Mapping[str, Any]:
+    """Return the annotations of a class itself, as they are written."""
+    return vars(cls).get("__annotations__", {})
+
+
+class _EmptyProtocol(typing.Protocol):
+    """A protocol that asks for nothing: what it has, every protocol has."""
+
+
+@functools.cache
+def _protocol_members(kind: Any) -> list[str]:
+    """Return the names that a protocol asks for; none for another class."""
+    if not getattr(kind, "_is_protocol", False):
+        return []
+    protocols = [base for base in kind.__mro__[:-1] if getattr(base, "_is_protocol", False)]
+    names = [name for base in protocols for name in (*vars(base), *_annotations_of(base))]
+    shared_names = {*dir(_EmptyProtocol), *vars(typing.Protocol), "__annotations__"}
+    return [name for name in dict.fromkeys(names) if name not in shared_names]
+
+
+def _is_container(kind: Any, arguments: Sequence[Any]) -> bool:
+    """Return whether arguments of an annotation say what something iterable holds."""
+    of_python = kind.__module__ in ("builtins", "collections.abc")
+    return bool(arguments) and of_python and issubclass(kind, collections.abc.Iterable)
 
 
 def _is_path(value: Any) -> bool:
@@ -180,25 +213,37 @@ def _iterable_matcher(kind: type, arguments: tuple[Any, ...]) -> Matcher:
         )
     if issubclass(kind, tuple) and arguments[-1] is not Ellipsis:
         return _tuple_matcher(arguments)
-    if issubclass(kind, collections.abc.Sequence):
-        kind = collections.abc.Sequence
     item_kind, is_item = arguments[0], _matcher(arguments[0])
+    must_be_list = issubclass(kind, collections.abc.Sequence)
+    may_be_list = not issubclass(kind, collections.abc.Set)
 
     def matches_iterable(value: Any) -> bool:
-        is_array = getattr(value, "ndim", 0) == 1
-        if getattr(value, "ndim", None) == 0:  # it has an __iter__, which raises
-            return False
-        if isinstance(value, str | bytes | bytearray) or not (is_array or isinstance(value, kind)):
-            return False
-        can_be_read_again = is_array or isinstance(value, collections.abc.Collection)
-        if not can_be_read_again:
-            return True
+        if not (may_be_list and _is_list(value)):
+            if must_be_list or not (_is_iterable(value) and isinstance(value, kind)):
+                return False
+            if not isinstance(value, collections.abc.Collection):
+                return True  # Reading it would use it up.
         # The usual case is decided quickly: a corpus has millions of ids.
         if item_kind in (int, str) and set(map(type, value)) <= {item_kind}:
             return True
         return all(map(is_item, value))
 
     return matches_iterable
+
+
+def _is_list(value: Any) -> bool:
+    """Return whether a value is a list, an array, or anything else with a length and items."""
+    # The usual case first: a batch of examples has hundreds of lists.
+    if type(value) in (list, tuple):
+        return True
+    has_length_and_items = hasattr(value, "__len__") and hasattr(value, "__getitem__")
+    return has_length_and_items and _is_iterable(value) and not hasattr(value, "keys")
+
+
+def _is_iterable(value: Any) -> bool:
+    """Return whether a value may be read item by item: a text may not, nor may one number."""
+    is_text_or_class = isinstance(value, str | bytes | bytearray | type)
+    return not is_text_or_class and getattr(value, "ndim", 1) != 0
 
 
 def describe_annotation(annotation: Any, several: bool = False) -> str:
@@ -212,7 +257,11 @@ def describe_annotation(annotation: Any, several: bool = False) -> str:
     name = getattr(kind, "__name__", str(kind))
     if issubclass(kind, Enum):
         return f"a {name}: {', '.join(str(member.value) for member in kind)}"
-    if arguments and issubclass(kind, collections.abc.Iterable):
+    if issubclass(kind, tuple) and hasattr(kind, "_fields") and not several:
+        return f"{_with_article(name)} ({', '.join(kind._fields)})"
+    if (members := _protocol_members(kind)) and not several:
+        return f"{_with_article(name)}, which has {' and '.join(members)}"
+    if _is_container(kind, arguments):
         name = "list" if issubclass(kind, collections.abc.Sequence) else name.lower()
         items = dict.fromkeys(describe_annotation(each, several=True) for each in arguments)
         return f"{_plural(name) if several else _with_article(name)} of {' and '.join(items)}"

@@ -16,8 +16,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from transformer.models.weights import non_finite_problem
-from transformer.support.checks import describe_value
-from transformer.support.errors import short_repr
+from transformer.support.errors import describe_value, short_repr
 
 MAX_PROGRESS_COUNT = 10**15  # more than any run counts: of steps, of tokens, of bytes of a log
 OPTIMIZER_STEP_KEY = "step"  # what PyTorch's optimizers call their counter of updates

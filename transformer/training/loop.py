@@ -6,12 +6,12 @@ torch, threads and processes are the same (with three processes or more: docs/se
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import nn
@@ -24,7 +24,7 @@ from transformer.models.weights import average_weights, load_tensors, load_weigh
 from transformer.support.devices import usable_device
 from transformer.support.errors import UserError
 from transformer.support.files import folder_lock
-from transformer.support.signatures import check_argument_types
+from transformer.support.signatures import check_argument_types, check_type
 from transformer.training import processes
 from transformer.training.checkpoint import Progress, TrainingState
 from transformer.training.devices import Precision
@@ -71,7 +71,7 @@ def train(
     model: nn.Module,
     config: TrainingConfig,
     batches: EpochBatches,
-    validation_batches: Sequence[Batch],
+    validation_batches: Iterable[Batch],
     out: Path,
     *,
     d_model: int,
@@ -114,6 +114,7 @@ def train(
             was begun with other settings (only `steps` may differ); a loss is not finite (seen at
             a report or checkpoint).
     """
+    validation_batches = list(validation_batches)  # They are read many times.
     model.to(usable_device(device)).train()
     state = new_state(model, config, precision, optimizer)
     progress = state.progress
@@ -183,6 +184,24 @@ def paper_adam(parameters: Iterable[nn.Parameter], config: TrainingConfig) -> Ad
     )
 
 
+class SteppingOptimizer(Protocol):
+    """What a run needs of an optimizer: one of PyTorch's, or a class of your own."""
+
+    param_groups: list[dict[str, Any]]  # `update` sets "lr" in each
+
+    def zero_grad(self) -> None:
+        """Forget the gradients."""
+
+    def step(self) -> None:
+        """Change the parameters by their gradients."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return what a resumed run goes on from."""
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Go on from another's state."""
+
+
 @check_argument_types
 def new_state(
     model: nn.Module,
@@ -197,7 +216,9 @@ def new_state(
     make_optimizer = optimizer or (lambda model: paper_adam(model.parameters(), config))
     device = next(model.parameters()).device
     scaler = torch.amp.GradScaler(device.type, enabled=precision == Precision.FP16)
-    return TrainingState(model, make_optimizer(model), scaler, device)
+    made_optimizer = make_optimizer(model)
+    check_type("what `optimizer` returns", made_optimizer, SteppingOptimizer)
+    return TrainingState(model, made_optimizer, scaler, device)
 
 
 def check_gradients_are_dense(model: nn.Module) -> None:

@@ -1,10 +1,10 @@
 """The loss of a model on batches: in training, and on held-out text."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import islice
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from transformer.config import PAD_ID, TrainingConfig
 from transformer.data.batches import Batch, micro_batches
@@ -19,7 +19,10 @@ from transformer.training.loss import LossSums
 
 @check_argument_types
 def batch_loss(
-    model: nn.Module, batch: Batch, config: TrainingConfig, precision: Precision = Precision.FLOAT32
+    model: Callable[[Tensor, Tensor], Tensor],
+    batch: Batch,
+    config: TrainingConfig,
+    precision: Precision = Precision.FLOAT32,
 ) -> LossSums:
     """Sum the loss of a model, `(src, tgt_in) -> logits`, on a batch that is on its device.
 

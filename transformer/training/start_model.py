@@ -189,9 +189,13 @@ def _for_language(tokenizer: Tokenizer, lang: str, known: dict[str, Tokenizer]) 
     """Return a side's tokenizer for text of a language; `known` are the model's, by language."""
     if known.get(lang) is tokenizer:
         return tokenizer
-    normalizer = known[lang].normalizer if lang in known else normalizer_name(lang)
+    of_language = known.get(lang)
+    normalizer = normalizer_name(lang)
+    if isinstance(of_language, BPETokenizer | WordTokenizer):
+        normalizer = of_language.normalizer
     if isinstance(tokenizer, BPETokenizer):
         return BPETokenizer(tokenizer.merges, tokenizer.lowercase, normalizer)
+    assert isinstance(tokenizer, WordTokenizer), "a folder holds no other"
     return WordTokenizer(lang, tokenizer.types, tokenizer.lowercase, normalizer)
 
 

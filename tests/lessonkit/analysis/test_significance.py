@@ -75,7 +75,7 @@ def test_margin_by_hand() -> None:
 
 def test_errors() -> None:
     for interval in ([-3, -3, -3], [1, 0]):
-        with pytest.raises(UserError, match="give two numbers, the lower end first"):
+        with pytest.raises(UserError, match=r"give (a ConfidenceInterval|two numbers, the lower)"):
             significance.difference_verdict(interval, worth=0.5)
     with pytest.raises(UserError, match="add seeds"):
         significance.margin_of_error({"a": [1.0], "b": []}, runs=3)
