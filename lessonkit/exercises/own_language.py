@@ -6,15 +6,15 @@ from collections import Counter, defaultdict, deque
 
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress
-from lessonkit.exercises.words import read_lesson_words
+from lessonkit.exercises.words import read_exercise_texts
 
 SentencePair = tuple[str, str]
 
-lesson_words = read_lesson_words("17")
+exercise_texts = read_exercise_texts("17")
 progress = show_progress
-recall = lesson_words.recall()
-shared = lesson_words.prediction("shared")
-nearest = lesson_words.prediction("nearest")
+recall = exercise_texts.recall()
+shared = exercise_texts.prediction("shared")
+nearest = exercise_texts.prediction("nearest")
 
 
 def my_keep(src: str, tgt: str, max_length: int, max_ratio: float) -> bool:
@@ -39,7 +39,7 @@ def _has_no_fault(src: str, tgt: str, max_length: int, max_ratio: float) -> bool
 
 keep = Exercise(
     my_keep,
-    lesson_words,
+    exercise_texts,
     worked=[
         (("ja", "oui", 3, 2), True),
         (("", "oui", 3, 2), False),
@@ -101,7 +101,7 @@ def _unseen_cases() -> list[tuple[list[SentencePair], list[SentencePair]]]:
 
 unseen = Exercise(
     my_unseen,
-    lesson_words,
+    exercise_texts,
     worked=[
         (([("a", "x"), ("b", "y")], [("a", "z")]), [("b", "y")]),
         (([("a", "x"), ("b", "y")], [("c", "y")]), [("a", "x")]),
@@ -131,7 +131,7 @@ def _kept_by_counting(asked: list[list[str]], found: list[list[str]]) -> float |
 
 kept = Exercise(
     my_kept,
-    lesson_words,
+    exercise_texts,
     worked=[
         (([["%s"]], [["%s"]]), 100.0),
         (([["%s"], ["%d"]], [["%s"], []]), 50.0),
@@ -186,7 +186,7 @@ def _masked_by_scanning(source: str, translation: str, placeholders: list[str]) 
 
 masked = Exercise(
     my_masked,
-    lesson_words,
+    exercise_texts,
     worked=[
         (("%s: no", "%s : non", ["%s"]), ("<1>: no", "<1> : non")),
         (("%d of %s", "%s: %d", ["%d", "%s"]), ("<1> of <2>", "<2>: <1>")),
