@@ -1,9 +1,11 @@
 """Masks: worked by hand, and in the shapes that attention takes."""
 
+import pytest
 import torch
 
 from transformer.config import PAD_ID
 from transformer.masks import causal_mask, padding_mask
+from transformer.support.errors import UserError
 
 IDS = torch.tensor([[7, 5, 3], [9, PAD_ID, PAD_ID]])
 
@@ -21,3 +23,8 @@ def test_the_causal_mask_shows_the_past_and_oneself() -> None:
     assert causal_mask(3).shape == (1, 1, 3, 3)
     # with more keys the queries are the last positions
     assert causal_mask(2, 5)[0, 0].tolist() == [[True] * 4 + [False], [True] * 5]
+
+
+def test_a_fraction_of_a_query_is_refused() -> None:
+    with pytest.raises(UserError, match=r"q_len is 1\.5"):
+        causal_mask(1.5, 3)  # type: ignore[arg-type]
