@@ -16,7 +16,7 @@ CommandFunction = Callable[
 CommandTable = dict[str, tuple[CommandFunction, Sequence[OptionAdder]]]
 
 
-def register_command(
+def enter_command_in_table(
     table: CommandTable, name: str, *options: OptionAdder
 ) -> Callable[[CommandFunction], CommandFunction]:
     """Return a decorator that enters a function in a table of commands.

@@ -9,7 +9,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from attention_course.command_table import CommandTable, register_command
+from attention_course.command_table import CommandTable, enter_command_in_table
 from attention_course.input_lines import read_standard_input_blocks
 from attention_course.options import (
     MODEL_HELP,
@@ -39,7 +39,7 @@ WEIGHTS_HELP = (
 COMMANDS: CommandTable = {}
 
 
-@register_command(COMMANDS, "train", *TRAIN_OPTION_ADDERS)
+@enter_command_in_table(COMMANDS, "train", *TRAIN_OPTION_ADDERS)
 def train_model(options: argparse.Namespace) -> int:
     """Train a recipe and leave a model folder.
 
@@ -60,7 +60,7 @@ def train_model(options: argparse.Namespace) -> int:
     return train_with_options(recipe, options)
 
 
-@register_command(
+@enter_command_in_table(
     COMMANDS,
     "translate",
     add_model_argument,
@@ -92,7 +92,7 @@ def translate_standard_input(options: argparse.Namespace) -> None:
     from attention_course.output_lines import translate_to_output_lines
     from lessonkit.charts.attention_export import (
         check_attention_file,
-        check_attention_picture,
+        check_attention_is_drawable,
         write_attention_file,
     )
     from transformer.models.folder import read_longest_source
@@ -108,7 +108,7 @@ def translate_standard_input(options: argparse.Namespace) -> None:
         raise UserError("--layer and --head are of a picture: give --attention FILE.png too")
     translator = Translator.load(options.model, pick_device(), options.weights)
     if options.attention is not None and options.attention.suffix == ".png":
-        check_attention_picture(translator, options.layer, options.head)
+        check_attention_is_drawable(translator, options.layer, options.head)
     lines: list[str] = []  # all of them, if their attention is asked for
     number = 1  # of the first sentence of a block
     longest_source = read_longest_source(find_model_folder(options.model))
@@ -128,7 +128,7 @@ def translate_standard_input(options: argparse.Namespace) -> None:
         )
 
 
-@register_command(
+@enter_command_in_table(
     COMMANDS,
     "evaluate",
     add_model_argument,
@@ -155,7 +155,7 @@ def evaluate_model(options: argparse.Namespace) -> None:
       python -m transformer evaluate runs/demo --src my.en --ref my.fr --record figures.json
     """
     from attention_course.origin import load_model_origin
-    from transformer.evaluation.evaluate import evaluate_folder
+    from transformer.evaluation.evaluate import evaluate_saved_model
 
     files = None
     if options.src is not None or options.ref is not None:
@@ -169,7 +169,7 @@ def evaluate_model(options: argparse.Namespace) -> None:
     if options.record is not None:
         check_writable_file(options.record)
         origin = load_model_origin(options.model)
-    figures = evaluate_folder(
+    figures = evaluate_saved_model(
         options.model, options.split, options.beam, options.alpha, files=files
     )
     print(to_json_bytes(figures).decode(), end="")
@@ -177,7 +177,7 @@ def evaluate_model(options: argparse.Namespace) -> None:
         write_json(options.record, origin | {"figures": figures})
 
 
-@register_command(
+@enter_command_in_table(
     COMMANDS,
     "export",
     add_model_argument,
@@ -204,7 +204,7 @@ def export_model_folder(options: argparse.Namespace) -> None:
     print(f'try: echo "..." | python {shlex.quote(str(out / "translate.py"))}')
 
 
-@register_command(
+@enter_command_in_table(
     COMMANDS,
     "page",
     add_model_argument,
@@ -237,7 +237,7 @@ def write_page_with_model(options: argparse.Namespace) -> None:
     print(f"open it: {served}, then http://localhost:8000")
 
 
-@register_command(
+@enter_command_in_table(
     COMMANDS,
     "diagnose",
     option_adder(

@@ -5,7 +5,7 @@ Not in the paper. A command imports only what it needs, when it runs, so that he
 
 import argparse
 
-from attention_course.command_table import PROGRAM_NAME, CommandTable, register_command
+from attention_course.command_table import PROGRAM_NAME, CommandTable, enter_command_in_table
 from attention_course.options import option_adder, parse_path
 
 CORPORA_COMMANDS: CommandTable = {}
@@ -45,7 +45,7 @@ ADD_CORPUS_OPTION_ADDERS = (
 )
 
 
-@register_command(CORPORA_COMMANDS, "list")
+@enter_command_in_table(CORPORA_COMMANDS, "list")
 def print_corpora(options: argparse.Namespace) -> None:
     """Print each corpus, the user's own too, with its languages, splits and licence.
 
@@ -62,7 +62,7 @@ def print_corpora(options: argparse.Namespace) -> None:
         print(f"  cite:       {corpus.citation}")
 
 
-@register_command(CORPORA_COMMANDS, "fetch", add_corpus_argument)
+@enter_command_in_table(CORPORA_COMMANDS, "fetch", add_corpus_argument)
 def fetch_corpus(options: argparse.Namespace) -> None:
     """Check the sums of a corpus's files, and download what is missing.
 
@@ -77,7 +77,7 @@ def fetch_corpus(options: argparse.Namespace) -> None:
     print("\n".join(paths) or f"{options.name} has no files to download")
 
 
-@register_command(CORPORA_COMMANDS, "add", *ADD_CORPUS_OPTION_ADDERS)
+@enter_command_in_table(CORPORA_COMMANDS, "add", *ADD_CORPUS_OPTION_ADDERS)
 def add_corpus(options: argparse.Namespace) -> None:
     """Make a corpus of your own parallel text, and show what was read.
 
@@ -96,17 +96,17 @@ def add_corpus(options: argparse.Namespace) -> None:
     from attention_course.own_corpora import (
         add_corpus_from_options,
         added_corpus_in_words,
-        draw_lengths,
+        write_length_picture,
     )
 
     added = add_corpus_from_options(options)
     print(added_corpus_in_words(added))
-    if picture := draw_lengths(added):
+    if picture := write_length_picture(added):
         print(f"a picture of the lengths: {picture}")
     print(f"try: {PROGRAM_NAME} train {options.name}")
 
 
-@register_command(CORPORA_COMMANDS, "remove", add_corpus_argument)
+@enter_command_in_table(CORPORA_COMMANDS, "remove", add_corpus_argument)
 def remove_corpus(options: argparse.Namespace) -> None:
     """Delete a corpus of your own; models that were trained on it stay.
 

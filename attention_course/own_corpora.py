@@ -8,7 +8,7 @@ from pathlib import Path
 
 from attention_course.length_histogram import format_length_histogram
 from transformer.data.catalogs import (
-    CATALOG_LANG,
+    CATALOG_SOURCE_LANG,
     CATALOGS_LICENCE,
     packages_hint,
     read_catalogs,
@@ -25,7 +25,7 @@ from transformer.data.own_corpora import (
     parse_languages,
 )
 from transformer.data.scripts import expected_scripts
-from transformer.data.source_text import SourceText
+from transformer.data.source_text import PairsWithOrigin
 from transformer.data.text_files import read_aligned_files, read_tab_separated_file, shown_text
 from transformer.data.translation_files import READERS_BY_FORMAT as FORMATS
 from transformer.data.translation_files import read_translation_files
@@ -58,14 +58,16 @@ def _languages_of_options(options: argparse.Namespace) -> tuple[str, str]:
         return parse_languages(options.languages)
     # Serbian in Latin script is "sr@latin" there.
     catalog_lang = options.catalogs.replace("@", "_").replace("-", "_")
-    own = parse_languages(f"{CATALOG_LANG}-{catalog_lang}")
+    own = parse_languages(f"{CATALOG_SOURCE_LANG}-{catalog_lang}")
     languages = parse_languages(options.languages) if options.languages else own
     message = f"--languages {options.languages}: the catalogs are in {own[0]} and {own[1]}"
     require(set(languages) == set(own), f"{message}, so give {'-'.join(own)} or the other way")
     return languages
 
 
-def _read_text_of_options(options: argparse.Namespace, languages: tuple[str, str]) -> SourceText:
+def _read_text_of_options(
+    options: argparse.Namespace, languages: tuple[str, str]
+) -> PairsWithOrigin:
     """Return the text that the options name, source first; a UserError unless it is of one form."""
     two_files = options.src if options.src is not None else options.tgt
     forms = {"--src and --tgt": two_files}
@@ -76,7 +78,7 @@ def _read_text_of_options(options: argparse.Namespace, languages: tuple[str, str
     message = "--catalog-folder is where catalogs lie: give --catalogs LANGUAGE too"
     require(options.catalogs is not None or not options.catalog_folder, message)
     if options.tsv is not None:
-        return SourceText(pairs=read_tab_separated_file(options.tsv), files=[str(options.tsv)])
+        return PairsWithOrigin(pairs=read_tab_separated_file(options.tsv), files=[str(options.tsv)])
     for format in FORMATS:
         if getattr(options, format) is not None:
             return read_translation_files(format, getattr(options, format), languages)
@@ -84,11 +86,11 @@ def _read_text_of_options(options: argparse.Namespace, languages: tuple[str, str
         text = read_catalogs(
             options.catalogs.replace("-", "_"), options.catalog_folder or usual_catalog_folders()
         )
-        turned = languages[0] != CATALOG_LANG
+        turned = languages[0] != CATALOG_SOURCE_LANG
         return replace(text, pairs=[pair[::-1] for pair in text.pairs]) if turned else text
     pairs = _read_two_files("", options.src, options.tgt)
     assert pairs is not None  # One of the two was given.
-    return SourceText(pairs=pairs, files=[str(options.src), str(options.tgt)])
+    return PairsWithOrigin(pairs=pairs, files=[str(options.src), str(options.tgt)])
 
 
 def _read_two_files(option: str, src: Path | None, tgt: Path | None) -> list[Pair] | None:
@@ -124,13 +126,12 @@ def added_corpus_in_words(added: AddedCorpus) -> str:
         for lang, side in zip(langs, pair, strict=True):
             lines.append(f"  {lang:{width}}  {shown_text(side)}")
     if added.text.licence == CATALOGS_LICENCE and len(added.text.pairs) < FEW_CATALOG_PAIRS:
-        lines.append(
-            f"These are few: {packages_hint(next(lang for lang in langs if lang != CATALOG_LANG))}."
-        )
+        lang = next(lang for lang in langs if lang != CATALOG_SOURCE_LANG)
+        lines.append(f"These are few: {packages_hint(lang)}.")
     return "\n".join(lines)
 
 
-def draw_lengths(added: AddedCorpus) -> Path | None:
+def write_length_picture(added: AddedCorpus) -> Path | None:
     """Draw the lengths of a corpus into its folder, and return the file; None without matplotlib.
 
     That is no part of a plain installation.
@@ -145,7 +146,7 @@ def draw_lengths(added: AddedCorpus) -> Path | None:
     return path
 
 
-def _files_in_words(text: SourceText) -> str:
+def _files_in_words(text: PairsWithOrigin) -> str:
     """Return " in 92 files of 53 packages"; nothing of a file or two, which the user has typed."""
     if len(text.files) <= 2:
         return ""

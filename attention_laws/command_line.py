@@ -131,7 +131,7 @@ def diagnose_with_options(options: argparse.Namespace) -> Report:
         folder=str(folder),
         module=module,
         name=name,
-        options=calling_options_to_arguments(options),
+        options=adapter_arguments_from_options(options),
         laws=chosen_law_names(options.only, options.skip),
         minute=options.minute,
         seconds=options.seconds,
@@ -142,7 +142,7 @@ def diagnose_with_options(options: argparse.Namespace) -> Report:
     return dataclasses.replace(report, strict=options.strict)
 
 
-def calling_options_to_arguments(options: argparse.Namespace) -> dict[str, Any]:
+def adapter_arguments_from_options(options: argparse.Namespace) -> dict[str, Any]:
     """Return arguments of `adapter_from_module`: how a bare module is called, if the user says."""
     arguments: dict[str, Any] = {}
     if options.batch_first or options.length_first:

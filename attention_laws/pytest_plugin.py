@@ -23,7 +23,7 @@ from attention_laws.factory import (
 from attention_laws.law import Law
 from attention_laws.laws import MODEL_LAWS
 from attention_laws.report import (
-    LAW_NAMES_NEEDED_TO_JUDGE,
+    LAWS_NEEDED_TO_JUDGE_MODEL,
     LawResult,
     Report,
     Verdict,
@@ -50,7 +50,7 @@ class LawTester:
             pytest.fail(line.explanation(), pytrace=False)
         if (
             line.verdict == Verdict.NOT_TRIED
-            and line.law in LAW_NAMES_NEEDED_TO_JUDGE
+            and line.law in LAWS_NEEDED_TO_JUDGE_MODEL
             and Report((line,)).unjudged_laws
         ):
             pytest.fail(f"it could not be judged: {line.seen}", pytrace=False)

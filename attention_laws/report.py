@@ -14,7 +14,7 @@ from attention_laws.argument_kinds import check_argument_kinds
 from attention_laws.errors import UserError
 
 # A model of which these are unknown is not judged: its shape, the future, padding, gradients.
-LAW_NAMES_NEEDED_TO_JUDGE = (
+LAWS_NEEDED_TO_JUDGE_MODEL = (
     "logits_have_expected_shape",
     "decoder_is_causal",
     "source_padding_is_ignored",
@@ -112,7 +112,7 @@ class Report:
         ]
         if len(untried) == len(self.lines):
             return untried
-        return [law for law in untried if law in LAW_NAMES_NEEDED_TO_JUDGE]
+        return [law for law in untried if law in LAWS_NEEDED_TO_JUDGE_MODEL]
 
     @property
     def exit_status(self) -> int:

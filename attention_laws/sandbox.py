@@ -169,13 +169,13 @@ class _ChildProcess:
                     if "done" in event:
                         self.done = True
                         return
-                    limit = self._time_limit_after_event(event)
+                    limit = self._max_seconds_until_next_event(event)
                     since = time.monotonic()
                     yield event
         finally:
             self._kill()
 
-    def _time_limit_after_event(self, event: dict[str, Any]) -> float:
+    def _max_seconds_until_next_event(self, event: dict[str, Any]) -> float:
         """Return the seconds until the next event must come."""
         if "laws" in event:
             return MAX_LOADING_SECONDS

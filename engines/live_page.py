@@ -39,8 +39,8 @@ MODEL_LIST = "models.json"
 COPIED_PAGE_FILES = ("index.html", "style.css", "icon.svg", "js")
 COPIED_MODEL_FILES = (RECIPE, SRC_TOKENIZER, TGT_TOKENIZER, WEIGHTS)
 NUM_SAMPLES = 4
-MAX_SAMPLE_CHARACTERS = 80
-MAX_SENTENCE_CHARACTERS = 1000
+MAX_DRAWN_SAMPLE_CHARACTERS = 80
+MAX_GIVEN_SAMPLE_CHARACTERS = 1000
 
 
 @check_argument_types
@@ -66,14 +66,14 @@ def write_live_page(
     else:
         require(not out.exists(), f"{out} exists: add --replace, or give another folder")
     for sentence in sentences:
-        fits = bool(sentence.strip()) and len(sentence) <= MAX_SENTENCE_CHARACTERS
+        fits = bool(sentence.strip()) and len(sentence) <= MAX_GIVEN_SAMPLE_CHARACTERS
         message = f"a sentence to try has {len(sentence):,} characters"
-        require(fits, f"{message}: give 1 to {MAX_SENTENCE_CHARACTERS:,}, not blanks alone")
+        require(fits, f"{message}: give 1 to {MAX_GIVEN_SAMPLE_CHARACTERS:,}, not blanks alone")
     check_writable_folder(out)
     folder = find_model_folder(model)
     name = folder.resolve().name
     recipe = _check_runs_in_page(model, folder)
-    listed = _list_of_models(name, recipe, list(sentences))
+    listed = _models_json_fields(name, recipe, list(sentences))
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=out.parent, prefix=".") as temporary:
@@ -104,7 +104,7 @@ def _check_runs_in_page(model: str | Path, folder: Path) -> Recipe:
     return description.recipe
 
 
-def _list_of_models(name: str, recipe: Recipe, sentences: list[str]) -> dict[str, Any]:
+def _models_json_fields(name: str, recipe: Recipe, sentences: list[str]) -> dict[str, Any]:
     """Return the content of models.json: this model alone, what it is and whose terms hold."""
     data = recipe.data
     shipped = read_json(live_page_folder() / MODEL_LIST)["models"].get(name, {})
@@ -135,7 +135,7 @@ def _draw_sentences(recipe: Recipe) -> list[str]:
         return []
     split = corpora.default_test_split(data.corpus)
     sources = corpora.load(data.corpus, split, data.src_lang, data.tgt_lang).src
-    short = sorted({source for source in sources if len(source) <= MAX_SAMPLE_CHARACTERS})
+    short = sorted({source for source in sources if len(source) <= MAX_DRAWN_SAMPLE_CHARACTERS})
     return random.Random(SAMPLE_SEED).sample(short, min(NUM_SAMPLES, len(short)))
 
 

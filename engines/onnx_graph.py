@@ -15,7 +15,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 from torch import Tensor, nn
 
-from engines.tables import to_float32_array, word_and_position_tables
+from engines.tables import to_float32_array, unscaled_word_and_position_tables
 from transformer import __version__
 from transformer.attention import MultiHeadAttention
 from transformer.embeddings import Embedding
@@ -85,7 +85,7 @@ class OnnxGraphBuilder:
 
     def add_embedding(self, embedding: Embedding, ids: str, start: str, end: str) -> str:
         """Embed ids (batch, length) at positions start to end - 1, both vectors of one number."""
-        words, positions = word_and_position_tables(embedding)
+        words, positions = unscaled_word_and_position_tables(embedding)
         word_table = self.add_constant(
             self._names[id(embedding.token.weight)], to_float32_array(words)
         )
@@ -144,7 +144,7 @@ class OnnxGraphBuilder:
             layer.outer, self.add_node("Relu", self.add_linear(layer.inner, hidden))
         )
 
-    def add_stacked_layer_arrays(self, layers: Sequence[str], output: str) -> None:
+    def add_stacking_over_layers(self, layers: Sequence[str], output: str) -> None:
         """Stack one array per layer along a new first axis."""
         rows = [self.add_node("Unsqueeze", layer, self.add_int_vector(0)) for layer in layers]
         self.add_node("Concat", *rows, axis=0, output=output)

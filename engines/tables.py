@@ -23,7 +23,7 @@ def to_float32_array(tensor: Tensor) -> NDArray[np.float32]:
     return array
 
 
-def word_and_position_tables(embedding: Embedding) -> tuple[Tensor, Tensor]:
+def unscaled_word_and_position_tables(embedding: Embedding) -> tuple[Tensor, Tensor]:
     """Return the words, unscaled, (vocab_size, d_model), and positions, (max_len, d_model).
 
     Their rows need only be added: concatenated positions are a sum as well, of the word's vector

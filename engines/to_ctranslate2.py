@@ -15,7 +15,7 @@ from ctranslate2.specs.transformer_spec import (
 )
 from torch import nn
 
-from engines.tables import check_paper_parts, to_float32_array, word_and_position_tables
+from engines.tables import check_paper_parts, to_float32_array, unscaled_word_and_position_tables
 from transformer.attention import MultiHeadAttention
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, SPECIAL_TOKENS, UNK_ID
 from transformer.embeddings import Embedding
@@ -92,7 +92,7 @@ def _set_embedding(
     embedding: Embedding,
 ) -> None:
     """Set the words and positions of a side; the engine scales by sqrt(d_model) or not at all."""
-    words, positions = word_and_position_tables(embedding)
+    words, positions = unscaled_word_and_position_tables(embedding)
     embedding_spec.weight = to_float32_array(words)
     spec.position_encodings.encodings = to_float32_array(positions)
     concatenated = isinstance(embedding.positions, ConcatenatedPositions)

@@ -68,12 +68,12 @@ def _write_encoder_graph(
         hidden = graph.add_residual(layer.feed_forward_residual, hidden, sublayer)
     memory = graph.add_norm(model.encoder.norm, hidden)
     all_keys, all_values = [], []
-    for decoder_layer in _decoder_layers(model):
+    for decoder_layer in _decoder_layer_modules(model):
         keys, values = graph.add_keys_and_values(decoder_layer.cross_attention, memory)
         all_keys.append(keys)
         all_values.append(values)
-    graph.add_stacked_layer_arrays(all_keys, "memory_keys")
-    graph.add_stacked_layer_arrays(all_values, "memory_values")
+    graph.add_stacking_over_layers(all_keys, "memory_keys")
+    graph.add_stacking_over_layers(all_values, "memory_values")
     graph.check_and_write(path, {"src": (INT64, ("batch", "src_len"))}, source)
 
 
@@ -101,7 +101,7 @@ def _write_decoder_step_graph(
         values = graph.add_layer_array_selection("memory_values", index)
         return graph.add_attention(attention, query, keys, values, "src_mask")
 
-    for index, layer in enumerate(_decoder_layers(model)):
+    for index, layer in enumerate(_decoder_layer_modules(model)):
         sublayer = partial(attend_to_past, index, layer.self_attention)
         hidden = graph.add_residual(layer.self_attention_residual, hidden, sublayer)
         sublayer = partial(attend_to_source, index, layer.cross_attention)
@@ -109,8 +109,8 @@ def _write_decoder_step_graph(
         sublayer = partial(graph.add_feed_forward, layer.feed_forward)
         hidden = graph.add_residual(layer.feed_forward_residual, hidden, sublayer)
     _add_log_probs(graph, model, graph.add_norm(model.decoder.norm, hidden))
-    graph.add_stacked_layer_arrays(all_keys, "keys")
-    graph.add_stacked_layer_arrays(all_values, "values")
+    graph.add_stacking_over_layers(all_keys, "keys")
+    graph.add_stacking_over_layers(all_values, "values")
     token: ElementTypeAndShape = (INT64, ("batch", 1))
     log_probs: ElementTypeAndShape = (FLOAT, ("batch", model.output.out_features))
     inputs = {"token": token} | source | _keys_and_values_types(model, "past_", "past_len")
@@ -118,7 +118,7 @@ def _write_decoder_step_graph(
     graph.check_and_write(path, inputs, outputs)
 
 
-def _decoder_layers(model: Transformer) -> list[DecoderLayer]:
+def _decoder_layer_modules(model: Transformer) -> list[DecoderLayer]:
     return [layer for layer in model.decoder.layers if isinstance(layer, DecoderLayer)]
 
 

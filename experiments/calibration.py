@@ -76,7 +76,7 @@ class Population(NamedTuple):
         return first, second
 
 
-class Resampled(NamedTuple):
+class ResampledTestSet(NamedTuple):
     """A test set, drawn, and the BLEU of its bootstrap resamples."""
 
     first_counts: BleuCounts
@@ -92,10 +92,10 @@ class Resampled(NamedTuple):
         return self.second_scores - self.first_scores
 
 
-def resample(first_counts: BleuCounts, second_counts: BleuCounts, seed: int) -> Resampled:
+def resample(first_counts: BleuCounts, second_counts: BleuCounts, seed: int) -> ResampledTestSet:
     """Compute what all tests and intervals of one test set need."""
     difference = bleu_from_counts(second_counts.sum(0)) - bleu_from_counts(first_counts.sum(0))
-    return Resampled(
+    return ResampledTestSet(
         first_counts,
         second_counts,
         float(difference),
@@ -105,36 +105,36 @@ def resample(first_counts: BleuCounts, second_counts: BleuCounts, seed: int) -> 
     )
 
 
-def sacrebleu_p_value(drawn: Resampled) -> float:
+def sacrebleu_p_value(drawn: ResampledTestSet) -> float:
     """Return the p-value of sacreBLEU's paired bootstrap (`PairedTest`, test_type="bs")."""
     return _share_with_one_more(_sacrebleu_centred_distances(drawn) > abs(drawn.difference))
 
 
-def sacrebleu_p_value_with_ties(drawn: Resampled) -> float:
+def sacrebleu_p_value_with_ties(drawn: ResampledTestSet) -> float:
     """Return it with draws counted that are just as far: right for identical systems."""
     return _share_with_one_more(_sacrebleu_centred_distances(drawn) >= abs(drawn.difference))
 
 
-def _sacrebleu_centred_distances(drawn: Resampled) -> NDArray[np.float64]:
+def _sacrebleu_centred_distances(drawn: ResampledTestSet) -> NDArray[np.float64]:
     """Return the distances between the systems in the resamples, less their mean."""
     distances = np.abs(drawn.differences)
     return distances - distances.mean()
 
 
-def centred_p_value(drawn: Resampled) -> float:
+def centred_p_value(drawn: ResampledTestSet) -> float:
     """Return the p-value of a bootstrap whose differences are centred on the measured one."""
     distances = np.abs(drawn.differences - drawn.difference)
     return _share_with_one_more(distances >= abs(drawn.difference))
 
 
-def percentile_p_value(drawn: Resampled) -> float:
+def percentile_p_value(drawn: ResampledTestSet) -> float:
     """Return twice the share of resamples on the rarer side of 0."""
     above = int((drawn.differences > 0).sum())
     rarer = min(above, len(drawn.differences) - above)
     return min(1.0, 2 * (rarer + 1) / (len(drawn.differences) + 1))
 
 
-def randomization_p_value(drawn: Resampled) -> float:
+def randomization_p_value(drawn: ResampledTestSet) -> float:
     """Return the p-value that the course takes."""
     counts = drawn.first_counts, drawn.second_counts
     return approximate_randomization_p_value(*counts, NUM_EXCHANGES, drawn.seed)
@@ -144,7 +144,7 @@ def _share_with_one_more(is_as_far: NDArray[np.bool_]) -> float:
     return float((is_as_far.sum() + 1) / (len(is_as_far) + 1))
 
 
-P_VALUE_FUNCTIONS_BY_TEST: Mapping[str, Callable[[Resampled], float]] = {
+P_VALUE_FUNCTIONS_BY_TEST: Mapping[str, Callable[[ResampledTestSet], float]] = {
     "sacreBLEU's paired bootstrap": sacrebleu_p_value,
     "the same, with ties counted": sacrebleu_p_value_with_ties,
     "share beyond 0, doubled": percentile_p_value,
@@ -207,24 +207,27 @@ def simulated_populations(sentences: int = NUM_SIMULATED_SENTENCES) -> dict[str,
     difficulties = rng.normal(0, 0.1, len(references))  # shared: what is hard is hard for all
     base, alike, better, worse = (
         sentence_bleu_counts(
-            noisy_copies(references, share + difficulties, rng), [[each] for each in references]
+            noisy_sentence_copies(references, share + difficulties, rng),
+            [[each] for each in references],
         )
         for share in (0.8, 0.8, 0.88, 0.7)
     )
     level = float(bleu_from_counts(base.sum(0)))
     others = {
-        "alike": splice_to_bleu(better if _is_below(alike, level) else worse, alike, level),
-        "uneven": splice_to_bleu(better, worse, level),
-        "ahead": splice_to_bleu(better, alike, level + SIMULATED_LEAD),
+        "alike": splice_counts_to_target_bleu(
+            better if _is_bleu_below(alike, level) else worse, alike, level
+        ),
+        "uneven": splice_counts_to_target_bleu(better, worse, level),
+        "ahead": splice_counts_to_target_bleu(better, alike, level + SIMULATED_LEAD),
     }
     return {name: Population(base, other) for name, other in others.items()}
 
 
-def _is_below(counts: BleuCounts, level: float) -> bool:
+def _is_bleu_below(counts: BleuCounts, level: float) -> bool:
     return bool(bleu_from_counts(counts.sum(0)) < level)
 
 
-def noisy_copies(
+def noisy_sentence_copies(
     references: Sequence[str], shares_right: NDArray[np.float64], rng: np.random.Generator
 ) -> list[str]:
     """Copy sentences, each word with a probability; of the others half are lost, half replaced."""
@@ -242,7 +245,7 @@ def noisy_copies(
     return copies
 
 
-def splice_to_bleu(one: BleuCounts, other: BleuCounts, level: float) -> BleuCounts:
+def splice_counts_to_target_bleu(one: BleuCounts, other: BleuCounts, level: float) -> BleuCounts:
     """Return the first rows of one and the others of the other, cut where BLEU comes closest."""
     sums = other.sum(0) + np.cumsum(one - other, axis=0)
     cut = int(np.abs(bleu_from_counts(sums) - level).argmin()) + 1

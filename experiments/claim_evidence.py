@@ -54,13 +54,15 @@ def _evidence_of_values(claim: ClaimTomlTable) -> Evidence:
         divisor = divisors[0] if divisors else claim.get("unit", 1)
         figures.append(value / divisor)
         records.append(record)
-    return _make_evidence(figures, records)
+    return _evidence_from_figures_and_records(figures, records)
 
 
 def _evidence_of_mean(claim: ClaimTomlTable) -> Evidence:
     """Compute the mean over a recipe's seeds in one precision, then its interval."""
     runs, points = _runs_and_scores(claim)
-    return _make_evidence([mean(points), *mean_interval(points)], runs, len(points))
+    return _evidence_from_figures_and_records(
+        [mean(points), *mean_interval(points)], runs, len(points)
+    )
 
 
 def _evidence_of_mean_above_goal(claim: ClaimTomlTable) -> Evidence:
@@ -68,7 +70,7 @@ def _evidence_of_mean_above_goal(claim: ClaimTomlTable) -> Evidence:
     runs, points = _runs_and_scores(claim)
     is_above = one_sided_p_value(points, claim["goal"]) < SIGNIFICANCE_LEVEL
     significant = {"beam": [claim["recipe"]] if is_above else []}
-    return _make_evidence([], runs, len(points), significant)
+    return _evidence_from_figures_and_records([], runs, len(points), significant)
 
 
 def _evidence_of_difference(claim: ClaimTomlTable) -> Evidence:
@@ -79,7 +81,7 @@ def _evidence_of_difference(claim: ClaimTomlTable) -> Evidence:
     low, high = difference_interval(base_points, other_points)
     significant = {"beam": ["difference"] if low > 0 or high < 0 else []}
     fewest = min(len(base_points), len(other_points))
-    return _make_evidence([low, high], [*base, *other], fewest, significant)
+    return _evidence_from_figures_and_records([low, high], [*base, *other], fewest, significant)
 
 
 def _evidence_of_comparison_family(claim: ClaimTomlTable) -> Evidence:
@@ -92,7 +94,9 @@ def _evidence_of_comparison_family(claim: ClaimTomlTable) -> Evidence:
         p_values = {name: difference_p_value(base, runs) for name, runs in points.items()}
         significant[reading] = names_significant_by_holm(p_values)
     fewest = min(len(runs) for runs in points.values())
-    return _make_evidence([], record["runs"], fewest, significant, len(p_values))
+    return _evidence_from_figures_and_records(
+        [], record["runs"], fewest, significant, len(p_values)
+    )
 
 
 def _evidence_of_variant_costs(claim: ClaimTomlTable) -> Evidence:
@@ -101,7 +105,7 @@ def _evidence_of_variant_costs(claim: ClaimTomlTable) -> Evidence:
     points = scores_by_variant(record)
     costs = [mean(points[claim["base"]]) - mean(points[name]) for name in claim["at"]]
     fewest = min(len(points[name]) for name in claim["at"])
-    return _make_evidence(costs, record["runs"], fewest, family=len(points) - 1)
+    return _evidence_from_figures_and_records(costs, record["runs"], fewest, family=len(points) - 1)
 
 
 def _evidence_of_single_runs(claim: ClaimTomlTable) -> Evidence:
@@ -119,7 +123,7 @@ def _evidence_of_single_runs(claim: ClaimTomlTable) -> Evidence:
         significant[reading] = [
             name for name, [single] in points.items() if abs(single - base) > margin
         ]
-    return _make_evidence([margin], record["runs"], 1, significant, len(points))
+    return _evidence_from_figures_and_records([margin], record["runs"], 1, significant, len(points))
 
 
 def _evidence_of_head_costs(claim: ClaimTomlTable) -> Evidence:
@@ -136,7 +140,7 @@ def _evidence_of_head_costs(claim: ClaimTomlTable) -> Evidence:
         max(cost for name, cost in costs.items() if re.search(pattern, name))
         for pattern in claim["at"]
     ]
-    return _make_evidence(largest, [record], family=len(costs))
+    return _evidence_from_figures_and_records(largest, [record], family=len(costs))
 
 
 EVIDENCE_FUNCTIONS: dict[str, Callable[[ClaimTomlTable], Evidence]] = {
@@ -175,7 +179,7 @@ def _value_at_path(record: Any, path: str) -> Any:
     return value
 
 
-def _make_evidence(
+def _evidence_from_figures_and_records(
     figures: list[float],
     records: Sequence[JsonRecord],
     n: int = 1,

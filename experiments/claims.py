@@ -18,9 +18,14 @@ from experiments.claim_evidence import ClaimTomlTable, Evidence, compute_evidenc
 NotebookCell = dict[str, Any]
 
 # In these pages, and in the lessons, every figure has a record or another source.
-CHECKED_PAGES = ("README.md", "docs/results.md", "docs/records.md", "docs/benchmarks.md")
+PAGES_WITH_SOURCED_FIGURES = (
+    "README.md",
+    "docs/results.md",
+    "docs/records.md",
+    "docs/benchmarks.md",
+)
 # A lesson's figure is printed this many cells before or after its own, at most.
-SOURCE_CELLS = 2
+MAX_CELLS_TO_SOURCE = 2
 NUMBER_PATTERN = re.compile(r"[−-]?\b\d[\d,]*(?:\.\d+)?")
 DECIMAL_PATTERN = re.compile(r"(?<![\w.,§/-])\d[\d,]*\.\d+(?![\w.]*\d)")
 GENERATED_TABLE_PATTERN = re.compile(
@@ -113,21 +118,21 @@ def _describe_claim(claim: ClaimTomlTable, evidence: Evidence, holds: bool) -> s
 
 
 def figures_without_source(root: Path) -> list[str]:
-    """Return each figure of `CHECKED_PAGES` and lessons without a source.
+    """Return each figure of `PAGES_WITH_SOURCED_FIGURES` and lessons without a source.
 
     A figure is a number with a decimal point. Its source is a claim, or what claims.toml names as
     others' figures and constants; in a lesson also the code, and the text that it prints, of the
-    cells that stand at most `SOURCE_CELLS` before or after the figure's own. Where claims.toml
-    names a lesson's words under `elsewhere`, their figures may stand beside any cell of it.
+    cells that stand at most `MAX_CELLS_TO_SOURCE` before or after the figure's own. Where
+    claims.toml names a lesson's words under `elsewhere`, their figures may stand beside any cell.
     """
     book = read_claims_toml(root)
     lessons = sorted(path.relative_to(root).as_posix() for path in root.glob("notebooks/*.ipynb"))
     missing = []
-    for page in (*CHECKED_PAGES, *lessons):
+    for page in (*PAGES_WITH_SOURCED_FIGURES, *lessons):
         passages = list(_passages(root / page))
-        others = _phrases_of_page(book["other"], page)
-        printed_elsewhere = _phrases_of_page(book["elsewhere"], page)
-        sourced = [*_phrases_of_page(book["claim"], page), *others, *printed_elsewhere]
+        others = _toml_phrases_for_page(book["other"], page)
+        printed_elsewhere = _toml_phrases_for_page(book["elsewhere"], page)
+        sourced = [*_toml_phrases_for_page(book["claim"], page), *others, *printed_elsewhere]
         constants = {
             figure
             for other in book["other"]
@@ -137,14 +142,18 @@ def figures_without_source(root: Path) -> list[str]:
         for text, printed in passages:
             for phrase in sourced:
                 text = text.replace(phrase, "")
-            missing += [f"{page}: {figure}" for figure in _figures(text) - printed - constants]
-        printed_anywhere = _printed_numbers(_cells(root / page))
+            missing += [
+                f"{page}: {figure}" for figure in _decimal_figures(text) - printed - constants
+            ]
+        printed_anywhere = _printed_numbers(_notebook_cells(root / page))
         for phrase in printed_elsewhere:
-            missing += [f"{page}: {figure}" for figure in _figures(phrase) - printed_anywhere]
+            missing += [
+                f"{page}: {figure}" for figure in _decimal_figures(phrase) - printed_anywhere
+            ]
     return missing
 
 
-def _phrases_of_page(entries: list[dict[str, Any]], page: str) -> list[str]:
+def _toml_phrases_for_page(entries: list[dict[str, Any]], page: str) -> list[str]:
     """Return the words that entries of claims.toml say on a page."""
     phrases: list[str] = []
     for entry in entries:
@@ -154,7 +163,7 @@ def _phrases_of_page(entries: list[dict[str, Any]], page: str) -> list[str]:
     return phrases
 
 
-def _figures(text: str) -> set[str]:
+def _decimal_figures(text: str) -> set[str]:
     """Return the numbers with a decimal point in a text."""
     return set(DECIMAL_PATTERN.findall(text))
 
@@ -175,16 +184,16 @@ def _passages(page: Path) -> Iterator[tuple[str, set[str]]]:
 
     A page that is no lesson prints nothing.
     """
-    cells = _cells(page)
+    cells = _notebook_cells(page)
     if not cells:
         yield read_prose(page), set()
     for place, cell in enumerate(cells):
         if cell["cell_type"] == "markdown":
-            beside = cells[max(0, place - SOURCE_CELLS) : place + SOURCE_CELLS + 1]
+            beside = cells[max(0, place - MAX_CELLS_TO_SOURCE) : place + MAX_CELLS_TO_SOURCE + 1]
             yield _cell_prose(cell), _printed_numbers(beside)
 
 
-def _cells(page: Path) -> list[NotebookCell]:
+def _notebook_cells(page: Path) -> list[NotebookCell]:
     """Return a lesson's cells; of another page none."""
     if page.suffix != ".ipynb":
         return []
@@ -197,7 +206,7 @@ def read_prose(page: Path) -> str:
     """Return a page's own words, lines joined, without made tables and the paper's passages."""
     if page.suffix != ".ipynb":
         return _own_prose(page.read_text(encoding="utf-8"))
-    prose = [cell for cell in _cells(page) if cell["cell_type"] == "markdown"]
+    prose = [cell for cell in _notebook_cells(page) if cell["cell_type"] == "markdown"]
     return " ".join(_cell_prose(cell) for cell in prose)
 
 

@@ -101,7 +101,7 @@ def museum_tables_by_mark() -> dict[str, str]:
         "counts": "\n".join(counts),
         **{group: _fault_group_table(group, faults) for group in groups},
         "missed": _list_missed_faults(missed, faults),
-        "laws": _faults_by_law_table(record),
+        "laws": _fault_counts_by_law_table(record),
     }
 
 
@@ -153,7 +153,7 @@ def _list_missed_faults(names: Iterable[str], verdicts_of: Mapping[str, Any]) ->
     return "\n".join(lines)
 
 
-def _faults_by_law_table(record: Mapping[str, Any]) -> str:
+def _fault_counts_by_law_table(record: Mapping[str, Any]) -> str:
     """Count for each law how many faults break it, and how many no other law sees."""
     rows = []
     for law in record["laws"]:

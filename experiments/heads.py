@@ -100,7 +100,7 @@ def record_head_removals(model: str, file: Path) -> None:
     _write_record(file, translator, model, about, scores)
 
 
-def record_attribution_errors(model: str, file: Path) -> str:
+def record_alignment_error_rates(model: str, file: Path) -> str:
     """Record how well attributions of a model's words find their source words (test sentences)."""
     translator = Translator.load(model, pick_device())
     data = translator.recipe.data

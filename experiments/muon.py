@@ -68,7 +68,7 @@ class Muon(Optimizer):
 
     def _update(self, matrices: list[nn.Parameter], rate: float) -> None:
         """Update matrices of one shape."""
-        momenta = torch.stack([self._momentum(matrix) for matrix in matrices])
+        momenta = torch.stack([self._update_nesterov_momentum(matrix) for matrix in matrices])
         updates = _apply_across_processes(orthogonalize, momenta.to(self.precision)).to(
             momenta.dtype
         )
@@ -76,7 +76,7 @@ class Muon(Optimizer):
         for matrix, update in zip(matrices, updates, strict=True):
             matrix.add_(update, alpha=-rate * size)
 
-    def _momentum(self, matrix: nn.Parameter) -> Tensor:
+    def _update_nesterov_momentum(self, matrix: nn.Parameter) -> Tensor:
         """Add a gradient to the momentum; return it one step ahead (Nesterov)."""
         assert matrix.grad is not None
         state = self.state[matrix]

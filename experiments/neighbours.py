@@ -21,8 +21,8 @@ from transformer.support.errors import require
 NUM_SINUSOID_PAIRS = 10  # pairs of sine and cosine that self-attention begins with
 INITIAL_SINUSOID_QUERY_KEY_WEIGHT = 1.3  # the weight of each in queries and keys
 DRAWN_CROSS_ATTENTION_SCALE = 0.35  # what remains of drawn queries and keys beside the sinusoids
-ENCODER_HEAD_OFFSETS = (-1, 1, -2, 2, -3, 3, -4, 4)  # positions, by head
-DECODER_HEAD_OFFSETS = range(-1, -9, -1)
+INITIAL_ENCODER_HEAD_OFFSETS = (-1, 1, -2, 2, -3, 3, -4, 4)  # positions, by head
+INITIAL_DECODER_HEAD_OFFSETS = range(-1, -9, -1)
 
 
 @torch.no_grad()
@@ -43,9 +43,9 @@ def initialize_heads_to_positions(model: Transformer) -> None:
             layer.self_attention.output_projection.weight.zero_()
             layer.feed_forward.outer.weight.zero_()
         if isinstance(layer, EncoderLayer):
-            initialize_heads_at_offsets(layer.self_attention, ENCODER_HEAD_OFFSETS)
+            initialize_heads_at_offsets(layer.self_attention, INITIAL_ENCODER_HEAD_OFFSETS)
         elif isinstance(layer, DecoderLayer):
-            initialize_heads_at_offsets(layer.self_attention, DECODER_HEAD_OFFSETS)
+            initialize_heads_at_offsets(layer.self_attention, INITIAL_DECODER_HEAD_OFFSETS)
             initialize_heads_at_own_position(layer.cross_attention)
 
 

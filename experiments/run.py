@@ -81,7 +81,7 @@ def run_experiment(
         if not (folder / FIGURES_FILE_NAME).exists():
             build = builder_with_faults(*experiment.active_faults(variant))
             write_json(folder / FIGURES_FILE_NAME, measure_run(folder, build))
-        add_run_to_record(record, experiment, run_record_entry(experiment, variant, folder))
+        add_run_to_record(record, experiment, record_entry_of_run(experiment, variant, folder))
 
 
 def _train_or_resume(
@@ -102,7 +102,7 @@ def _train_or_resume(
         build=builder_with_faults(*faults),
         on_begin=on_line,
         on_report=lambda report: on_line(str(report)),
-        **options.train_arguments(recipe, precision),
+        **options.train_recipe_kwargs(recipe, precision),
     )
     if result.interrupted:
         raise KeyboardInterrupt
@@ -163,7 +163,7 @@ def measure_run(folder: Path, build: Callable[[ModelDescription], Network]) -> d
     return figures
 
 
-def run_record_entry(experiment: Experiment, variant: str, folder: Path) -> dict[str, Any]:
+def record_entry_of_run(experiment: Experiment, variant: str, folder: Path) -> dict[str, Any]:
     """Gather what a record holds of a run; validation has steps and the loss (nats per token)."""
     training = read_json(folder / RUN)
     log = [line for line in read_log(folder / LOG) if line["kind"] == "validation"]

@@ -14,7 +14,7 @@ from transformer.data import corpora
 from transformer.data.corpora import default_test_split
 from transformer.data.parallel import ParallelText
 from transformer.evaluation.bleu_tokenizers import bleu_tokenizer
-from transformer.evaluation.evaluate import evaluate_folder
+from transformer.evaluation.evaluate import evaluate_saved_model
 from transformer.evaluation.scores import bleu
 from transformer.models.folder import (
     LOG,
@@ -154,7 +154,7 @@ def _measure_card(folder: Path) -> dict[str, Any]:
     corpus = corpora.find_corpus(data.corpus)
     split = default_test_split(corpus.name)
     test = corpora.load(corpus.name, split, data.src_lang, data.tgt_lang)
-    figures = evaluate_folder(folder)
+    figures = evaluate_saved_model(folder)
     # It tells of the machine and of what else it does.
     del figures["sentences_per_second"]
     return {

@@ -142,7 +142,7 @@ def speed_records_table(records: Sequence[dict[str, Any]]) -> str:
     """Return the table of docs/records.md: a row for each record, the oldest first."""
     rows = []
     for number, record in enumerate(records, start=1):
-        seconds, score, _, reached = summarise_speed_record(record)
+        seconds, score, _, reached = speed_record_means_and_verdict(record)
         points = [run["bleu"] for run in record["runs"]]
         rows.append(
             [
@@ -164,7 +164,7 @@ def load_speed_records() -> list[dict[str, Any]]:
     return [read_json(path) for path in sorted((results_folder() / RECORDS_FOLDER).glob("*.json"))]
 
 
-def summarise_speed_record(record: Mapping[str, Any]) -> tuple[float, float, float, bool]:
+def speed_record_means_and_verdict(record: Mapping[str, Any]) -> tuple[float, float, float, bool]:
     """Summarise a record of the speed run.
 
     Returns:

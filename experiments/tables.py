@@ -26,7 +26,7 @@ COLUMNS, SEED_COLUMNS, SHIPPED_COLUMNS, SHORT_SHIPPED_COLUMNS, SYSTEM_COLUMNS = 
     _PARSED_TABLES_TOML[name]
     for name in ("runs", "seeds", "shipped", "shipped_in_short", "systems")
 )
-PUBLISHED_REPORTS_BY_SYSTEM = _PARSED_TABLES_TOML[
+PUBLISHED_FIGURES_BY_SYSTEM = _PARSED_TABLES_TOML[
     "published"
 ]  # what each earlier system reported of itself
 # Fields of words: they stand at the left of their cells, numbers at the right.
@@ -46,7 +46,7 @@ def markdown_table(
 def runs_table() -> str:
     """Return a Markdown table of the recorded runs, a row each, in the order of their names."""
     paths = sorted(results_folder().glob("*.json"))
-    return markdown_table_by_field(COLUMNS, [run_cells(read_json(path)) for path in paths])
+    return markdown_table_from_row_dicts(COLUMNS, [run_cells(read_json(path)) for path in paths])
 
 
 def shipped_models_table(
@@ -59,7 +59,9 @@ def shipped_models_table(
     records = [read_json(path) for path in sorted(results_folder().glob("shipped/*.json"))]
     if not embedded_corpora_too:
         records = [record for record in records if CORPORA[record["figures"]["corpus"]].files]
-    return markdown_table_by_field(columns, [_shipped_model_cells(record) for record in records])
+    return markdown_table_from_row_dicts(
+        columns, [_shipped_model_cells(record) for record in records]
+    )
 
 
 def _shipped_model_cells(record: Mapping[str, Any]) -> dict[str, str]:
@@ -113,7 +115,7 @@ def seeds_table(columns: Mapping[str, str] = SEED_COLUMNS) -> str:
     folder = results_folder()
     paths = [*sorted(folder.glob("*.json")), *sorted(folder.glob("systems/*.json"))]
     groups = [group for path in paths for group in load_seed_groups(path.stem)]
-    return markdown_table_by_field(
+    return markdown_table_from_row_dicts(
         columns, [_seed_group_cells(group) for group in groups if len(group) > 1]
     )
 
@@ -156,7 +158,7 @@ def earlier_systems_table() -> str:
     Loss (nats) and perplexity are per token of the test set; they depend on what a token is.
     """
     rows = []
-    for name, report in PUBLISHED_REPORTS_BY_SYSTEM.items():
+    for name, report in PUBLISHED_FIGURES_BY_SYSTEM.items():
         for run in report.get("runs", [name]):
             path = results_folder() / "systems" / f"{run}.json"
             ours = (
@@ -166,10 +168,12 @@ def earlier_systems_table() -> str:
             )
             empty = dict.fromkeys(SYSTEM_COLUMNS, "")
             rows.append(empty | ours | report | {"recipe": f"`{name}`"})
-    return markdown_table_by_field(SYSTEM_COLUMNS, rows)
+    return markdown_table_from_row_dicts(SYSTEM_COLUMNS, rows)
 
 
-def markdown_table_by_field(columns: Mapping[str, str], rows: Sequence[Mapping[str, str]]) -> str:
+def markdown_table_from_row_dicts(
+    columns: Mapping[str, str], rows: Sequence[Mapping[str, str]]
+) -> str:
     """Return a Markdown table of rows, cells by field; `columns` are fields and their headings."""
     rule = ["---" if field in LEFT_ALIGNED_FIELDS else "---:" for field in columns]
     return _join_table_lines(

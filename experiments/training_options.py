@@ -53,7 +53,7 @@ class TrainingOptions:
         message = "muon_rate_factor has no effect on adam: leave it out, or set optimizer=muon"
         require(self.muon_rate_factor == 1.0 or self.optimizer == "muon", message)
 
-    def train_arguments(
+    def train_recipe_kwargs(
         self, recipe: Recipe, precision: "Precision | None" = None
     ) -> dict[str, Any]:
         """Return the arguments of `train_recipe` for these options; none for the paper's.
@@ -182,4 +182,4 @@ def train_from_command_line(namespace: argparse.Namespace) -> int:
     recipe, options = find_recipe_and_options(namespace.recipe)
     settings = parse_settings(namespace.set, namespace.steps)
     recipe, options = override_recipe_and_options(recipe, options, settings)
-    return train_with_options(recipe, namespace, options.train_arguments)
+    return train_with_options(recipe, namespace, options.train_recipe_kwargs)

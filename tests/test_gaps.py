@@ -33,7 +33,7 @@ def answer_source(exercise: Exercise, right: bool) -> str:
         head = str(exercise.solution()).partition("):")[0].rpartition("def ")[2]
         arguments = head.partition("(")[2]
         name = next(iter(exercise.mistake_edits))
-        call = f"ex.{exercise.name}.mistaken_answers[{name!r}]({arguments})"
+        call = f"ex.{exercise.name}.mistaken_functions_by_name[{name!r}]({arguments})"
         return f"def {head}):\n    return {call}"
     old, new = next(edits for edits in exercise.mistake_edits.values() if edits)[:2]
     return textwrap.dedent(inspect.getsource(exercise.reference)).replace(old, new)

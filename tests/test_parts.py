@@ -19,7 +19,7 @@ from transformer.data import corpora
 from transformer.data.parallel import ParallelText
 from transformer.data.tokenizers import BPETokenizer
 from transformer.decoding import beam_search
-from transformer.evaluation.evaluate import evaluate_folder
+from transformer.evaluation.evaluate import evaluate_saved_model
 from transformer.feed_forward import FeedForward
 from transformer.layers import DecoderLayer
 from transformer.masks import padding_mask
@@ -286,7 +286,7 @@ def test_trained_with_other_parts_it_is_loaded_with_the_same_alone(
         with pytest.raises(UserError, match=r"self_attention=RotaryAttention, .* `build`"):
             call(folder)
     train_recipe(longer, folder, resume=True, build=build, on_report=lambda report: None)
-    assert evaluate_folder(folder, "validation", beam_size=1, build=build)["sentences"] == 500
+    assert evaluate_saved_model(folder, "validation", beam_size=1, build=build)["sentences"] == 500
 
 
 @pytest.mark.parametrize("engine", ["onnx", "ctranslate2", "transformers"])

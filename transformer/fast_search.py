@@ -43,16 +43,16 @@ def fast_top_continuations(
         log_probs[:, :, : vocab_size - rest].unflatten(2, (groups, VOCAB_GROUP_SIZE)).amax(dim=3)
     )
     best_groups = (prefix_scores[:, :, None] + maxima).flatten(start_dim=1).topk(count)[1]
-    candidates = _indices_in_groups(best_groups, groups, vocab_size)
+    candidates = _indices_of_types_in_groups(best_groups, groups, vocab_size)
     if rest:
-        candidates = torch.cat((candidates, _indices_after_last_group(log_probs, rest)), dim=1)
+        candidates = torch.cat((candidates, _indices_of_ungrouped_types(log_probs, rest)), dim=1)
     totals = log_probs.flatten(start_dim=1).gather(1, candidates)
     totals = totals + prefix_scores.gather(1, candidates // vocab_size)
     scores, positions = totals.topk(count)
     return scores, candidates.gather(1, positions)
 
 
-def _indices_in_groups(best_groups: Tensor, groups: int, vocab_size: int) -> Tensor:
+def _indices_of_types_in_groups(best_groups: Tensor, groups: int, vocab_size: int) -> Tensor:
     """Return the indices, prefix * vocab_size + id, of all types in the given groups.
 
     `best_groups` holds prefix * groups + group, (sentences, count); the result is
@@ -63,7 +63,7 @@ def _indices_in_groups(best_groups: Tensor, groups: int, vocab_size: int) -> Ten
     return (first[:, :, None] + within).flatten(start_dim=1)
 
 
-def _indices_after_last_group(log_probs: Tensor, rest: int) -> Tensor:
+def _indices_of_ungrouped_types(log_probs: Tensor, rest: int) -> Tensor:
     """Return the indices of each prefix's last types, which fill no group: (sentences, ...)."""
     sentences, beam_size, vocab_size = log_probs.shape
     ids = torch.arange(vocab_size - rest, vocab_size, device=log_probs.device)
@@ -80,10 +80,10 @@ class _ModelWithSharedSourceCache:
 
     def new_cache(self) -> Any:
         cache = make_empty_cache(self.model)
-        return _CacheWithSourceInPlace(len(cache.layers)) if type(cache) is DecoderCache else cache
+        return _CacheWithSharedSource(len(cache.layers)) if type(cache) is DecoderCache else cache
 
 
-class _CacheWithSourceInPlace(DecoderCache):
+class _CacheWithSharedSource(DecoderCache):
     """A cache for beam search, in which the prefixes of a sentence share its source."""
 
     def select(self, rows: Tensor) -> None:

@@ -32,7 +32,7 @@ def _draw_batch_and_attention_weights(subject: Subject) -> tuple[Tensor, Tensor,
             return src, tgt_in, dict(subject.adapter.attention(src, tgt_in))
         # One sentence after the other, since they may have different shapes inside the model.
         first, second = (
-            record_attention_calls(subject, src[row : row + 1], tgt_in[row : row + 1])
+            attention_calls_of_forward(subject, src[row : row + 1], tgt_in[row : row + 1])
             for row in (0, 1)
         )
     if not first or len(first) != len(second):
@@ -48,7 +48,9 @@ def _draw_batch_and_attention_weights(subject: Subject) -> tuple[Tensor, Tensor,
     return src, tgt_in, weights
 
 
-def record_attention_calls(subject: Subject, src: Tensor, tgt_in: Tensor) -> list[AttentionCall]:
+def attention_calls_of_forward(
+    subject: Subject, src: Tensor, tgt_in: Tensor
+) -> list[AttentionCall]:
     """Return the attentions of a batch, as the model computes them."""
     return find_attention_calls(
         subject.torch_calls_of_forward(src, tgt_in), {src.shape[1], tgt_in.shape[1]}
@@ -66,7 +68,7 @@ def scores_are_scaled_by_sqrt_d_k(subject: Subject) -> Finding:
     """
     with torch.no_grad():
         src, tgt_in = subject.draw_src(2, SRC_LEN), subject.draw_tgt_in(2, TGT_LEN)
-        attentions = record_attention_calls(subject, src, tgt_in)
+        attentions = attention_calls_of_forward(subject, src, tgt_in)
     count = 0
     for number, attention in enumerate(attentions, start=1):
         if attention.product is None or attention.scores is None or attention.d_k < 2:

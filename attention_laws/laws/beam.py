@@ -8,10 +8,10 @@ from attention_laws.laws.search import (
     BEAM_SIZE,
     LENGTH,
     SENTENCES,
+    also_check_with_likelier_eos,
     draw_sources,
     logits_after_each_prefix,
     mask_padding_and_bos_logits,
-    retry_check_with_likelier_eos,
     run_searches_on_drawn_sources,
 )
 from attention_laws.report import Finding, broken_finding, kept_finding, not_tried_finding
@@ -35,7 +35,7 @@ def _sequence_log_probs_by_forward(
 
 
 @law("beam")
-@retry_check_with_likelier_eos
+@also_check_with_likelier_eos
 @torch.no_grad()
 def beam_log_probs_match_forward(subject: Subject) -> Finding:
     """Each candidate's log probability is what forward gives for its ids.
@@ -88,7 +88,7 @@ def beam_candidates_are_sorted_and_unique(subject: Subject) -> Finding:
 
 
 @law("beam", "greedy")
-@retry_check_with_likelier_eos
+@also_check_with_likelier_eos
 @torch.no_grad()
 def beam_of_one_is_greedy(subject: Subject) -> Finding:
     """A beam of one is greedy search, and knows where it ended.

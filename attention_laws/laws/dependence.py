@@ -102,8 +102,8 @@ def encoder_is_contextual(subject: Subject) -> Finding:
     Look: at how the encoder's layers are kept, and at the loop over them
     """
     src, tgt_in, position = subject.draw_src(1, SRC_LEN), subject.draw_tgt_in(1, TGT_LEN), 2
-    inputs = _layer_inputs_at_source_positions(subject, src, tgt_in)
-    other_inputs = _layer_inputs_at_source_positions(
+    inputs = _linear_inputs_at_source_positions(subject, src, tgt_in)
+    other_inputs = _linear_inputs_at_source_positions(
         subject, subject.with_other_token(src, position), tgt_in
     )
     shapes, other_shapes = [x.shape for x in inputs], [x.shape for x in other_inputs]
@@ -120,7 +120,7 @@ def encoder_is_contextual(subject: Subject) -> Finding:
     return broken_finding(seen, src=src[0])
 
 
-def _layer_inputs_at_source_positions(
+def _linear_inputs_at_source_positions(
     subject: Subject, src: Tensor, tgt_in: Tensor
 ) -> list[Tensor]:
     """Return what linear maps and attentions of torch read at the source's positions."""

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from attention_laws.errors import NotObservedError
 from attention_laws.law import law
-from attention_laws.laws.attention_weights import record_attention_calls
+from attention_laws.laws.attention_weights import attention_calls_of_forward
 from attention_laws.model_state import hooks_removed_afterwards
 from attention_laws.report import (
     Finding,
@@ -105,14 +105,16 @@ def initial_scores_have_unit_scale(subject: Subject) -> Finding:
         if subject.adapter.attention is not None:
             weights_by_name = dict(subject.adapter.attention(src, tgt_in))
         else:
-            attentions = record_attention_calls(subject, src, tgt_in)
+            attentions = attention_calls_of_forward(subject, src, tgt_in)
             weights_by_name = {
                 f"attention {number}": attention.weights
                 for number, attention in enumerate(attentions, start=1)
             }
     if not weights_by_name:
         return not_tried_finding("the adapter has no attention, and no softmax over keys was seen")
-    deviations = {name: _median_score_std(weights) for name, weights in weights_by_name.items()}
+    deviations = {
+        name: _median_score_std_over_queries(weights) for name, weights in weights_by_name.items()
+    }
     name = max(deviations, key=deviations.__getitem__)
     scores = "scores of one query have a standard deviation of"
     if deviations[name] > MAX_INITIAL_SCORE_STD:
@@ -120,7 +122,7 @@ def initial_scores_have_unit_scale(subject: Subject) -> Finding:
     return kept_finding(f"{scores} {min(deviations.values()):.2f} to {deviations[name]:.2f}")
 
 
-def _median_score_std(weights: Tensor) -> float:
+def _median_score_std_over_queries(weights: Tensor) -> float:
     """Return the typical standard deviation of the scores behind weights (..., q_len, k_len)."""
     scores = weights.float().clamp(min=1e-30).log().flatten(end_dim=-3)
     q_len, k_len = scores.shape[-2:]

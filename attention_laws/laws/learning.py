@@ -64,7 +64,7 @@ def train_and_judge_on_task(subject: Subject, task: ToyTask) -> Finding:
     evaluated = task.draw(EVALUATED_SENTENCES)
     losses = [_evaluation_loss(subject, evaluated, form)]
     start, steps = time.thread_time(), 0
-    with _using_suitable_learning_rate(subject) as rate:
+    with _temporarily_using_paper_peak_rate(subject) as rate:
         while steps < MAX_STEPS and losses[-1] > task.target_loss:
             if time.thread_time() - start > MAX_SECONDS:
                 break
@@ -117,7 +117,7 @@ def _make_training_batch(
 
 
 @contextmanager
-def _using_suitable_learning_rate(subject: Subject) -> Iterator[float | None]:
+def _temporarily_using_paper_peak_rate(subject: Subject) -> Iterator[float | None]:
     """Let an optimizer of Adam's kind use a learning rate that suits the width in the block.
 
     The rate is the peak of the paper's schedule. Other optimizers keep their own: None.

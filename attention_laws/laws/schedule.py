@@ -18,7 +18,7 @@ from attention_laws.subject import Subject
 LAW_MODULE_SORT_KEY = 100
 NUM_TRAINING_STEPS = 5
 # A step by which every training has begun.
-MAX_EARLIER_STEPS = 10_000
+MAX_STEP_OFFSET_TRIED = 10_000
 
 
 def paper_learning_rate(step: int, d_model: int, warmup_steps: int) -> float:
@@ -136,16 +136,18 @@ def steps_use_scheduled_learning_rate(subject: Subject) -> Finding:
         return kept_finding(seen)
     seen = f"steps {done + 1}, {done + 2}, ... use the rates {_format_learning_rates(used)}"
     seen += f"; the schedule has {_format_learning_rates(_scheduled_learning_rates(subject, done))}"
-    return _judge_rates_off_schedule(subject, used, done, seen)
+    return _judge_unscheduled_learning_rates(subject, used, done, seen)
 
 
-def _judge_rates_off_schedule(subject: Subject, used: list[float], done: int, seen: str) -> Finding:
+def _judge_unscheduled_learning_rates(
+    subject: Subject, used: list[float], done: int, seen: str
+) -> Finding:
     """Return broken, or warned if the rates are right for a training that began before.
 
     A counter of steps that cannot be seen may have begun earlier, but it goes on by ones.
     """
     adapter = subject.adapter
-    later = range(done + 1, done + MAX_EARLIER_STEPS)
+    later = range(done + 1, done + MAX_STEP_OFFSET_TRIED)
     before = next((n for n in later if _follows_schedule(subject, used, n)), None)
     # One step too late from the very first is no training that began before.
     is_off_by_one = adapter.untrained and before == done + 1

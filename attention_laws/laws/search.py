@@ -63,7 +63,7 @@ def _logit_shortfall_of_choice(subject: Subject, logits: Tensor, chosen: int) ->
     return shortfall if shortfall > 2 * subject.tolerance else 0.0
 
 
-def retry_check_with_likelier_eos(
+def also_check_with_likelier_eos(
     check: Callable[[Subject], Finding],
 ) -> Callable[[Subject], Finding]:
     """Retry a check if no sentence ends: with larger logits, and more for eos."""
@@ -120,7 +120,7 @@ def _make_eos_likelier(subject: Subject) -> bool:
 
 
 @law("greedy")
-@retry_check_with_likelier_eos
+@also_check_with_likelier_eos
 @torch.no_grad()
 def greedy_search_matches_forward(subject: Subject) -> Finding:
     """Greedy search chooses what forward scores highest after each of its prefixes.
@@ -161,7 +161,7 @@ def _cut_at_eos_or_padding(subject: Subject, output: list[int]) -> tuple[list[in
 
 
 @law()
-@retry_check_with_likelier_eos
+@also_check_with_likelier_eos
 @torch.no_grad()
 def search_stops_at_eos(subject: Subject) -> Finding:
     """A translation holds no bos and no padding, and nothing after eos.

@@ -39,15 +39,15 @@ def text_survives_round_trip(pipeline: Pipeline) -> Finding:
     Means: decode has another vocabulary than encode, or most words are unknown
     Look: at which tokenizer was saved, and which is loaded
     """
-    findings = [_judge_round_trip(pipeline, "target")]
+    findings = [_judge_round_trips_of_side(pipeline, "target")]
     if pipeline.joint_vocabulary and pipeline.encode_src is not None:
-        findings.append(_judge_round_trip(pipeline, "source"))
+        findings.append(_judge_round_trips_of_side(pipeline, "source"))
     verdicts = [finding.verdict for finding in findings]
     worst = next(verdict for verdict in Verdict if verdict in verdicts)
     return Finding(worst, "; ".join(x.seen for x in findings if x.verdict == worst))
 
 
-def _judge_round_trip(pipeline: Pipeline, side: str) -> Finding:
+def _judge_round_trips_of_side(pipeline: Pipeline, side: str) -> Finding:
     """Encode the training texts of a side, and decode them."""
     shared_words, all_words = 0, 0
     worst_share, worst_example = 1.0, ""

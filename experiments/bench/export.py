@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from engines.folder import ENGINES, export_model
-from lessonkit.analysis.timing import computing_on_single_thread, process_seconds
+from lessonkit.analysis.timing import computing_on_single_thread, process_seconds_of_call
 from transformer.config import BEAM_SIZE
 from transformer.data import corpora
 from transformer.data.corpora import default_test_split
@@ -48,7 +48,8 @@ def record_engine_speeds(model: str, file: Path) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         here = [name for name in ENGINES if name != "transformers" or find_spec(name)]
         engines = {
-            name: _export_to_translate_functions(model, name, Path(folder) / name) for name in here
+            name: _exported_functions_by_beam_size(model, name, Path(folder) / name)
+            for name in here
         }
         greedy = {name: engine[1] for name, engine in engines.items()}
         beams = {name: engine[BEAM_SIZE] for name, engine in engines.items() if len(engine) > 1}
@@ -94,7 +95,7 @@ def compare_engines(
     for _ in range(NUM_TIMED_ROUNDS):
         for way, calls in ways.items():
             for name, translate in everyone.items():
-                took = process_seconds(partial(list, map(translate, calls)))
+                took = process_seconds_of_call(partial(list, map(translate, calls)))
                 seconds[way][name].append(took)
     return {
         name: {"equal": equal[name], "sentences": len(text), "bleu": score[name]}
@@ -104,7 +105,7 @@ def compare_engines(
     }
 
 
-def _export_to_translate_functions(
+def _exported_functions_by_beam_size(
     model: str, name: str, folder: Path
 ) -> dict[int, TranslateFunction]:
     """Export a model; return its translate functions by beam size (ONNX has greedy search only)."""

@@ -91,7 +91,7 @@ class TorchTransformer(nn.Module):
         self.src_embedding = Embedding(config, src_vocab_size)
         tied = config.tie_source_target
         self.tgt_embedding = self.src_embedding if tied else Embedding(config, tgt_vocab_size)
-        self.stacks = _make_torch_transformer(config)
+        self.stacks = _make_nn_transformer_stacks(config)
         self.output = nn.Linear(config.d_model, tgt_vocab_size, bias=config.output_bias)
         if config.tie_softmax:
             self.output.weight = self.tgt_embedding.token.weight
@@ -110,7 +110,7 @@ class TorchTransformer(nn.Module):
         return self.output(hidden)
 
 
-def _make_torch_transformer(config: ModelConfig) -> nn.Transformer:
+def _make_nn_transformer_stacks(config: ModelConfig) -> nn.Transformer:
     """Make PyTorch's stacks with a recipe's dropouts, biases and norms."""
     # PyTorch warns of what it cannot do in evaluation, which is not measured here.
     with warnings.catch_warnings():

@@ -11,7 +11,7 @@ import torch
 
 from experiments.bench.peers import OURS, TrainingWorkload, load_training_workload, make_contenders
 from lessonkit.analysis.flops import training_step_flops
-from lessonkit.analysis.timing import operation_time_shares, process_seconds
+from lessonkit.analysis.timing import operation_time_shares, process_seconds_of_call
 from transformer.model import count_parameters
 from transformer.training.devices import Precision
 
@@ -33,7 +33,7 @@ def measure_all_recipes() -> dict[str, Any]:
     figures: dict[str, Any] = {"rounds": NUM_TIMED_ROUNDS, "ceiling": ceiling, "recipes": {}}
     for recipe in RECIPE_NAMES:
         workload = load_training_workload(recipe, NUM_TIMED_ROUNDS + 1)
-        making = process_seconds(partial(list, workload.pipeline.epoch(1)))
+        making = process_seconds_of_call(partial(list, workload.pipeline.epoch(1)))
         measured = {}
         for name, (precision, _) in PRECISIONS_AND_DTYPES.items():
             measured[name] = compare_contenders(workload, precision, ceiling[name])
@@ -52,7 +52,9 @@ def measure_matmul_gmacs(dtype: torch.dtype) -> float:
     Billions of multiplications (each with its addition) a second.
     """
     left, right = torch.randn(2, TIMED_MATRIX_SIDE, TIMED_MATRIX_SIDE).to(dtype).unbind()
-    seconds = [process_seconds(partial(torch.mm, left, right)) for _ in range(NUM_TIMED_ROUNDS)]
+    seconds = [
+        process_seconds_of_call(partial(torch.mm, left, right)) for _ in range(NUM_TIMED_ROUNDS)
+    ]
     return round(TIMED_MATRIX_SIDE**3 / min(seconds) / 1e9, 1)
 
 
@@ -72,7 +74,7 @@ def compare_contenders(
     seconds: dict[str, list[float]] = {name: [] for name in contenders}
     for number, batch in enumerate(workload.batches, start=1):
         for name, contender in contenders.items():
-            seconds[name].append(process_seconds(partial(contender.step, number, batch)))
+            seconds[name].append(process_seconds_of_call(partial(contender.step, number, batch)))
     figures = {
         name: _contender_figures(workload, seconds[name][1:], seconds[OURS][1:], ceiling)
         | {"parameters": count_parameters(contender.model)}

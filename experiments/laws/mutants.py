@@ -54,7 +54,7 @@ def _make_weight_negating_change(pattern: str) -> Callable[[NamedWeights], Named
     return lambda weights: {n: -w if re.search(pattern, n) else w for n, w in weights.items()}
 
 
-def _exchange_key_and_value_weights(weights: NamedWeights) -> NamedWeights:
+def _weights_with_key_value_exchanged(weights: NamedWeights) -> NamedWeights:
     other = {"key": "value", "value": "key"}
     return {re.sub("key|value", lambda m: other[m[0]], n): w for n, w in weights.items()}
 
@@ -63,7 +63,7 @@ def _exchange_key_and_value_weights(weights: NamedWeights) -> NamedWeights:
 OUTPUT_PROJECTION_PATTERN = r"(attention|cross)\.output|feed_forward\.second"
 # Fresh weights are as likely after these changes, and Adam's steps are the same.
 EQUIVALENT_WEIGHT_CHANGES: dict[str, Callable[[NamedWeights], NamedWeights]] = {
-    "keys and values exchanged": _exchange_key_and_value_weights,
+    "keys and values exchanged": _weights_with_key_value_exchanged,
     "sub-layers negated": _make_weight_negating_change(OUTPUT_PROJECTION_PATTERN),
     "layers read and give the negative": _make_weight_negating_change(
         rf"{OUTPUT_PROJECTION_PATTERN}|words|norm\.bias|(query|key|value|first|^output)\.weight"
@@ -154,7 +154,7 @@ def sample_mutants(
             continue
         if computed == sound:
             left_out["equal"] += 1
-        elif change := _equivalent_weight_change(module, sound):
+        elif change := _weight_change_matching_mutant(module, sound):
             left_out["equivalent"].append({"mutant": describe_mutant(mutant), "by": change})
         else:
             drawn.append((mutant, module))
@@ -176,7 +176,7 @@ def _mutants_by_operator_in_turn(text: str, of_setup: bool) -> list[Mutant]:
     return [mutant for turn in zip_longest(*by_operator) for mutant in turn if mutant is not None]
 
 
-def _equivalent_weight_change(module: ModuleType, sound: list[Any]) -> str:
+def _weight_change_matching_mutant(module: ModuleType, sound: list[Any]) -> str:
     """Return the change of weights after which a mutant computes what the sound model does."""
     for change in EQUIVALENT_WEIGHT_CHANGES:
         with contextlib.suppress(Exception):  # such as a weight that the mutant does not have

@@ -11,7 +11,7 @@ from typing import Any
 from experiments.mutation import make_constant_mutation, make_operator_mutation
 
 # A call whose name begins so is of a function, not of a tensor's method.
-FUNCTION_CALL_PREFIXES = ("torch.", "nn.", "math.", "self.")
+NON_METHOD_CALL_PREFIXES = ("torch.", "nn.", "math.", "self.")
 SIMPLE_NODE_TYPES = ast.Name | ast.Attribute | ast.Constant | ast.Subscript
 COUNTERPART_FUNCTION_NAMES = {"sin": "cos", "cos": "sin", "tril": "triu", "log_softmax": "softmax"}
 
@@ -61,7 +61,7 @@ def drop_part(node: Any) -> Iterator[ast.AST]:
             yield ast.Pass()
         case ast.Call(func, args, keywords) if not _builds_module(node):
             name = ast.unparse(func)
-            is_function = name.startswith(FUNCTION_CALL_PREFIXES) or "." not in name
+            is_function = name.startswith(NON_METHOD_CALL_PREFIXES) or "." not in name
             if isinstance(func, ast.Attribute) and not is_function:
                 yield func.value
             elif len(args) == 1 or (args and keywords):

@@ -34,7 +34,7 @@ EXPORTED_NAMES_BY_MODULE = {
         "path_lengths",
     ),
     "noise_scale": ("estimate_gradient_noise",),
-    "padding": ("measure_padding", "plan_batches"),
+    "padding": ("measure_padding", "plan_batches_by_each_rule"),
     "roles": ("ROLE_QUESTIONS", "measure_roles"),
     "roofline": (
         "MACHINES",
@@ -95,7 +95,7 @@ if TYPE_CHECKING:
         path_lengths,
     )
     from lessonkit.analysis.noise_scale import estimate_gradient_noise
-    from lessonkit.analysis.padding import measure_padding, plan_batches
+    from lessonkit.analysis.padding import measure_padding, plan_batches_by_each_rule
     from lessonkit.analysis.roles import ROLE_QUESTIONS, measure_roles
     from lessonkit.analysis.roofline import (
         MACHINES,

@@ -71,7 +71,7 @@ def grow_beam_tree(
     steps: list[list[Candidate]] = []
     hypotheses: list[Hypothesis] = []
     while prefixes and len(hypotheses) < beam_size and len(steps) < limit:
-        candidates = _best_candidates(
+        candidates = _top_candidates_with_status(
             prefixes, _next_logits(model, prefixes, memory, src_mask), beam_size
         )
         if not candidates:  # no token can follow
@@ -103,7 +103,9 @@ def _next_logits(
     return model.decode(tgt_in, memories, src_mask.expand(count, -1, -1, -1))[:, -1]
 
 
-def _best_candidates(prefixes: list[Candidate], logits: Tensor, beam_size: int) -> list[Candidate]:
+def _top_candidates_with_status(
+    prefixes: list[Candidate], logits: Tensor, beam_size: int
+) -> list[Candidate]:
     """Take the best 2 x beam_size continuations of all prefixes, and decide what becomes of each.
 
     Of those that end, the ones among the best beam_size finish; of the others, the best beam_size

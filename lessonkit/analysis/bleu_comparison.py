@@ -22,7 +22,7 @@ NUM_EXCHANGES = 10_000  # sacreBLEU's own
 RESAMPLING_SEED = 12345  # sacreBLEU's own
 MAX_DRAWS = 10**8  # of sentences or coins, all resamples together: 800 MB, and seconds
 CHUNK_SIZE = 1000  # draws held in memory together
-NGRAM_ORDERS = 4
+NUM_NGRAM_ORDERS = 4
 TIE_TOLERANCE = 1e-9  # points of BLEU: sums that are equal score alike but for rounding
 
 BleuCounts = NDArray[np.integer[Any]]  # (..., 10), as `sentence_bleu_counts` says
@@ -82,16 +82,18 @@ def approximate_randomization_p_value(
     change = second - first
     first_sum, both_sums = first.sum(0), first.sum(0) + second.sum(0)
     rng = np.random.default_rng(seed)
-    differences = [np.abs(_bleu_differences(first_sum[None], both_sums))]  # the measured one
+    differences = [
+        np.abs(_bleu_differences_from_sums(first_sum[None], both_sums))
+    ]  # the measured one
     for size in _chunk_sizes(exchanges):
         is_exchanged = rng.integers(2, size=(size, len(change)), dtype=np.int8)
         sums = first_sum + _integer_matrix_product(is_exchanged, change)
-        differences.append(np.abs(_bleu_differences(sums, both_sums)))
+        differences.append(np.abs(_bleu_differences_from_sums(sums, both_sums)))
     distances = np.concatenate(differences)
     return float(np.mean(distances >= distances[0] - TIE_TOLERANCE))
 
 
-def _bleu_differences(sums: BleuCounts, both_sums: BleuCounts) -> BleuScores:
+def _bleu_differences_from_sums(sums: BleuCounts, both_sums: BleuCounts) -> BleuScores:
     """Return how far the other system is ahead, if one has these sums and both have those."""
     return bleu_from_counts(both_sums - sums) - bleu_from_counts(sums)
 
@@ -170,11 +172,11 @@ def bleu_from_counts(counts: BleuCounts) -> BleuScores:
     """
     counts = np.asarray(counts, dtype=float)
     require(
-        counts.shape[-1:] == (2 + 2 * NGRAM_ORDERS,),
+        counts.shape[-1:] == (2 + 2 * NUM_NGRAM_ORDERS,),
         f"counts have the shape {counts.shape}: give sums of `sentence_bleu_counts`, (..., 10)",
     )
     hypothesis_length, reference_length = counts[..., 0], counts[..., 1]
-    matches, totals = counts[..., 2 : 2 + NGRAM_ORDERS], counts[..., 2 + NGRAM_ORDERS :]
+    matches, totals = counts[..., 2 : 2 + NUM_NGRAM_ORDERS], counts[..., 2 + NUM_NGRAM_ORDERS :]
     is_unmatched = matches == 0
     smoothed = np.where(is_unmatched, 0.5 ** np.cumsum(is_unmatched, axis=-1), matches)
     is_zero = (totals == 0).any(-1) | is_unmatched.all(-1)

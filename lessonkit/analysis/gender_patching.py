@@ -79,18 +79,18 @@ def _most_similar_noun(noun: Noun, same_gender: bool) -> Noun:
 
     def similarity(candidate: Noun) -> tuple[int, int]:
         common_classes = (candidate.classes & noun.classes) - NOUN_CLASSES_DENOTING_SEX
-        return len(common_classes), _common_prefix_length(candidate.fr, noun.fr)
+        return len(common_classes), _num_common_prefix_letters(candidate.fr, noun.fr)
 
     return max(candidates, key=similarity)
 
 
-def _common_prefix_length(first: str, second: str) -> int:
+def _num_common_prefix_letters(first: str, second: str) -> int:
     """Return how many letters two words have in common at their beginning."""
     letters = zip(first, second, strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], letters))
 
 
-class PatchedArticleCounts(NamedTuple):
+class ChangedArticleCounts(NamedTuple):
     """How many articles follow the vectors that are patched in from other sentences."""
 
     seen: str  # what the decoder could see of the source
@@ -112,7 +112,7 @@ class _Patch(NamedTuple):
 @check_argument_types
 def count_patched_articles(
     translator: Translator, pairs: Sequence[GenderPair], carriers: Sequence[Head]
-) -> list[PatchedArticleCounts]:
+) -> list[ChangedArticleCounts]:
     """Count how often a vector of another sentence's run brings that sentence's article.
 
     Args:
@@ -150,7 +150,7 @@ def count_patched_articles(
             if _is_article_changed_by_patch(translator, pair.subject, same_run, patch):
                 same_count += 1
         seen = "The alone" if patch.only_the else "everything"
-        rows.append(PatchedArticleCounts(seen, patch.label, other_count, same_count, len(pairs)))
+        rows.append(ChangedArticleCounts(seen, patch.label, other_count, same_count, len(pairs)))
     return rows
 
 

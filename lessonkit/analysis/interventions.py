@@ -36,7 +36,7 @@ def _check_source_position(position: int, length: int) -> None:
 
 
 @contextmanager
-def _tracking_target_offset(model: Transformer) -> Iterator[Callable[[], int]]:
+def _tracking_decoder_start_position(model: Transformer) -> Iterator[Callable[[], int]]:
     """Yield a function that returns the target position at which the decoder's call begins.
 
     With a cache the decoder reads the target in parts, so that it is not always 0.
@@ -69,7 +69,7 @@ def hook_heads(
         return (joined,)
 
     with ExitStack() as handles:
-        target_offset = handles.enter_context(_tracking_target_offset(model))
+        target_offset = handles.enter_context(_tracking_decoder_start_position(model))
         for head in hooks:
             projection = attention_module(model, head).output_projection
             handles.enter_context(projection.register_forward_pre_hook(partial(call_hook, head)))
@@ -166,7 +166,7 @@ def ablate_edges(
         return call.args[1:], call.kwargs
 
     with ExitStack() as handles:
-        target_offset = handles.enter_context(_tracking_target_offset(model))
+        target_offset = handles.enter_context(_tracking_decoder_start_position(model))
         for head in edges:
             attention = attention_module(model, head)
             handles.enter_context(

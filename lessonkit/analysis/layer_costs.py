@@ -26,7 +26,12 @@ from transformer.support.signatures import check_argument_types
 
 KERNEL_WIDTH = 3  # width of a convolution, k in the paper
 # How autograd names the nodes of matrix products and convolutions.
-PRODUCT_NODE_NAMES = ("AddmmBackward", "MmBackward", "BmmBackward", "ConvolutionBackward")
+AUTOGRAD_PRODUCT_NODE_PREFIXES = (
+    "AddmmBackward",
+    "MmBackward",
+    "BmmBackward",
+    "ConvolutionBackward",
+)
 
 MAX_NUM_VECTORS, MAX_VECTOR_WIDTH = 256, 1024  # that a layer is measured with
 MAX_KERNEL_WIDTH = 64
@@ -144,7 +149,7 @@ def path_lengths(layer: LayerFunction, n: int, d: int) -> PathLengths:
     shortest: dict[Node, float] = {}
     longest: dict[Node, int] = {}
     for node in TopologicalSorter(graph).static_order():
-        products = 1 if node.name().startswith(PRODUCT_NODE_NAMES) else 0
+        products = 1 if node.name().startswith(AUTOGRAD_PRODUCT_NODE_PREFIXES) else 0
         is_first_input = getattr(node, "variable", None) is vectors[0]
         nearest = min((shortest[operand] for operand in graph[node]), default=math.inf)
         shortest[node] = 0 if is_first_input else products + nearest

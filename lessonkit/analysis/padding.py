@@ -16,7 +16,7 @@ BATCHING_RULES = ("random", "sorted", "token budget")
 
 
 @check_argument_types
-def plan_batches(
+def plan_batches_by_each_rule(
     examples: Sequence[Example], batch_tokens: int, seed: int = 1
 ) -> dict[str, BatchPlan]:
     """Plan one epoch by each of `BATCHING_RULES`, all with about the same number of batches.

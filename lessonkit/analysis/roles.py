@@ -28,7 +28,7 @@ NOUN_QUESTION, NOUN_PAST_ADJECTIVE_QUESTION = (
     "determiner: its noun",
     "... with an adjective between: the noun",
 )
-ADJECTIVE_CONTROL_QUESTION = "... control: the adjective"
+DETERMINER_TO_ADJECTIVE_CONTROL = "... control: the adjective"
 OWNED_NOUN_QUESTION, OWNER_QUESTION = "his, her, their: what is owned", "his, her, their: the owner"
 ANTECEDENT_QUESTION, ANTECEDENT_CONTROL_QUESTION = (
     "he, she, they: who is meant",
@@ -45,7 +45,7 @@ ROLE_QUESTIONS = (
     NEGATED_WORD_QUESTION,
     NOUN_QUESTION,
     NOUN_PAST_ADJECTIVE_QUESTION,
-    ADJECTIVE_CONTROL_QUESTION,
+    DETERMINER_TO_ADJECTIVE_CONTROL,
     OWNED_NOUN_QUESTION,
     OWNER_QUESTION,
     ANTECEDENT_QUESTION,
@@ -93,7 +93,7 @@ def _determiner_queries(words: list[str], tree: PhraseTree) -> Iterator[QueryWit
         yield QueryWithKeys(NOUN_QUESTION, word, noun)
         if tree.tags[word + 1] == "JJ" and noun == (word + 2,):
             yield QueryWithKeys(NOUN_PAST_ADJECTIVE_QUESTION, word, noun)
-            yield QueryWithKeys(ADJECTIVE_CONTROL_QUESTION, word, (word + 1,))
+            yield QueryWithKeys(DETERMINER_TO_ADJECTIVE_CONTROL, word, (word + 1,))
         if text in ("his", "her", "their"):
             yield QueryWithKeys(OWNED_NOUN_QUESTION, word, noun)
             yield QueryWithKeys(
@@ -162,7 +162,7 @@ def aligned_source_queries(
             yield NEXT_SOURCE_QUESTION, word, following
 
 
-class HeadRoleShares(NamedTuple):
+class QuestionSharesByHead(NamedTuple):
     """What a question found in every head of a stack."""
 
     stack: str  # "encoder", "decoder" or "cross"
@@ -175,18 +175,18 @@ class HeadRoleShares(NamedTuple):
 @check_argument_types
 def measure_roles(
     translator: Translator, sentences: Sequence[TrilingualSentence]
-) -> list[HeadRoleShares]:
+) -> list[QuestionSharesByHead]:
     """Ask all questions of a model that reads the corpus's own translations.
 
     The encoder is asked about English sources alone. Cross-attention is asked in the rows that
     predict a word, if the words before and after it are not translations of the same source word.
     """
-    cases: dict[tuple[str, str], list[_RoleCase]] = {}
+    cases: dict[tuple[str, str], list[_RoleCaseShares]] = {}
     for sentence in sentences:
-        for case in _role_cases(translator, sentence):
+        for case in _measure_role_cases(translator, sentence):
             cases.setdefault((case.stack, case.question), []).append(case)
     return [
-        HeadRoleShares(
+        QuestionSharesByHead(
             stack=stack,
             question=question,
             cases=len(asked),
@@ -197,7 +197,7 @@ def measure_roles(
     ]
 
 
-class _RoleCase(NamedTuple):
+class _RoleCaseShares(NamedTuple):
     """A question asked once: the shares on the words that it names, of a row spread evenly too."""
 
     stack: str
@@ -206,7 +206,9 @@ class _RoleCase(NamedTuple):
     shares: Tensor  # (num_layers, num_heads)
 
 
-def _role_cases(translator: Translator, sentence: TrilingualSentence) -> Iterator[_RoleCase]:
+def _measure_role_cases(
+    translator: Translator, sentence: TrilingualSentence
+) -> Iterator[_RoleCaseShares]:
     """Yield the cases of every question in one sentence.
 
     The model reads the sentence with its translation; its attention is added up to words.
@@ -222,10 +224,10 @@ def _role_cases(translator: Translator, sentence: TrilingualSentence) -> Iterato
 
     def case(
         stack: str, question: str, weights: Tensor, query: int, keys: Iterable[int]
-    ) -> _RoleCase:
+    ) -> _RoleCaseShares:
         words = list(keys)
         even = sum(even_row[word] for word in words)
-        return _RoleCase(stack, question, even, weights[:, :, query, words].sum(-1))
+        return _RoleCaseShares(stack, question, even, weights[:, :, query, words].sum(-1))
 
     if src_lang == "en":  # trees are of English
         encoder = pair.src_word_mean_matrix @ maps.encoder[..., :-1, :] @ pair.src_piece_shares
@@ -237,7 +239,9 @@ def _role_cases(translator: Translator, sentence: TrilingualSentence) -> Iterato
             (PREVIOUS_TOKEN_QUESTION, row - 1),
             (BOS_QUESTION, 0),
         ):
-            yield _RoleCase("decoder", question, 1 / (row + 1), maps.decoder[:, :, row, column])
+            yield _RoleCaseShares(
+                "decoder", question, 1 / (row + 1), maps.decoder[:, :, row, column]
+            )
     cross = pair.tgt_word_mean_matrix @ maps.cross[..., :-1, :] @ pair.src_piece_shares
     links = sentence.alignment(src_lang, tgt_lang)
     for question, query, sources in aligned_source_queries(links, cross.shape[-2]):

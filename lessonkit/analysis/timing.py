@@ -27,7 +27,7 @@ def computing_on_single_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def process_seconds(function: Callable[[], object]) -> float:
+def process_seconds_of_call(function: Callable[[], object]) -> float:
     """Return the seconds in which the processor worked for one call."""
     started = time.process_time()
     function()
@@ -38,7 +38,7 @@ def process_seconds(function: Callable[[], object]) -> float:
 def min_process_seconds(function: Callable[[], object], rounds: int = 5) -> float:
     """Return the fewest seconds that the processor worked for one call, of some rounds."""
     function()  # what is slow the first time
-    return min(process_seconds(function) for _ in range(rounds))
+    return min(process_seconds_of_call(function) for _ in range(rounds))
 
 
 # How the names of PyTorch's operations begin, by what they do in a training step. What is

@@ -41,7 +41,7 @@ MAX_BARS_PER_TOKEN, MIN_SHOWN_PROBABILITY = (
     5,
     0.01,
 )  # tokens shown at most, and the probability from which one is
-NUM_TOP_TOKENS = 3  # of the old tokens and of the new ones
+NUM_TOP_TOKENS_PER_MODEL = 3  # of the old tokens and of the new ones
 
 
 @check_argument_types
@@ -189,8 +189,8 @@ def _pack_probability_bars(baseline: AblatedTranslation, ablated: AblatedTransla
     steps = []
     for old, new in zip(baseline.probabilities, ablated.probabilities, strict=True):
         candidates = {
-            *old.topk(NUM_TOP_TOKENS).indices.tolist(),
-            *new.topk(NUM_TOP_TOKENS).indices.tolist(),
+            *old.topk(NUM_TOP_TOKENS_PER_MODEL).indices.tolist(),
+            *new.topk(NUM_TOP_TOKENS_PER_MODEL).indices.tolist(),
         }
         chosen = int(old.argmax())
         likely = [

@@ -8,7 +8,7 @@ import altair as alt
 from lessonkit.analysis.roofline import FLOAT32_BYTES
 from lessonkit.charts.controls import (
     DataRows,
-    chart_of_number_sequence,
+    chart_with_row_per_number,
     colour_scale,
     layered_explorer,
     make_drop_down,
@@ -62,7 +62,7 @@ def all_reduce_explorer(models: Mapping[str, TrainingStepCost]) -> alt.LayerChar
         f"format(100 * {exchanging} / {both}, '.0f') + '% of it exchange'"
     )
     parts: DataRows = [{"part": "computing"}, {"part": "exchanging"}]
-    powers = chart_of_number_sequence("power", f"1, {MAX_LOG2_GPUS + 1}", parts)
+    powers = chart_with_row_per_number("power", f"1, {MAX_LOG2_GPUS + 1}", parts)
     lines = _encode_milliseconds_over_gpus(
         powers.transform_calculate(n="pow(2, datum.power)"), models, "datum.n"
     )

@@ -19,7 +19,7 @@ PICTURE_SEARCH_FOLDERS = (Path(__file__).parent, Path(__file__).parents[2] / "fi
 PICTURE_SIZE_POINTS = (674, 612)  # points of the picture
 PICTURE_DPI = 76  # of the picture on a lesson's page: 725 by 675 pixels
 WHITE_OVERLAY_OPACITY = 0.75  # of the white over the rest
-BOX_MARGIN_POINTS = 5  # points between a box and the line around it
+BOX_FRAME_GAP_POINTS = 5  # points between a box and the line around it
 
 # Bright boxes: the middle, width and height, in points of the picture from its lower left.
 PictureBox = tuple[float, float, float, float]
@@ -68,8 +68,14 @@ def draw_architecture(part: str) -> Figure:
     sheet = [(0.0, 0.0), (width, 0.0), (width, height), (0.0, height), (0.0, 0.0)]
     outlines = [Outline(sheet, closed=True)]
     for x, y, box_width, box_height in boxes:
-        left, right = x - box_width / 2 - BOX_MARGIN_POINTS, x + box_width / 2 + BOX_MARGIN_POINTS
-        low, high = y - box_height / 2 - BOX_MARGIN_POINTS, y + box_height / 2 + BOX_MARGIN_POINTS
+        left, right = (
+            x - box_width / 2 - BOX_FRAME_GAP_POINTS,
+            x + box_width / 2 + BOX_FRAME_GAP_POINTS,
+        )
+        low, high = (
+            y - box_height / 2 - BOX_FRAME_GAP_POINTS,
+            y + box_height / 2 + BOX_FRAME_GAP_POINTS,
+        )
         # It runs the other way round than the sheet, so that it is a hole in it.
         hole = [(left, low), (left, high), (right, high), (right, low), (left, low)]
         outlines.append(Outline(hole, closed=True))

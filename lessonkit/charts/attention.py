@@ -23,7 +23,7 @@ from lessonkit.charts.head_grid import (
     plan_head_grid,
 )
 from lessonkit.charts.heatmap import (
-    MatrixView,
+    MatrixLabels,
     check_num_cells,
     draw_chosen_matrix,
     make_matrix_labels,
@@ -37,10 +37,10 @@ from transformer.support.checks import check_float_tensor, check_number
 from transformer.support.errors import UserError, describe_value
 from transformer.support.signatures import check_argument_types
 
-MAX_WEIGHT_EXCESS = 0.01  # by which bfloat16 may put a weight above 1
+MAX_SINGLE_WEIGHT_EXCESS = 0.01  # by which bfloat16 may put a weight above 1
 # Bright is open and dark is shut, as in the maps of attention weights; the two differ
 # in lightness, so that they are told apart without any sense of colour.
-MAX_LINE_SHARE = 0.1  # of a cell, that the line between cells takes
+MAX_GRID_LINE_CELL_SHARE = 0.1  # of a cell, that the line between cells takes
 BLOCKED_COLOUR, ALLOWED_COLOUR = "#404040", "#F0E442"
 
 
@@ -53,7 +53,7 @@ def draw_attention(
     The tokens that attend are drawn downwards, those attended to, to the right; a UserError where
     they do not fit.
     """
-    check_attention_weights(weights)
+    check_attention_weight_range(weights)
     label_axes_with_tokens("weights", weights, queries, keys, ax, title)
     ax.imshow(weights.detach().float().cpu().numpy(), cmap="viridis", vmin=0, vmax=1)
     return ax
@@ -73,7 +73,7 @@ def draw_heads(
     ... unless given. Where a sentence is long, cells are small and every few tokens labelled, which
     the figure says; no side is over `head_grid.MAX_FIGURE_INCHES`.
     """
-    check_attention_weights(weights)
+    check_attention_weight_range(weights)
     queries, keys = list(queries), list(keys)
     if weights.dim() != 3 or tuple(weights.shape[1:]) != (len(queries), len(keys)):
         raise UserError(
@@ -124,10 +124,10 @@ def _left_out_tokens_in_words(num_tokens: int, grid: HeadGridLayout) -> str:
     return words
 
 
-def check_attention_weights(weights: Tensor) -> None:
+def check_attention_weight_range(weights: Tensor) -> None:
     """Raise a UserError unless weights are numbers from 0 to 1."""
     check_float_tensor("weights", weights, (..., None, None))
-    wrong = weights[~((weights >= 0) & (weights <= 1 + MAX_WEIGHT_EXCESS))]
+    wrong = weights[~((weights >= 0) & (weights <= 1 + MAX_SINGLE_WEIGHT_EXCESS))]
     if wrong.numel():
         raise UserError(f"weights hold {wrong[0]:.3g}: give numbers from 0 to 1, after the softmax")
 
@@ -170,7 +170,7 @@ def draw_mask(
     # White lines part the cells, so that they can be counted.
     q_len, k_len = mask.shape
     width, height = axes_points(ax)
-    line = min(1, MAX_LINE_SHARE * min(width / k_len, height / q_len))
+    line = min(1, MAX_GRID_LINE_CELL_SHARE * min(width / k_len, height / q_len))
     rows, columns = (range(1, length) for length in (q_len, k_len))
     ax.hlines([i - 0.5 for i in rows], -0.5, k_len - 0.5, color="white", linewidth=line)
     ax.vlines([i - 0.5 for i in columns], -0.5, q_len - 0.5, color="white", linewidth=line)
@@ -178,7 +178,7 @@ def draw_mask(
     return ax
 
 
-def require_attention(maps: AttentionMaps) -> None:
+def check_has_attention(maps: AttentionMaps) -> None:
     """Raise a UserError unless there is attention to draw."""
     if not len(maps.cross):
         raise UserError(
@@ -206,7 +206,7 @@ def attention_explorer(
     Stacks: the encoder's self-attention (source to source), the decoder's (each token that it
     says, to those it has read, "<bos>" first) and cross-attention (to the source).
     """
-    require_attention(attention.maps)
+    check_has_attention(attention.maps)
     check_layer_and_head(attention.maps, layer, head)
     num_layers, _, num_heads = attention.maps.cross.shape[:3]
     layers = range(1, num_layers + 1) if layer is None else (layer,)
@@ -217,7 +217,7 @@ def attention_explorer(
         "choose one layer= or head=, give a shorter sentence, or take draw_heads",
     )
     for weights in maps.values():
-        check_attention_weights(weights)
+        check_attention_weight_range(weights)
     rows: list[dict[str, object]] = [
         {
             "stack": name,
@@ -236,7 +236,7 @@ def attention_explorer(
     ]
     legend = alt.Legend(title="attention weight", gradientLength=120)
     return (
-        draw_chosen_matrix(rows, _views_by_stack(attention), controls)
+        draw_chosen_matrix(rows, _matrix_labels_by_stack(attention), controls)
         .encode(
             color=alt.Color("value:Q", scale=WEIGHT_COLOUR_SCALE, legend=legend),
             tooltip=["query:N", "key:N", alt.Tooltip("value:Q", title="weight", format=".2f")],
@@ -253,7 +253,7 @@ def attention_explorer(
     )
 
 
-def _views_by_stack(attention: TranslationWithAttention) -> dict[str, MatrixView]:
+def _matrix_labels_by_stack(attention: TranslationWithAttention) -> dict[str, MatrixLabels]:
     src, tgt = attention.src_tokens, attention.tgt_tokens
     tgt_in = [SPECIAL_TOKENS[BOS_ID], *tgt[:-1]]
     return {

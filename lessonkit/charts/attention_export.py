@@ -23,7 +23,9 @@ def check_attention_file(path: Path, layer: int | None = None, head: int | None 
     check_writable_file(path)
 
 
-def check_attention_picture(translator: Translator, layer: int | None, head: int | None) -> None:
+def check_attention_is_drawable(
+    translator: Translator, layer: int | None, head: int | None
+) -> None:
     """Refuse, with a UserError, a picture that this model cannot be drawn in, before any work.
 
     A layer and a head count from 1; None is any.
@@ -31,12 +33,12 @@ def check_attention_picture(translator: Translator, layer: int | None, head: int
     try:
         import matplotlib  # noqa: F401
 
-        from lessonkit.charts.attention import check_layer_and_head, require_attention
+        from lessonkit.charts.attention import check_has_attention, check_layer_and_head
     except ImportError as error:
         raise UserError(f"a picture needs {error.name}: pip install {error.name}") from error
     src = torch.tensor([[EOS_ID]], device=translator.device)
     maps = translator.model.attention_maps(src, torch.full_like(src, BOS_ID))
-    require_attention(maps)
+    check_has_attention(maps)
     check_layer_and_head(maps, layer, head)
 
 
@@ -62,10 +64,11 @@ def write_attention_file(
         raise UserError(f"--attention {path}: every sentence is empty, there is nothing to show")
     if path.suffix == ".json":
         write_json(
-            path, [_attention_to_json(translator.attention(text, beam_size)) for text in shown]
+            path,
+            [_attention_to_json_object(translator.attention(text, beam_size)) for text in shown],
         )
     else:
-        check_attention_picture(translator, layer, head)
+        check_attention_is_drawable(translator, layer, head)
         attention = translator.attention(shown[0], beam_size)
         picture, left_out = _draw_cross_attention_png(attention, layer, head)
         write_atomically(path, picture)
@@ -77,7 +80,7 @@ def write_attention_file(
             warnings.warn(message, stacklevel=2)
 
 
-def _attention_to_json(attention: TranslationWithAttention) -> dict[str, object]:
+def _attention_to_json_object(attention: TranslationWithAttention) -> dict[str, object]:
     """Return plain values, weights to four decimals."""
     maps = attention.maps._asdict().items()
     return {

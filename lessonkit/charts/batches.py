@@ -15,7 +15,7 @@ from lessonkit.charts.labels import (
     axes_points,
     shorten_label,
 )
-from lessonkit.charts.style import DARK_COLOUR, OURS_COLOUR, PAPER_COLOUR, mix_with_white_or_black
+from lessonkit.charts.style import DARK_COLOUR, OURS_COLOUR, PAPER_COLOUR, lighten_or_darken_colour
 from transformer.config import MAX_DIMENSION, PAD_ID, SPECIAL_TOKENS
 from transformer.support.checks import check_has_items, check_sizes
 from transformer.support.errors import UserError, require, short_repr
@@ -52,13 +52,13 @@ def draw_token_grid(grid: TokenGrid, ax: Axes) -> Axes:
     for y, row in enumerate(grid.rows):
         for x, token in enumerate(row):
             face = (
-                mix_with_white_or_black(PAPER_COLOUR, 0.3)
+                lighten_or_darken_colour(PAPER_COLOUR, 0.3)
                 if token in SPECIAL_TOKENS
-                else mix_with_white_or_black(grid.colour, 0.25)
+                else lighten_or_darken_colour(grid.colour, 0.25)
             )
             ink = DARK_COLOUR
             if token == SPECIAL_TOKENS[PAD_ID]:
-                face, ink = mix_with_white_or_black(DARK_COLOUR, 0.85), "white"
+                face, ink = lighten_or_darken_colour(DARK_COLOUR, 0.85), "white"
             ax.add_patch(Rectangle((x + 0.01, y + 0.03), 0.98, 0.94, facecolor=face))
             if has_room:
                 label = shorten_label(token, cell_letters)

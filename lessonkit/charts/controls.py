@@ -77,7 +77,7 @@ def layered_explorer(
     )
 
 
-def chart_of_number_sequence(name: str, numbers: str, rows: DataRows | None = None) -> alt.Chart:
+def chart_with_row_per_number(name: str, numbers: str, rows: DataRows | None = None) -> alt.Chart:
     """Make rows of data in the browser: for each given row one for each number, under a name.
 
     The numbers are what Vega's `sequence` takes: how many, or from where to where.

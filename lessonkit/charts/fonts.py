@@ -20,7 +20,7 @@ from matplotlib.text import Text
 # What matplotlib falls back to by itself: a picture of the script for every letter there is.
 LAST_RESORT_PREFIX = "Last Resort"
 # The first words of letters' names in Unicode whose fonts Debian has in a package of its own.
-CJK_NAME_WORDS = frozenset(
+CJK_UNICODE_NAME_WORDS = frozenset(
     ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO", "IDEOGRAPHIC", "FULLWIDTH", "HALFWIDTH")
 )
 MAX_LETTERS_NAMED = 8
@@ -63,7 +63,7 @@ def use_fonts_with_letters(figure: Figure) -> None:
 
 def letters_missing_from(families: Iterable[str], text: str) -> set[str]:
     """Return the letters of a text that none of these font families has."""
-    letters = {letter for letter in text if _has_a_shape(letter)}
+    letters = {letter for letter in text if _is_visible_letter(letter)}
     for family in families:
         if all(letter.isascii() for letter in letters):
             return set()
@@ -72,7 +72,7 @@ def letters_missing_from(families: Iterable[str], text: str) -> set[str]:
     return letters
 
 
-def _has_a_shape(letter: str) -> bool:
+def _is_visible_letter(letter: str) -> bool:
     """Return whether a font needs a glyph for a letter: not for blanks and for format characters.
 
     The variation selectors, which choose the look of an emoji, are marks by their category.
@@ -89,7 +89,7 @@ def find_font_families(letters: Iterable[str]) -> tuple[list[str], set[str]]:
     if not missing:
         return [], missing
     _add_fonts_installed_since()
-    covered_by_family = dict(_covered_letters(missing))
+    covered_by_family = dict(_covered_letters_by_family(missing))
     families: list[str] = []
     while missing and covered_by_family:
         best = max(covered_by_family, key=lambda family: len(covered_by_family[family] & missing))
@@ -111,7 +111,7 @@ def _add_fonts_installed_since() -> None:
                 continue
 
 
-def _covered_letters(letters: set[str]) -> Iterator[tuple[str, set[str]]]:
+def _covered_letters_by_family(letters: set[str]) -> Iterator[tuple[str, set[str]]]:
     """Yield the families of fonts that have some of these letters, with the letters."""
     seen = set()
     for entry in font_manager.fontManager.ttflist:
@@ -140,7 +140,9 @@ def warn_of_letters_without_font(letters: set[str]) -> None:
         return
     shown = " ".join(sorted(letters)[:MAX_LETTERS_NAMED])
     more = f" and {len(letters) - MAX_LETTERS_NAMED} more" * (len(letters) > MAX_LETTERS_NAMED)
-    are_cjk = {unicodedata.name(letter, "?").split()[0] in CJK_NAME_WORDS for letter in letters}
+    are_cjk = {
+        unicodedata.name(letter, "?").split()[0] in CJK_UNICODE_NAME_WORDS for letter in letters
+    }
     packages = [
         package
         for package, is_cjk in (("fonts-noto-cjk", True), ("fonts-noto-core", False))

@@ -26,10 +26,10 @@ from transformer.support.signatures import check_argument_types
 
 THUMBNAIL_PIXELS = 84  # pixels of a head's small picture, with its margin
 MAX_SIDE_BY_SIDE_PIXELS = 400  # pixels of a table of heads beside which the large picture has room
-THUMBNAIL_DRAWN_SHARE = 0.9  # of them are the picture
+THUMBNAIL_DRAWN_SIDE_SHARE = 0.9  # of them are the picture
 LETTER_PIXELS = 8.5  # pixels of a letter of the sentence
 TOKEN_GAP_LETTERS = 1.5  # letters between two tokens
-STACK_VIEW_EXPR = "views[stack]"
+CHOSEN_STACK_LABELS_EXPR = "views[stack]"
 NO_REMOVAL_OPTION = "not"
 TRANSLATION_WIDTH_LETTERS = 80  # of a translation that is seen whole
 TRANSLATION_TITLE_EXPR = (
@@ -121,14 +121,19 @@ def _draw_translation() -> alt.Chart:
 
 def _draw_head_thumbnails(num_layers: int, num_heads: int) -> alt.LayerChart:
     """Draw the heads of a stack in a table of layers and heads; a frame marks the chosen one."""
-    keys, queries = f"length({STACK_VIEW_EXPR}.keys)", f"length({STACK_VIEW_EXPR}.queries)"
+    keys, queries = (
+        f"length({CHOSEN_STACK_LABELS_EXPR}.keys)",
+        f"length({CHOSEN_STACK_LABELS_EXPR}.queries)",
+    )
     small = (
-        unfold_matrix_cells(alt.Chart().transform_filter("datum.stack == stack"), STACK_VIEW_EXPR)
+        unfold_matrix_cells(
+            alt.Chart().transform_filter("datum.stack == stack"), CHOSEN_STACK_LABELS_EXPR
+        )
         .transform_calculate(
-            left=f"datum.head - 1 + {THUMBNAIL_DRAWN_SHARE} * datum.k / {keys}",
-            right=f"datum.head - 1 + {THUMBNAIL_DRAWN_SHARE} * (datum.k + 1) / {keys}",
-            top=f"datum.layer - 1 + {THUMBNAIL_DRAWN_SHARE} * datum.q / {queries}",
-            bottom=f"datum.layer - 1 + {THUMBNAIL_DRAWN_SHARE} * (datum.q + 1) / {queries}",
+            left=f"datum.head - 1 + {THUMBNAIL_DRAWN_SIDE_SHARE} * datum.k / {keys}",
+            right=f"datum.head - 1 + {THUMBNAIL_DRAWN_SIDE_SHARE} * (datum.k + 1) / {keys}",
+            top=f"datum.layer - 1 + {THUMBNAIL_DRAWN_SIDE_SHARE} * datum.q / {queries}",
+            bottom=f"datum.layer - 1 + {THUMBNAIL_DRAWN_SIDE_SHARE} * (datum.q + 1) / {queries}",
         )
         .mark_rect(aria=False)
         .encode(
@@ -146,15 +151,15 @@ def _draw_head_thumbnails(num_layers: int, num_heads: int) -> alt.LayerChart:
         .transform_filter(IS_CHOSEN_HEAD_EXPR)
         .transform_calculate(
             left="datum.head - 1",
-            right=f"datum.head - 1 + {THUMBNAIL_DRAWN_SHARE}",
+            right=f"datum.head - 1 + {THUMBNAIL_DRAWN_SIDE_SHARE}",
             top="datum.layer - 1",
-            bottom=f"datum.layer - 1 + {THUMBNAIL_DRAWN_SHARE}",
+            bottom=f"datum.layer - 1 + {THUMBNAIL_DRAWN_SIDE_SHARE}",
         )
         .mark_rect(fill=None, stroke=TARGET_COLOUR, strokeWidth=3, aria=False)
         .encode(x="left:Q", x2="right:Q", y="top:Q", y2="bottom:Q")
     )
     return (small + chosen).properties(
-        title=make_live_title(f"{STACK_VIEW_EXPR}.title + ', every head'"),
+        title=make_live_title(f"{CHOSEN_STACK_LABELS_EXPR}.title + ', every head'"),
         width=num_heads * THUMBNAIL_PIXELS,
         height=num_layers * THUMBNAIL_PIXELS,
         view=UNFRAMED_VIEW,
@@ -165,7 +170,7 @@ def _make_thumbnail_channel(kind: Any, field: str, title: str, count: int) -> An
     """Number the layers (downwards) or heads at the middle of their pictures."""
     axis = alt.Axis(
         title=title,
-        values=[number + THUMBNAIL_DRAWN_SHARE / 2 for number in range(count)],
+        values=[number + THUMBNAIL_DRAWN_SIDE_SHARE / 2 for number in range(count)],
         labelExpr="format(datum.value + 0.5, '.0f')",
         grid=False,
         ticks=False,
@@ -177,16 +182,18 @@ def _make_thumbnail_channel(kind: Any, field: str, title: str, count: int) -> An
 
 def _draw_attended_sentence(attention: TranslationWithAttention) -> alt.LayerChart:
     """Write the keys in a line, each on a ground as dark as its weight for the query."""
-    row = f"min(query, length({STACK_VIEW_EXPR}.queries))"
+    row = f"min(query, length({CHOSEN_STACK_LABELS_EXPR}.queries))"
     read = [SPECIAL_TOKENS[BOS_ID], *attention.tgt_tokens]
     longest = max(
         sum(len(token) + TOKEN_GAP_LETTERS for token in side)
         for side in (attention.src_tokens, read)
     )
     base = (
-        unfold_matrix_cells(alt.Chart().transform_filter(IS_CHOSEN_HEAD_EXPR), STACK_VIEW_EXPR)
+        unfold_matrix_cells(
+            alt.Chart().transform_filter(IS_CHOSEN_HEAD_EXPR), CHOSEN_STACK_LABELS_EXPR
+        )
         .transform_filter(f"datum.q == {row} - 1")
-        .transform_calculate(key=f"{STACK_VIEW_EXPR}.keys[datum.k]")
+        .transform_calculate(key=f"{CHOSEN_STACK_LABELS_EXPR}.keys[datum.k]")
         .transform_calculate(letters=f"length(datum.key) + {TOKEN_GAP_LETTERS}")
         .transform_window(end="sum(letters)", sort=[{"field": "k"}])
         .transform_calculate(
@@ -205,7 +212,9 @@ def _draw_attended_sentence(attention: TranslationWithAttention) -> alt.LayerCha
         text="key:N",
         color=alt.condition("datum.value > 0.5", alt.value("black"), alt.value("white")),
     )
-    title = f"'query ' + {row} + ', ' + {STACK_VIEW_EXPR}.queries[{row} - 1] + ', attends to'"
+    title = (
+        f"'query ' + {row} + ', ' + {CHOSEN_STACK_LABELS_EXPR}.queries[{row} - 1] + ', attends to'"
+    )
     return (ground + words).properties(
         title=make_live_title(title), width=LETTER_PIXELS * longest, height=28, view=UNFRAMED_VIEW
     )

@@ -19,10 +19,10 @@ MAX_SIDE_PIXELS = 560  # pixels of the longer side, where cells need not be smal
 MIN_CELL_PIXELS, MAX_CELL_PIXELS = 9, 26  # pixels
 LABEL_FONT_POINTS = 11  # points
 
-MatrixView = dict[str, object]
+MatrixLabels = dict[str, object]
 
 
-def make_matrix_labels(title: str, queries: Sequence[str], keys: Sequence[str]) -> MatrixView:
+def make_matrix_labels(title: str, queries: Sequence[str], keys: Sequence[str]) -> MatrixLabels:
     """Return what a kind of matrix is called and what stands beside its rows and columns."""
     return {"title": title, "queries": list(queries), "keys": list(keys)}
 
@@ -46,7 +46,9 @@ def check_num_cells(
 
 
 def draw_chosen_matrix(
-    rows: list[dict[str, object]], views: Mapping[str, MatrixView], params: Sequence[alt.Parameter]
+    rows: list[dict[str, object]],
+    views: Mapping[str, MatrixLabels],
+    params: Sequence[alt.Parameter],
 ) -> alt.Chart:
     """Draw the matrix that the controls choose: queries down, keys across; no colours yet.
 

@@ -3,8 +3,8 @@
 import altair as alt
 
 from lessonkit.charts.controls import (
-    chart_of_number_sequence,
     chart_with_computed_row,
+    chart_with_row_per_number,
     layered_explorer,
     make_drop_down,
     make_slider,
@@ -67,7 +67,7 @@ def label_smoothing_explorer(vocab_size: int = 1000) -> alt.LayerChart:
 
 def _chart_of_losses(smoothing: str) -> alt.Chart:
     return (
-        chart_of_number_sequence("point", f"1, {NUM_CONFIDENCE_STEPS}")
+        chart_with_row_per_number("point", f"1, {NUM_CONFIDENCE_STEPS}")
         .transform_calculate(
             p=f"datum.point / {NUM_CONFIDENCE_STEPS}", loss=LOSS_EXPR_TEMPLATE.format(e=smoothing)
         )

@@ -53,6 +53,6 @@ def places_of_labels_that_fit(
     return places
 
 
-def count_of_labels(shown: int, total: int, name: str = "words") -> str:
+def labelled_count_text(shown: int, total: int, name: str = "words") -> str:
     """Return a line that says how many are labelled; nothing if all are."""
     return f"\n{shown} of {total} {name} labelled" if shown < total else ""

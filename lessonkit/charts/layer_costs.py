@@ -6,8 +6,8 @@ import altair as alt
 from matplotlib.axes import Axes
 
 from lessonkit.charts.controls import (
-    chart_of_number_sequence,
     chart_with_computed_row,
+    chart_with_row_per_number,
     colour_scale,
     layered_explorer,
     make_drop_down,
@@ -22,7 +22,7 @@ from lessonkit.charts.labels import (
     shorten_label,
 )
 from lessonkit.charts.style import (
-    CROSS_COLOUR,
+    FOURTH_LINE_COLOUR,
     INK_COLOUR,
     OURS_COLOUR,
     PAPER_COLOUR,
@@ -56,7 +56,7 @@ TITLE_EXPR = CHOSEN_QUANTITY_EXPR_TEMPLATE.format(
 
 
 MAX_WORDS_WITH_PATHS = 30
-WORD_POINTS = 10  # font size
+WORD_FONT_POINTS = 10  # font size
 
 
 @check_argument_types
@@ -102,12 +102,12 @@ def _draw_word_and_output_nodes(tokens: Sequence[str], ax: Axes) -> None:
     labels = [shorten_label(token) for token in tokens]
     word_points = axes_points(ax)[0] / (len(tokens) + 0.9)
     centres = [place * word_points for place in range(len(tokens))]
-    for place in places_of_labels_that_fit(centres, labels, WORD_POINTS):
-        look = {"ha": "center", "va": "top", "fontsize": WORD_POINTS}
+    for place in places_of_labels_that_fit(centres, labels, WORD_FONT_POINTS):
+        look = {"ha": "center", "va": "top", "fontsize": WORD_FONT_POINTS}
         ax.text(place, -0.04, labels[place], look, color=INK_COLOUR)
     for place in range(len(tokens)):
         ax.plot([place, place], [0, 1], "o", color=INK_COLOUR, markersize=5, zorder=3)
-    first_word = label_points(labels[0], WORD_POINTS) / 2 + LABEL_GAP_POINTS
+    first_word = label_points(labels[0], WORD_FONT_POINTS) / 2 + LABEL_GAP_POINTS
     left = -max(0.35, first_word / word_points)
     ax.text(left, 1, "outputs", ha="right", va="center", color=INK_COLOUR, fontsize=9)
     ax.text(left, 0, "words", ha="right", va="center", color=INK_COLOUR, fontsize=9)
@@ -150,13 +150,13 @@ def layer_costs_explorer(d: int = 512) -> alt.LayerChart:
         for row, costs in COST_EXPRS_BY_LAYER.items()
     )
     scale = colour_scale(
-        COST_EXPRS_BY_LAYER, (OURS_COLOUR, TARGET_COLOUR, SOURCE_COLOUR, CROSS_COLOUR)
+        COST_EXPRS_BY_LAYER, (OURS_COLOUR, TARGET_COLOUR, SOURCE_COLOUR, FOURTH_LINE_COLOUR)
     )
     x = make_quantity_channel(alt.X, "n", "length n (tokens)", {"type": "log", "base": 2})
     cost = "operations, steps, or path length"
     y = make_quantity_channel(alt.Y, "cost", cost, {"type": "log"}, format="~s", tickCount=8)
     lines = (
-        chart_of_number_sequence(
+        chart_with_row_per_number(
             "power", str(MAX_LOG2_LENGTH + 1), [{"layer": row} for row in COST_EXPRS_BY_LAYER]
         )
         .transform_calculate(n="pow(2, datum.power)", cost=f"max(1, {cases} : 0)")

@@ -9,12 +9,12 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from lessonkit.charts.style import PAPER_COLOUR, SOURCE_COLOUR, TARGET_COLOUR, finish_axes
-from transformer.data.cleaning import MAX_LENGTH_RATIO, SHORT_SIDE_BYTES
+from transformer.data.cleaning import MAX_LENGTH_RATIO, SHORTER_SIDE_FLOOR_BYTES
 from transformer.support.errors import require
 from transformer.support.signatures import check_argument_types
 
 NUM_BINS = 30
-PLAIN_NUMBERS = FuncFormatter(lambda number, _: f"{number:,.0f}")
+PLAIN_NUMBER_FORMATTER = FuncFormatter(lambda number, _: f"{number:,.0f}")
 LENGTH_LABEL = "length (bytes of UTF-8)"
 
 
@@ -31,7 +31,7 @@ def draw_side_lengths(
     for side, lang, colour in zip(sides, languages, (SOURCE_COLOUR, TARGET_COLOUR), strict=True):
         ax.hist(side, bins=bins, histtype="step", color=colour, linewidth=1.6, label=lang)
     ax.set_xscale("log")
-    ax.xaxis.set_major_formatter(PLAIN_NUMBERS)
+    ax.xaxis.set_major_formatter(PLAIN_NUMBER_FORMATTER)
     ax.legend(frameon=False)
     return finish_axes(ax, title, LENGTH_LABEL, "sentence pairs")
 
@@ -48,12 +48,12 @@ def draw_length_pairs(
     longest = max(2, first.max(), second.max())
     ax.hexbin(first, second, gridsize=NUM_BINS, xscale="log", yscale="log", bins="log", mincnt=1)
     # The longest side that a pair may have beside one of each length.
-    shorter = np.array([1, SHORT_SIDE_BYTES, longest])
-    limit = MAX_LENGTH_RATIO * np.maximum(shorter, SHORT_SIDE_BYTES)
+    shorter = np.array([1, SHORTER_SIDE_FLOOR_BYTES, longest])
+    limit = MAX_LENGTH_RATIO * np.maximum(shorter, SHORTER_SIDE_FLOOR_BYTES)
     for line in ((shorter, limit), (limit, shorter)):
         ax.plot(*line, "--", color=PAPER_COLOUR, linewidth=1)
     for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_formatter(PLAIN_NUMBERS)
+        axis.set_major_formatter(PLAIN_NUMBER_FORMATTER)
     ax.set(xlim=(1, longest), ylim=(1, longest))
     xlabel, ylabel = (f"{lang}: {LENGTH_LABEL}" for lang in languages)
     return finish_axes(ax, title, xlabel, ylabel)

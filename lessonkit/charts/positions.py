@@ -10,15 +10,15 @@ from matplotlib.axes import Axes
 from torch import Tensor
 
 from lessonkit.charts.controls import (
-    chart_of_number_sequence,
     chart_with_computed_row,
+    chart_with_row_per_number,
     make_drop_down,
     make_live_title,
     make_quantity_channel,
     make_slider,
 )
 from lessonkit.charts.style import (
-    CROSS_COLOUR,
+    FOURTH_LINE_COLOUR,
     INK_COLOUR,
     OURS_COLOUR,
     SOURCE_COLOUR,
@@ -121,7 +121,7 @@ def draw_similarity_by_distance(table: Tensor, position: int, ax: Axes, title: s
     _check_table_index("position", position, length)
     products = (table @ table[position]).detach().cpu().numpy()
     distances = [other - position for other in range(length)]
-    colour = (SOURCE_COLOUR, TARGET_COLOUR, OURS_COLOUR, CROSS_COLOUR)[len(ax.lines) % 4]
+    colour = (SOURCE_COLOUR, TARGET_COLOUR, OURS_COLOUR, FOURTH_LINE_COLOUR)[len(ax.lines) % 4]
     ax.plot(distances, products, color=colour, label=f"from position {position}")
     finish_axes(ax, title, "distance (tokens)", "dot product (no unit)", size=12)
     ax.legend(frameon=False)
@@ -189,10 +189,10 @@ def _make_position_x(field: str) -> alt.X:
     )
 
 
-def _chart_of_position_grid(across: str, count: str) -> alt.Chart:
+def _unfold_position_grid(across: str, count: str) -> alt.Chart:
     """Make a row for each position and each of `count` numbers, called by `across`."""
     return (
-        chart_of_number_sequence("place", f"{NUM_POSITIONS} * {count}")
+        chart_with_row_per_number("place", f"{NUM_POSITIONS} * {count}")
         .transform_calculate(pos=f"datum.place % {NUM_POSITIONS}")
         .transform_calculate(**{across: f"floor(datum.place / {NUM_POSITIONS})"})
     )
@@ -203,7 +203,7 @@ def _draw_table_cells() -> alt.Chart:
     colors = alt.Scale(scheme="redblue", reverse=True, domain=[-1, 1])
     reach = {"reverse": True, "nice": False}
     return (
-        _chart_of_position_grid("dimension", "d_model")
+        _unfold_position_grid("dimension", "d_model")
         .transform_calculate(i="floor(datum.dimension / 2)")
         .transform_calculate(value=f"datum.dimension % 2 ? cos({angle}) : sin({angle})")
         .transform_calculate(left="datum.pos - 0.5", right="datum.pos + 0.5")
@@ -227,7 +227,7 @@ def _chart_of_similarities() -> alt.Chart:
     )
     reach = {"domain": [-1.05, 1.1], "nice": False}
     return (
-        _chart_of_position_grid("i", "d_model / 2")
+        _unfold_position_grid("i", "d_model / 2")
         .transform_calculate(term=f"sin({chosen}) * sin({other}) + cos({chosen}) * cos({other})")
         .transform_aggregate(product="sum(term)", groupby=["pos"])
         .transform_calculate(share="2 * datum.product / d_model")

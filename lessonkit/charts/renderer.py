@@ -64,7 +64,7 @@ def enable() -> None:
         import vl_convert  # noqa: F401
     except ImportError as error:
         raise UserError("a chart needs vl-convert: pip install vl-convert-python") from error
-    alt.renderers.register(RENDERER_NAME, _render_spec)
+    alt.renderers.register(RENDERER_NAME, _render_spec_to_bundle)
     alt.renderers.enable(RENDERER_NAME)
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython else None
@@ -136,7 +136,7 @@ def to_colab_bundle(forms: MimeBundle, metadata: MimeBundle) -> MimeBundle:
 @check_argument_types
 def describe_figure(figure: Figure) -> str:
     """Return one line that says what a figure shows: its title, and the axes of each panel."""
-    shared = ", ".join(_axis_labels(figure.get_supxlabel(), figure.get_supylabel()))
+    shared = ", ".join(_describe_axes(figure.get_supxlabel(), figure.get_supylabel()))
     panels = (_describe_panel(ax) for ax in figure.axes)
     parts = dict.fromkeys(part for part in (figure.get_suptitle(), shared, *panels) if part)
     return " ".join(f"Picture: {'; '.join(parts)}.".split())
@@ -156,7 +156,7 @@ def shrink_png(picture: bytes) -> tuple[bytes, tuple[int, int]]:
     return small.getvalue(), image.size
 
 
-def _render_spec(spec: dict[str, Any], **_: object) -> tuple[MimeBundle, MimeBundle]:
+def _render_spec_to_bundle(spec: dict[str, Any], **_: object) -> tuple[MimeBundle, MimeBundle]:
     forms, metadata = to_mime_bundle(spec)
     return (to_colab_bundle(forms, metadata) if is_on_colab() else forms), metadata
 
@@ -180,11 +180,11 @@ def _describe_panel(ax: Axes) -> str:
     if ax.get_label() == "<colorbar>":
         names = f"colour: {ax.get_ylabel() or ax.get_xlabel()}"
     elif ax.axison:
-        names = ", ".join(_axis_labels(ax.get_xlabel(), ax.get_ylabel()))
+        names = ", ".join(_describe_axes(ax.get_xlabel(), ax.get_ylabel()))
     return f"{title} ({names})" if names and title else names or title
 
 
-def _axis_labels(horizontal: str, vertical: str) -> Iterator[str]:
+def _describe_axes(horizontal: str, vertical: str) -> Iterator[str]:
     if horizontal:
         yield f"horizontal: {horizontal}"
     if vertical:

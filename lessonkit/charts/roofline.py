@@ -4,8 +4,8 @@ import altair as alt
 
 from lessonkit.analysis.roofline import MACHINES
 from lessonkit.charts.controls import (
-    chart_of_number_sequence,
     chart_with_computed_row,
+    chart_with_row_per_number,
     layered_explorer,
     make_drop_down,
     make_quantity_channel,
@@ -64,7 +64,7 @@ def roofline_explorer(matrix_width: int = 512, log2_tokens: int = 12) -> alt.Lay
         alt.Y, "rate", "operations per second", {"type": "log"}, format="~s", values=rates
     )
     roof = (
-        chart_of_number_sequence("place", str(NUM_INTENSITY_STEPS + 1))
+        chart_with_row_per_number("place", str(NUM_INTENSITY_STEPS + 1))
         .transform_calculate(
             intensity=f"{MIN_INTENSITY} * pow({ratio:g}, datum.place / {NUM_INTENSITY_STEPS})"
         )

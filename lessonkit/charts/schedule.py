@@ -4,7 +4,7 @@ import altair as alt
 
 from lessonkit.charts.controls import (
     DataRows,
-    chart_of_number_sequence,
+    chart_with_row_per_number,
     colour_scale,
     layered_explorer,
     make_slider,
@@ -78,7 +78,7 @@ def _system_label(d_model: int, warmup_steps: int, factor: int) -> str:
 def _chart_of_learning_rates(rows: DataRows, rate: str) -> alt.Chart:
     """Unfold each row into the points of one curve."""
     return (
-        chart_of_number_sequence("point", str(NUM_CURVE_POINTS + 1), rows)
+        chart_with_row_per_number("point", str(NUM_CURVE_POINTS + 1), rows)
         .transform_calculate(step=f"max(1, {STEPS_PER_POINT} * datum.point)", rate=rate)
         .encode(
             x=alt.X("step:Q", title="step (updates of the weights)"),

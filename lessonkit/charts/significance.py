@@ -13,7 +13,7 @@ import altair as alt
 from lessonkit.analysis.significance import difference_interval, difference_verdict
 from lessonkit.charts.controls import (
     DataRows,
-    chart_of_number_sequence,
+    chart_with_row_per_number,
     colour_scale,
     layered_explorer,
     make_drop_down,
@@ -97,7 +97,7 @@ def power_explorer(
 
 def _chart_of_density(centre: str) -> alt.Chart:
     return (
-        chart_of_number_sequence("point", str(NUM_CURVE_STEPS + 1))
+        chart_with_row_per_number("point", str(NUM_CURVE_STEPS + 1))
         .transform_calculate(
             measured=f"-{MAX_DIFFERENCE} + {2 * MAX_DIFFERENCE} * datum.point / {NUM_CURVE_STEPS}",
             density=f"densityNormal(datum.measured, {centre}, {STANDARD_ERROR_EXPR})",

@@ -11,7 +11,7 @@ from transformer.support.errors import UserError
 # Colour-blind readers tell these apart (Okabe and Ito 2008).
 SOURCE_COLOUR = "#0072B2"
 TARGET_COLOUR = "#D55E00"
-CROSS_COLOUR = "#CC79A7"
+FOURTH_LINE_COLOUR = "#CC79A7"
 PAPER_COLOUR = "#666666"
 OURS_COLOUR = "#009E73"
 DARK_COLOUR = "#222222"  # of lines and letters of our drawings
@@ -44,7 +44,7 @@ def finish_axes(ax: Axes, title: str, xlabel: str = "", ylabel: str = "", size: 
     return ax
 
 
-def mix_with_white_or_black(colour: str, share: float) -> str:
+def lighten_or_darken_colour(colour: str, share: float) -> str:
     """Mix a colour with white (share below 1), or with black (share above 1, up to 2)."""
     red, green, blue = to_rgb(colour)
     if share > 1:

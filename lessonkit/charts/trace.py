@@ -27,11 +27,11 @@ ROW_PIXELS, LINE_PIXELS = 20, 17  # pixels of a row of the table, of a line belo
 NUMBERS_PER_LINE = 16  # numbers of a vector in a line of the lower picture
 MAX_NUMBERS_WRITTEN_OUT = 256  # of a vector's numbers: more lines would not fit a screen
 MAX_TABLE_ROWS = 24  # more would not fit a screen
-MAX_LABELLED_COLUMNS = 12  # columns that leave room for a number in each cell
+MAX_COLUMNS_WITH_NUMBERS = 12  # columns that leave room for a number in each cell
 MIN_SHARE_FOR_WHITE_TEXT = 0.65  # share of the deepest colour from which text on it is white
 
-STEP_VIEW_EXPR = "views[step]"
-CHOSEN_ROW_EXPR = f"min(place, length({STEP_VIEW_EXPR}.rows) - 1)"
+STEP_DISPLAY_SETTINGS_EXPR = "views[step]"
+CHOSEN_ROW_EXPR = f"min(place, length({STEP_DISPLAY_SETTINGS_EXPR}.rows) - 1)"
 SIGNED_COLOUR_SCALE = alt.Scale(scheme="redblue", reverse=True, domain=[-1, 1])
 EMPTY_CELL_COLOUR = "#EEEEEE"  # ground of a cell without a number
 ZERO_TO_ONE_X_SCALE = alt.Scale(domain=[0, 1], nice=False)
@@ -63,7 +63,7 @@ def trace_explorer(
         make_drop_down("step", step or names[0], names),
         make_slider("place", place, 0, num_rows - 1),
     ]
-    views = {part_step.name: _step_view(part_step) for part_step in steps}
+    views = {part_step.name: _step_display_settings(part_step) for part_step in steps}
     pictures = [_draw_step_table(num_rows)]
     num_lines = max(view["lines"] for view in views.values())
     if num_lines:
@@ -73,7 +73,7 @@ def trace_explorer(
     about = "; ".join(f"{part_step.name} ({part_step.about})" for part_step in steps)
     return chart.add_params(alt.param(name="views", value=views), *controls).properties(
         name="trace",
-        title=make_live_title(f"step + ': ' + {STEP_VIEW_EXPR}.about"),
+        title=make_live_title(f"step + ': ' + {STEP_DISPLAY_SETTINGS_EXPR}.about"),
         spacing=12,
         description="Tables of numbers: one sentence through a model, step by step. Source: "
         f"{' '.join(trace.source.tokens)} Written: {' '.join(trace.written)} A control chooses the "
@@ -87,7 +87,7 @@ def _step_to_data_row(step: TraceStep) -> dict[str, object]:
     return {"of": step.name, "cells": pack_matrix(step.values.double()), "words": words}
 
 
-def _step_view(step: TraceStep) -> dict[str, Any]:
+def _step_display_settings(step: TraceStep) -> dict[str, Any]:
     """Return how a step is drawn: its labels, its colours and how its row is written out."""
     width, named = step.values.shape[1], bool(step.words or step.columns)
     deepest = round(float(step.values.detach().abs().nan_to_num(0.0).max()), 4)
@@ -107,7 +107,7 @@ def _step_view(step: TraceStep) -> dict[str, Any]:
     }
 
 
-def _chart_of_step_cells() -> alt.Chart:
+def _unfold_step_cells() -> alt.Chart:
     """Unfold the chosen step in the browser: a row for each cell."""
     return (
         alt.Chart()
@@ -117,28 +117,28 @@ def _chart_of_step_cells() -> alt.Chart:
         .transform_flatten(["cell", "index"])
         .transform_calculate(
             value=f"datum.cell === '' ? null : toNumber(datum.cell) / {STORED_INTEGERS_PER_UNIT}",
-            q=f"floor(datum.index / {STEP_VIEW_EXPR}.width)",
-            k=f"datum.index % {STEP_VIEW_EXPR}.width",
+            q=f"floor(datum.index / {STEP_DISPLAY_SETTINGS_EXPR}.width)",
+            k=f"datum.index % {STEP_DISPLAY_SETTINGS_EXPR}.width",
             word="length(datum.words) ? datum.words[datum.index] : ''",
         )
         .transform_calculate(
-            share=f"datum.value / {STEP_VIEW_EXPR}.deepest",
+            share=f"datum.value / {STEP_DISPLAY_SETTINGS_EXPR}.deepest",
             number="isValid(datum.value) ? format(datum.value, '.2f') : ''",
-            row=f"{STEP_VIEW_EXPR}.rows[datum.q]",
-            name=f"datum.word ? datum.word : length({STEP_VIEW_EXPR}.columns)"
-            f" ? {STEP_VIEW_EXPR}.columns[datum.k] : 'number ' + datum.k",
+            row=f"{STEP_DISPLAY_SETTINGS_EXPR}.rows[datum.q]",
+            name=f"datum.word ? datum.word : length({STEP_DISPLAY_SETTINGS_EXPR}.columns)"
+            f" ? {STEP_DISPLAY_SETTINGS_EXPR}.columns[datum.k] : 'number ' + datum.k",
         )
     )
 
 
 def _draw_step_table(num_rows: int) -> alt.LayerChart:
     """Draw the whole step: a row for each place, the chosen one framed."""
-    struck = f"length({STEP_VIEW_EXPR}.columns) ? '−∞' : ''"
-    room = f"{STEP_VIEW_EXPR}.width <= {MAX_LABELLED_COLUMNS} ? datum.number : ''"
-    base = _chart_of_step_cells().transform_calculate(
-        left=f"datum.k / {STEP_VIEW_EXPR}.width",
-        right=f"(datum.k + 1) / {STEP_VIEW_EXPR}.width",
-        middle=f"(datum.k + 0.5) / {STEP_VIEW_EXPR}.width",
+    struck = f"length({STEP_DISPLAY_SETTINGS_EXPR}.columns) ? '−∞' : ''"
+    room = f"{STEP_DISPLAY_SETTINGS_EXPR}.width <= {MAX_COLUMNS_WITH_NUMBERS} ? datum.number : ''"
+    base = _unfold_step_cells().transform_calculate(
+        left=f"datum.k / {STEP_DISPLAY_SETTINGS_EXPR}.width",
+        right=f"(datum.k + 1) / {STEP_DISPLAY_SETTINGS_EXPR}.width",
+        middle=f"(datum.k + 0.5) / {STEP_DISPLAY_SETTINGS_EXPR}.width",
         bottom="datum.q + 1",
         line="datum.q + 0.5",
         label=f"datum.word ? datum.word : isValid(datum.value) ? {room} : {struck}",
@@ -159,7 +159,7 @@ def _draw_step_table(num_rows: int) -> alt.LayerChart:
         .encode(**places)
     )
     heads = (
-        base.transform_filter(f"datum.q == 0 && length({STEP_VIEW_EXPR}.columns)")
+        base.transform_filter(f"datum.q == 0 && length({STEP_DISPLAY_SETTINGS_EXPR}.columns)")
         .mark_text(dy=-8, fontSize=12, aria=False)
         .encode(x=alt.X("middle:Q", scale=ZERO_TO_ONE_X_SCALE, axis=None), y=y, text="name:N")
     )
@@ -185,7 +185,7 @@ def _make_row_label_axis(num_rows: int) -> alt.Axis:
     return alt.Axis(
         title=None,
         values=[place + 0.5 for place in range(num_rows)],
-        labelExpr=f"{STEP_VIEW_EXPR}.rows[datum.value - 0.5] || ''",
+        labelExpr=f"{STEP_DISPLAY_SETTINGS_EXPR}.rows[datum.value - 0.5] || ''",
         labelFontSize=12,
         labelLimit=180,
         labelOverlap=False,
@@ -197,21 +197,21 @@ def _make_row_label_axis(num_rows: int) -> alt.Axis:
 
 def _draw_chosen_row(num_lines: int) -> alt.LayerChart:
     """Write the chosen place's numbers out, sixteen in a line, or each below its name."""
-    named = f"{STEP_VIEW_EXPR}.across == {STEP_VIEW_EXPR}.width"
+    named = f"{STEP_DISPLAY_SETTINGS_EXPR}.across == {STEP_DISPLAY_SETTINGS_EXPR}.width"
     base = (
-        _chart_of_step_cells()
+        _unfold_step_cells()
         .transform_filter(
             f"datum.q == {CHOSEN_ROW_EXPR} && isValid(datum.value) && datum.k < "
             f"{MAX_NUMBERS_WRITTEN_OUT}"
         )
         .transform_calculate(
-            first=f"floor(datum.k / {STEP_VIEW_EXPR}.across)",
-            column=f"datum.k % {STEP_VIEW_EXPR}.across",
+            first=f"floor(datum.k / {STEP_DISPLAY_SETTINGS_EXPR}.across)",
+            column=f"datum.k % {STEP_DISPLAY_SETTINGS_EXPR}.across",
         )
         .transform_calculate(
-            left=f"datum.column / {STEP_VIEW_EXPR}.across",
-            right=f"(datum.column + 1) / {STEP_VIEW_EXPR}.across",
-            middle=f"(datum.column + 0.5) / {STEP_VIEW_EXPR}.across",
+            left=f"datum.column / {STEP_DISPLAY_SETTINGS_EXPR}.across",
+            right=f"(datum.column + 1) / {STEP_DISPLAY_SETTINGS_EXPR}.across",
+            middle=f"(datum.column + 0.5) / {STEP_DISPLAY_SETTINGS_EXPR}.across",
             bottom=f"datum.first + ({named} ? 2 : 1)",
             line=f"datum.first + ({named} ? 1.5 : 0.5)",
         )
@@ -220,8 +220,9 @@ def _draw_chosen_row(num_lines: int) -> alt.LayerChart:
     down: AxisOptions = {"scale": alt.Scale(domain=[num_lines, 0], nice=False), "axis": None}
     written = (_text_layer(base, "number", 11, down), _text_layer(names, "name", 12, down))
     text = (
-        f"{STEP_VIEW_EXPR}.lines ? 'row ' + {STEP_VIEW_EXPR}.rows[{CHOSEN_ROW_EXPR}] + ' (' "
-        f"+ {STEP_VIEW_EXPR}.colours + ')' : ''"
+        f"{STEP_DISPLAY_SETTINGS_EXPR}.lines ? "
+        f"'row ' + {STEP_DISPLAY_SETTINGS_EXPR}.rows[{CHOSEN_ROW_EXPR}] + ' (' "
+        f"+ {STEP_DISPLAY_SETTINGS_EXPR}.colours + ')' : ''"
     )
     layers = alt.layer(*_cell_background_layers(base, alt.Y("first:Q", **down)), *written)
     return layers.resolve_scale(color="independent").properties(
@@ -246,8 +247,8 @@ def _cell_background_layers(base: alt.Chart, y: alt.Y) -> list[alt.Chart]:
         .mark_rect(aria=False)
         .encode(color=alt.Color("share:Q", scale=scale, legend=None), tooltip=tooltip, **places)
         for kind, scale in (
-            (f"!{STEP_VIEW_EXPR}.shares", SIGNED_COLOUR_SCALE),
-            (f"{STEP_VIEW_EXPR}.shares", WEIGHT_COLOUR_SCALE),
+            (f"!{STEP_DISPLAY_SETTINGS_EXPR}.shares", SIGNED_COLOUR_SCALE),
+            (f"{STEP_DISPLAY_SETTINGS_EXPR}.shares", WEIGHT_COLOUR_SCALE),
         )
     ]
 
@@ -255,7 +256,7 @@ def _cell_background_layers(base: alt.Chart, y: alt.Y) -> list[alt.Chart]:
 def _text_layer(base: alt.Chart, field: str, size: int, down: AxisOptions) -> alt.Chart:
     """Write a field in the middle of its cell, white on dark ground."""
     dark = (
-        f"{STEP_VIEW_EXPR}.shares ? datum.share < 0.5 : abs(datum.share) > "
+        f"{STEP_DISPLAY_SETTINGS_EXPR}.shares ? datum.share < 0.5 : abs(datum.share) > "
         f"{MIN_SHARE_FOR_WHITE_TEXT}"
     )
     x, y = alt.X("middle:Q", scale=ZERO_TO_ONE_X_SCALE, axis=None), alt.Y("line:Q", **down)

@@ -46,12 +46,14 @@ def _text_steps(trace: Trace) -> list[TraceStep]:
     ids = [map(str, each.tolist()) for each in (source.ids, target.ids, trace.written_ids)]
     space = "▁ is the space before a word"
     return [
-        _make_words_step("text", "two rows of characters", texts, [source.text, target.text]),
-        _make_words_step("pieces", f"cut into entries of the vocabulary; {space}", texts, bare),
-        _make_words_step(
+        _make_text_cells_step("text", "two rows of characters", texts, [source.text, target.text]),
+        _make_text_cells_step(
+            "pieces", f"cut into entries of the vocabulary; {space}", texts, bare
+        ),
+        _make_text_cells_step(
             "marks", "where a sentence ends, and where writing begins", marked, pieces
         ),
-        _make_words_step("ids", "each piece's number in the vocabulary", marked, ids),
+        _make_text_cells_step("ids", "each piece's number in the vocabulary", marked, ids),
     ]
 
 
@@ -114,7 +116,7 @@ def _position_steps(trace: Trace) -> list[TraceStep]:
     ]
 
 
-def _layer_steps(trace: Trace) -> list[TraceStep]:
+def _layer_to_probability_steps(trace: Trace) -> list[TraceStep]:
     """Return the steps of the residual stream through a layer, up to probabilities (§3.1, §3.3)."""
     rows = _query_labels(trace)
     firing = float((trace.inner > 0).float().mean())
@@ -135,7 +137,7 @@ def _layer_steps(trace: Trace) -> list[TraceStep]:
 
 def _logit_and_probability_steps(trace: Trace) -> list[TraceStep]:
     """Return the logits and probabilities of the likeliest types."""
-    types = _ranked_type_ids(trace)
+    types = _written_then_likeliest_type_ids(trace)
     logits, chances = trace.logits.gather(-1, types), trace.probabilities.gather(-1, types)
     size = trace.logits.shape[-1]
     return [
@@ -154,12 +156,15 @@ def _token_choice_steps(trace: Trace) -> list[TraceStep]:
     return [
         *_logit_and_probability_steps(trace),
         _make_ranked_types_step(
-            trace, "log probabilities", "ln p, in nats", logs.gather(-1, _ranked_type_ids(trace))
+            trace,
+            "log probabilities",
+            "ln p, in nats",
+            logs.gather(-1, _written_then_likeliest_type_ids(trace)),
         ),
         TraceStep(
             "total",
             "ln p of all that is written so far",
-            _read_and_written_labels(trace),
+            _read_to_written_token_labels(trace),
             totals,
             ["total"],
         ),
@@ -169,7 +174,7 @@ def _token_choice_steps(trace: Trace) -> list[TraceStep]:
 def _whole_model_steps(trace: Trace) -> list[TraceStep]:
     """Return some steps of each part, from the text to the chosen token."""
     attention = {step.name: step for step in _attention_steps(trace)}
-    layer = {step.name: step for step in _layer_steps(trace)}
+    layer = {step.name: step for step in _layer_to_probability_steps(trace)}
     taken = ("queries", "keys", "scaled", "weights", "values", "mix", "output")
     above = ("feed-forward: inner units", "feed-forward: sum", "logits", "probabilities")
     return [
@@ -184,7 +189,7 @@ STEPS_FUNCTION_BY_PART: dict[str, Callable[[Trace], list[TraceStep]]] = {
     "text": _text_steps,
     "attention": _attention_steps,
     "positions": _position_steps,
-    "layer": _layer_steps,
+    "layer": _layer_to_probability_steps,
     "choice": _token_choice_steps,
 }
 
@@ -194,7 +199,7 @@ def _numbered_tokens(tokens: Sequence[str]) -> list[str]:
     return [f"{place} {token}" for place, token in enumerate(tokens)]
 
 
-def _read_and_written_labels(trace: Trace) -> list[str]:
+def _read_to_written_token_labels(trace: Trace) -> list[str]:
     """Return labels of target positions: the token read there, and the token written then."""
     pairs = zip(trace.target.tokens, trace.written, strict=True)
     return _numbered_tokens([f"{read} → {written}" for read, written in pairs])
@@ -203,10 +208,10 @@ def _read_and_written_labels(trace: Trace) -> list[str]:
 def _query_labels(trace: Trace) -> list[str]:
     """Return labels of the positions of the stack that the traced head belongs to."""
     inside = trace.attention.head.stack == "encoder"
-    return _numbered_tokens(trace.source.tokens) if inside else _read_and_written_labels(trace)
+    return _numbered_tokens(trace.source.tokens) if inside else _read_to_written_token_labels(trace)
 
 
-def _make_words_step(
+def _make_text_cells_step(
     name: str, about: str, rows: list[str], words: Sequence[Iterable[str]]
 ) -> TraceStep:
     """Make a step whose cells are texts; shorter rows are filled up with empty ones."""
@@ -216,7 +221,7 @@ def _make_words_step(
     return TraceStep(name, about, rows, torch.full((len(rows), longest), math.nan), words=filled)
 
 
-def _ranked_type_ids(trace: Trace) -> Tensor:
+def _written_then_likeliest_type_ids(trace: Trace) -> Tensor:
     """Return the type written at each position, then the likeliest others, (tgt_len, types)."""
     first = trace.written_ids[:, None]
     others = trace.probabilities.scatter(-1, first, -1.0).topk(NUM_RANKED_TYPES - 1).indices
@@ -232,10 +237,13 @@ def _make_ranked_types_step(
     shares: bool = False,
 ) -> TraceStep:
     """Make a step of numbers of the ranked types, (tgt_len, types), and perhaps of all others."""
-    words = [[trace.types[number] for number in row] for row in _ranked_type_ids(trace).tolist()]
+    words = [
+        [trace.types[number] for number in row]
+        for row in _written_then_likeliest_type_ids(trace).tolist()
+    ]
     if rest is not None:
         values = torch.cat((values, rest.clamp(min=0)[:, None]), dim=-1)
         words = [[*row, "all others"] for row in words]
     return TraceStep(
-        name, about, _read_and_written_labels(trace), values, words=words, shares=shares
+        name, about, _read_to_written_token_labels(trace), values, words=words, shares=shares
     )

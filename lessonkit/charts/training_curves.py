@@ -6,7 +6,7 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from lessonkit.charts.style import (
-    CROSS_COLOUR,
+    FOURTH_LINE_COLOUR,
     OURS_COLOUR,
     PAPER_COLOUR,
     SOURCE_COLOUR,
@@ -18,7 +18,7 @@ from transformer.support.checks import check_has_items
 from transformer.support.errors import short_repr
 from transformer.support.signatures import check_argument_types
 
-LINE_COLOURS = (OURS_COLOUR, TARGET_COLOUR, SOURCE_COLOUR, CROSS_COLOUR)
+LINE_COLOURS = (OURS_COLOUR, TARGET_COLOUR, SOURCE_COLOUR, FOURTH_LINE_COLOUR)
 MAX_MARKED_POINTS = 12  # points of a line that still get a mark each
 LinePoints = Sequence[tuple[float, float]]  # (x, y) from left to right
 

@@ -95,7 +95,7 @@ def _make_sentence_and_chart_widget(
             label.value = str(error)
             return
         label.value, _, more_lines = text.partition("\n")
-        outputs = [_chart_to_output(chart)]
+        outputs = [_chart_to_display_data(chart)]
         if more_lines:
             printed: dict[str, object] = {
                 "output_type": "stream",
@@ -111,7 +111,7 @@ def _make_sentence_and_chart_widget(
     return widgets.VBox([line, *sliders, label, picture])
 
 
-def _chart_to_output(chart: alt.TopLevelMixin) -> dict[str, object]:
+def _chart_to_display_data(chart: alt.TopLevelMixin) -> dict[str, object]:
     """Return a chart as the notebook's renderer shows it, in the form that an output has.
 
     On Colab without HTML: whether scripts run in this place is not known.

@@ -17,7 +17,7 @@ from lessonkit.exercises.progress_table import show_progress
 from lessonkit.exercises.toy_models import (
     EncodeOnceTransformer,
     ProbabilityTable,
-    beam_search_in_levels,
+    best_sentence_by_beam_search,
     unambiguous_search_cases,
 )
 from lessonkit.exercises.toys import make_normal_sampler
@@ -223,7 +223,7 @@ beam = Exercise(
     # 0.4 * 0.9 = 0.36, against 0.6 * 0.45 * 0.9 = 0.243
     worked=[((_HAND_WORKED_TABLE, 3, 2), [5])],
     cases=unambiguous_search_cases((2, 1, 2, 3)),
-    expected=beam_search_in_levels,
+    expected=best_sentence_by_beam_search,
 )
 
 

@@ -37,11 +37,13 @@ class JudgedCase(NamedTuple):
     complaint: str  # what is wrong with that, a clause; "" if nothing is
 
 
-ArgumentsJudge = Callable[..., JudgedCase]  # judges other arguments; raises if they are no case
+AnswerOnArgumentsJudge = Callable[
+    ..., JudgedCase
+]  # judges other arguments; raises if they are no case
 
 
 def describe_pattern_of_error(
-    cases: Sequence[JudgedCase], names: Sequence[str], judge_other: ArgumentsJudge
+    cases: Sequence[JudgedCase], names: Sequence[str], judge_other: AnswerOnArgumentsJudge
 ) -> str:
     """Describe in a sentence what can be measured of an answer; "" if nothing is clear.
 
@@ -134,19 +136,19 @@ def _candidate_conditions(values: Sequence[Any]) -> Iterator[tuple[str, Callable
     for value in {format_value(value): value for value in values}.values():
         is_value = partial(are_identical, value)
         yield format_value(value), is_value
-        yield f"not {format_value(value)}", partial(_does_not_hold, is_value)
+        yield f"not {format_value(value)}", partial(_is_condition_false_of, is_value)
     if all(type(value) in (int, float) for value in values):
         for low, high in pairwise(sorted(set(values))):
             yield f"{format_value(low)} or less", partial(operator.ge, low)
             yield f"{format_value(high)} or more", partial(operator.le, high)
 
 
-def _does_not_hold(holds: Callable[[Any], bool], value: Any) -> bool:
+def _is_condition_false_of(holds: Callable[[Any], bool], value: Any) -> bool:
     return not holds(value)
 
 
 def _describe_effect_of_alterations(
-    cases: Sequence[JudgedCase], names: Sequence[str], judge_other: ArgumentsJudge
+    cases: Sequence[JudgedCase], names: Sequence[str], judge_other: AnswerOnArgumentsJudge
 ) -> str:
     """Alter one argument after the other: say which of them an answer does not follow."""
     some = cases[:: len(cases) // MAX_CASES_ALTERED + 1]
@@ -175,19 +177,17 @@ def _describe_effect_of_alterations(
 
 
 def _judged_cases_with_argument_altered(
-    case: JudgedCase, place: int, cases: Sequence[JudgedCase], judge_other: ArgumentsJudge
+    case: JudgedCase, place: int, cases: Sequence[JudgedCase], judge_other: AnswerOnArgumentsJudge
 ) -> Iterator[JudgedCase]:
     """Judge a case again with other values of one argument, if these make a case."""
-    for other in _alternative_argument_values(
-        case.args[place], [each.args[place] for each in cases]
-    ):
+    for other in _argument_values_to_try(case.args[place], [each.args[place] for each in cases]):
         with contextlib.suppress(Exception):  # no case: there is no right value
             new = judge_other(*case.args[:place], other, *case.args[place + 1 :])
             if not new.outcome.stop_cause:
                 yield new
 
 
-def _alternative_argument_values(value: Any, values: Sequence[Any]) -> list[Any]:
+def _argument_values_to_try(value: Any, values: Sequence[Any]) -> list[Any]:
     """Return values to try in place of one: two of other cases, and some near it."""
     if isinstance(value, bool):
         return [not value]

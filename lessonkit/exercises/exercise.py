@@ -33,7 +33,7 @@ from lessonkit.exercises.outcome import (
     run_case,
 )
 from lessonkit.exercises.progress import record_progress
-from lessonkit.exercises.rules import RuleFactory
+from lessonkit.exercises.rules import AnswerRuleFactory
 from lessonkit.exercises.words import ExerciseTexts
 
 ANSWER_PREFIX = "my_"  # of the function that a learner fills in
@@ -70,7 +70,7 @@ class Exercise:
         expected: AnswerFunction,
         worked: Sequence[tuple[CaseArguments, Any]] = (),
         properties: Mapping[str, Callable[..., bool]] | None = None,
-        rules: Sequence[RuleFactory] = (),
+        rules: Sequence[AnswerRuleFactory] = (),
         saved: bool = False,
     ) -> None:
         self.name = reference.__name__.removeprefix(ANSWER_PREFIX)
@@ -102,7 +102,7 @@ class Exercise:
         return sorted(pairs, key=lambda pair: len(format_value(pair[0])))
 
     @cached_property
-    def mistaken_answers(self) -> dict[str, AnswerFunction]:
+    def mistaken_functions_by_name(self) -> dict[str, AnswerFunction]:
         """The wrong answers, by name."""
         return {
             name: redefine_with_edits(self.reference, *edits)
@@ -176,11 +176,11 @@ class Exercise:
         first_line = ast.parse(source).body[0].body[0].lineno  # type: ignore[attr-defined]
         body = "\n".join(source.splitlines()[first_line - 1 :])
         lines = [self._answer_def_line, body]
-        if imports := self._import_lines(body):
+        if imports := self._solution_import_lines(body):
             lines = [*imports, "", "", *lines]
         return Message("\n".join(lines))
 
-    def _import_lines(self, body: str) -> list[str]:
+    def _solution_import_lines(self, body: str) -> list[str]:
         """Return the lines of import that the body of a solution needs."""
         nodes = ast.walk(ast.parse(f"if 1:\n{body}"))
         names = sorted({node.id for node in nodes if isinstance(node, ast.Name)})
@@ -217,7 +217,7 @@ class Exercise:
 
     def first_failed_case(self, answer: AnswerFunction) -> JudgedCase | None:
         """Return the smallest case that an answer gets wrong; None if there is none."""
-        return next((case for case in self._judge_all_cases(answer) if case.complaint), None)
+        return next((case for case in self._judged_cases_of_answer(answer) if case.complaint), None)
 
     def wrong_answer_message(self, answer: AnswerFunction, failure: JudgedCase) -> Message:
         """Return what is wrong with an answer, on a case that shows it, with advice."""
@@ -236,7 +236,7 @@ class Exercise:
             return Message(f"{self.name}: wrong. {complaint}", "wrong")
         if failure := self.first_failed_case(answer):
             return self.wrong_answer_message(answer, failure)
-        again = list(itertools.islice(self._judge_all_cases(answer), NUM_REPEATED_CASES))
+        again = list(itertools.islice(self._judged_cases_of_answer(answer), NUM_REPEATED_CASES))
         if failure := next((case for case in again if case.complaint), None):
             complaint = f"{REMEMBERED_STATE_COMPLAINT}: {failure.complaint}"
             return self.wrong_answer_message(answer, failure._replace(complaint=complaint))
@@ -245,13 +245,13 @@ class Exercise:
 
     def _explain_invalid_answer(self, answer: Any) -> str:
         """Explain why something is no answer at all; "" if it is one."""
-        return "" if callable(answer) else self._explain_wrong_type(answer, "a function")
+        return "" if callable(answer) else self._explain_answer_of_wrong_kind(answer, "a function")
 
-    def _explain_wrong_type(self, answer: Any, wanted: str) -> str:
+    def _explain_answer_of_wrong_kind(self, answer: Any, wanted: str) -> str:
         how = f"Write .check({self.reference.__name__}), with no brackets after the name."
         return f"It was given {describe_type(answer)}, not {wanted}.\n{how}"
 
-    def _judge_all_cases(self, answer: AnswerFunction) -> Iterator[JudgedCase]:
+    def _judged_cases_of_answer(self, answer: AnswerFunction) -> Iterator[JudgedCase]:
         return self.outcomes_to_judged_cases(self.run_cases(answer))
 
     def _describe_outcome_fault(self, outcome: Outcome, args: CaseArguments, right: Any) -> str:
@@ -282,7 +282,7 @@ class Exercise:
 
     def _advice_lines(self, answer: AnswerFunction) -> list[str]:
         """Name the mistake that does the same in every case; if none does, what can be measured."""
-        yours = list(self._judge_all_cases(answer))
+        yours = list(self._judged_cases_of_answer(answer))
         for name, theirs in self._judged_cases_by_mistake.items():
             pairs = zip(yours, theirs, strict=False)
             if all(outcomes_look_alike(one.outcome, other.outcome) for one, other in pairs):
@@ -313,6 +313,6 @@ class Exercise:
     def _judged_cases_by_mistake(self) -> dict[str, list[JudgedCase]]:
         """What every named mistake does in each case."""
         return {
-            name: list(self._judge_all_cases(answer))
-            for name, answer in self.mistaken_answers.items()
+            name: list(self._judged_cases_of_answer(answer))
+            for name, answer in self.mistaken_functions_by_name.items()
         }

@@ -97,7 +97,7 @@ def my_ahead(decode: Any, tgt_in: Tensor) -> int:
 
 
 _AHEAD_CASE_TOKEN_IDS = ([2, 4], [5, 3, 6], [4, 1, 1], [2, 7, 4, 6, 3], [1, 8, 2, 5, 3, 6, 4])
-_AHEAD_CASE_LEAKS: tuple[list[tuple[int, int]], ...] = (
+_LEAK_PAIRS_OF_AHEAD_CASES: tuple[list[tuple[int, int]], ...] = (
     [],
     [(0, 1)],
     [(1, 2)],
@@ -120,7 +120,7 @@ ahead = Exercise(
     ],
     cases=[
         (Glimpse(leaks, seed), tensor(text))
-        for seed, leaks in enumerate(_AHEAD_CASE_LEAKS)
+        for seed, leaks in enumerate(_LEAK_PAIRS_OF_AHEAD_CASES)
         for text in _AHEAD_CASE_TOKEN_IDS
     ],
     expected=lambda decode, tgt_in: max(
@@ -138,14 +138,19 @@ def my_first_apart(found: dict[str, Tensor], wanted: dict[str, Tensor]) -> str |
     return None
 
 
-_WANTED_OUTPUTS = {name: tensor(values) for name, values in (("a", [1.0, 2.0]), ("b", [3.0, 4.0]))}
+_FIRST_APART_WANTED_OUTPUTS = {
+    name: tensor(values) for name, values in (("a", [1.0, 2.0]), ("b", [3.0, 4.0]))
+}
 _OUTPUT_WITH_NAN = tensor([3.0, float("nan")])
 first_apart = Exercise(
     my_first_apart,
     exercise_texts,
     worked=[
-        ((_WANTED_OUTPUTS, _WANTED_OUTPUTS), None),
-        ((_WANTED_OUTPUTS | {"b": tensor([3.0, 4.5])}, _WANTED_OUTPUTS), "b"),
+        ((_FIRST_APART_WANTED_OUTPUTS, _FIRST_APART_WANTED_OUTPUTS), None),
+        (
+            (_FIRST_APART_WANTED_OUTPUTS | {"b": tensor([3.0, 4.5])}, _FIRST_APART_WANTED_OUTPUTS),
+            "b",
+        ),
         (({"a": tensor([1.0])}, {"a": tensor([2.0])}), "a"),
     ],
     cases=[
@@ -153,10 +158,10 @@ first_apart = Exercise(
         ({"a": tensor([1.0])}, {"a": tensor([1.00001])}),
         ({"a": tensor([2.0])}, {"a": tensor([1.0])}),
         ({"b": tensor([0.0]), "a": tensor([5.0])}, {"b": torch.ones(1), "a": torch.ones(1)}),
-        (_WANTED_OUTPUTS | {"b": tensor([4.0, 3.0])}, _WANTED_OUTPUTS),
-        (_WANTED_OUTPUTS | {"b": tensor([3.0, 4.0002])}, _WANTED_OUTPUTS),
-        (_WANTED_OUTPUTS | {"a": tensor([1.00015, 2.0])}, _WANTED_OUTPUTS),
-        (_WANTED_OUTPUTS | {"b": _OUTPUT_WITH_NAN}, _WANTED_OUTPUTS),
+        (_FIRST_APART_WANTED_OUTPUTS | {"b": tensor([4.0, 3.0])}, _FIRST_APART_WANTED_OUTPUTS),
+        (_FIRST_APART_WANTED_OUTPUTS | {"b": tensor([3.0, 4.0002])}, _FIRST_APART_WANTED_OUTPUTS),
+        (_FIRST_APART_WANTED_OUTPUTS | {"a": tensor([1.00015, 2.0])}, _FIRST_APART_WANTED_OUTPUTS),
+        (_FIRST_APART_WANTED_OUTPUTS | {"b": _OUTPUT_WITH_NAN}, _FIRST_APART_WANTED_OUTPUTS),
         ({"a": _OUTPUT_WITH_NAN}, {"a": _OUTPUT_WITH_NAN}),
     ],
     expected=lambda found, wanted: next(

@@ -65,7 +65,7 @@ def my_pairs_kept(sentences: PhenomenonResultRows, phenomenon: str) -> int:
     return sum(one and other for one, other in pairs)
 
 
-def _phenomenon_pairs_kept_cases() -> list[tuple[PhenomenonResultRows, str]]:
+def _pairs_with_phenomenon_kept_cases() -> list[tuple[PhenomenonResultRows, str]]:
 
     def rows(phenomenon: str, kept: list[bool]) -> PhenomenonResultRows:
         return [{"phenomenon": phenomenon, "kept": each} for each in kept]
@@ -79,7 +79,7 @@ def _phenomenon_pairs_kept_cases() -> list[tuple[PhenomenonResultRows, str]]:
     return [*cases, (two, "gender"), (two, "negation"), (two, "number")]
 
 
-def _phenomenon_pairs_kept_by_min(sentences: PhenomenonResultRows, phenomenon: str) -> int:
+def _count_kept_pairs_by_min_of_sides(sentences: PhenomenonResultRows, phenomenon: str) -> int:
     """Add up the smaller of the two sides of each pair, as numbers."""
     sides = [int(row["kept"]) for row in sentences if row["phenomenon"] == phenomenon]
     return sum(min(sides[place : place + 2]) for place in range(0, len(sides), 2))
@@ -99,8 +99,8 @@ pairs_kept = Exercise(
         ((_PAIR_WITH_ONE_KEPT, "gender"), 0),
         ((_PAIR_WITH_BOTH_KEPT + _PAIR_WITH_ONE_KEPT, "gender"), 1),
     ],
-    cases=_phenomenon_pairs_kept_cases(),
-    expected=_phenomenon_pairs_kept_by_min,
+    cases=_pairs_with_phenomenon_kept_cases(),
+    expected=_count_kept_pairs_by_min_of_sides,
 )
 
 

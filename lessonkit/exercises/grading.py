@@ -31,7 +31,7 @@ from lessonkit.exercises.submission import (
     Statements,
     forbidden_names,
     is_harmless,
-    parse_statements,
+    parse_statements_if_python,
     read_code_texts,
 )
 from lessonkit.exercises.words import ExerciseTexts
@@ -59,7 +59,7 @@ def grade_submission(path: Path, seconds: float) -> dict[str, str]:
     files = [path] if path.is_file() else sorted([*path.glob("*.ipynb"), *path.glob("*.py")])
     texts = [text for file in files for text in read_code_texts(file)]
     lessons = {name for text in texts for name in LESSON_IMPORT_PATTERN.findall(text)}
-    statements = [statement for text in texts for statement in parse_statements(text)]
+    statements = [statement for text in texts for statement in parse_statements_if_python(text)]
     defined = {
         statement.name for statement in statements if isinstance(statement, DEFINITION_NODES)
     }

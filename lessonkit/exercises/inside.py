@@ -31,12 +31,12 @@ class UniformAttentionModel(BaseToy):
 
     def encode(self, src: Tensor, mask: Tensor) -> Tensor:
         """Add to each token the mean of those it sees: (1, src_len) -> (1, src_len, 2)."""
-        vectors = _ids_to_signed_vectors(src)
+        vectors = _ids_to_id_and_negative_id(src)
         return vectors + self._mean_of_visible(mask, vectors, vectors)
 
     def decode(self, tgt_in: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
         """Add to each token the mean of the memory it sees: logits, (1, tgt_len, 2)."""
-        vectors = _ids_to_signed_vectors(tgt_in)
+        vectors = _ids_to_id_and_negative_id(tgt_in)
         return vectors + self._mean_of_visible(mask, vectors, memory)
 
     def _mean_of_visible(self, mask: Tensor, query: Tensor, memory: Tensor) -> Tensor:
@@ -44,7 +44,7 @@ class UniformAttentionModel(BaseToy):
         return seen @ memory / seen.sum(dim=-1, keepdim=True)
 
 
-def _ids_to_signed_vectors(ids: Tensor) -> Tensor:
+def _ids_to_id_and_negative_id(ids: Tensor) -> Tensor:
     return ids[..., None] * tensor([1.0, -1.0])
 
 
@@ -67,7 +67,7 @@ def my_hidden(
     return model.decode(tgt_in, memory, seen)
 
 
-def _logits_without_hidden_positions(
+def _logits_with_positions_removed(
     model: Any, src: Tensor, mask: Tensor, tgt_in: Tensor, before: list[int], after: list[int]
 ) -> Tensor:
     """Take the places out of the ids, and out of the memory; masks then have nothing to hide."""
@@ -143,7 +143,7 @@ hidden = Exercise(
             [0],
         ),
     ],
-    expected=_logits_without_hidden_positions,
+    expected=_logits_with_positions_removed,
 )
 
 
@@ -283,7 +283,7 @@ def my_smallest_cut(answer: Callable[[list[int]], str], places: list[int]) -> li
     return []
 
 
-def _fewest_places_by_all_subsets(
+def _fewest_places_to_hide_by_subsets(
     answer: Callable[[list[int]], str], places: list[int]
 ) -> list[int]:
     """Try every set there is, written in bits, and sort those that change something."""
@@ -315,5 +315,5 @@ smallest_cut = Exercise(
         for n in (4, 5)
     ]
     + [(RedundantEvidenceModel([[2, 4]]), [4, 5])],
-    expected=_fewest_places_by_all_subsets,
+    expected=_fewest_places_to_hide_by_subsets,
 )

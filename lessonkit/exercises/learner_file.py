@@ -90,7 +90,7 @@ def _collect_with_dependencies(
     name: str, value: Any, imports: set[str], definitions: dict[str, str]
 ) -> None:
     """Add a class or function of the notebook, after all that it uses itself."""
-    function = next(_function_or_methods(value), None)
+    function = next(_function_or_method_objects(value), None)
     cell = "".join(linecache.getlines(function.__code__.co_filename)) if function else ""
     nodes = [node for node in ast.parse(cell).body if getattr(node, "name", None) == name]
     if function is None or not nodes:
@@ -117,7 +117,7 @@ def _collect_with_dependencies(
     definitions[name] = ast.get_source_segment(cell, nodes[-1]) or ""
 
 
-def _function_or_methods(value: Any) -> Iterator[FunctionType]:
+def _function_or_method_objects(value: Any) -> Iterator[FunctionType]:
     """Yield a function, or the methods of a class."""
     if isinstance(value, FunctionType):
         yield value

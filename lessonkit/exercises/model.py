@@ -148,7 +148,7 @@ def _torch_decoder_layer_with_weights_of(
     return theirs
 
 
-def _decoder_layer_by_pytorch(
+def _decoder_layer_output_by_pytorch(
     hidden: Tensor,
     memory: Tensor,
     tgt_mask: Tensor,
@@ -203,5 +203,5 @@ decoder_layer = Exercise(
         ),
     ],
     cases=_decoder_layer_cases(),
-    expected=_decoder_layer_by_pytorch,
+    expected=_decoder_layer_output_by_pytorch,
 )

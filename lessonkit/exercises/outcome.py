@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from lessonkit.exercises.compare import are_identical, describe_difference, format_value
-from lessonkit.exercises.rules import BrokenRuleError, RuleFactory
+from lessonkit.exercises.rules import AnswerRuleFactory, BrokenRuleError
 from lessonkit.exercises.toys import restrict_to_methods
 
 AnswerFunction = Callable[..., Any]
@@ -66,7 +66,7 @@ class Outcome:
 
 
 def run_case(
-    answer: AnswerFunction, args: CaseArguments, rules: Sequence[RuleFactory] = ()
+    answer: AnswerFunction, args: CaseArguments, rules: Sequence[AnswerRuleFactory] = ()
 ) -> Outcome:
     """Call an answer with a copy of the arguments, while the rules watch it."""
     copied = copy.deepcopy(args)

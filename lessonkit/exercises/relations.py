@@ -28,7 +28,7 @@ TensorPairs = Sequence[tuple[Tensor, Tensor]]
 CaseFacts = Mapping[str, Any]  # of a case, by what a learner calls them
 
 # What an answer may have made of every right value.
-TRANSFORMS_BY_CLAUSE: dict[str, Callable[[Tensor], Tensor]] = {
+RIGHT_VALUE_TRANSFORMS_BY_CLAUSE: dict[str, Callable[[Tensor], Tensor]] = {
     "every number is the negative of the right one": lambda x: -1.0 * x,
     "True and False, or what is right and what is left of 1, are exchanged": lambda x: 1 - 1.0 * x,
     "it is transposed: rows are columns": lambda x: x.transpose(-1, -2),
@@ -59,7 +59,7 @@ def clauses_relating_answer_to_right_value(
         facts: Of each case.
     """
     yield from _constant_answer_clauses(pairs)
-    yield from _list_relation_clauses(pairs)
+    yield from _returned_list_relation_clauses(pairs)
     numbers = [(to_tensor_or_none(yours), to_tensor_or_none(right)) for yours, right in pairs]
     tensors = [
         (yours, right) for yours, right in numbers if yours is not None and right is not None
@@ -68,7 +68,7 @@ def clauses_relating_answer_to_right_value(
     # Anything can be made of a single number.
     if all_right or len(tensors) < len(pairs) or _count_distinct_right_numbers(tensors) < 2:
         return
-    for clause, transform in TRANSFORMS_BY_CLAUSE.items():
+    for clause, transform in RIGHT_VALUE_TRANSFORMS_BY_CLAUSE.items():
         with contextlib.suppress(RuntimeError, IndexError):  # there is no such axis
             if all(all_close(yours, transform(right)) for yours, right in tensors):
                 yield clause
@@ -139,7 +139,7 @@ def _constant_answer_clauses(pairs: ReturnedAndRight) -> Iterator[str]:
         yield f"it gives {format_short(values[0])} each time"
 
 
-def _list_relation_clauses(pairs: ReturnedAndRight) -> Iterator[str]:
+def _returned_list_relation_clauses(pairs: ReturnedAndRight) -> Iterator[str]:
     if len(pairs) <= MIN_CASES_FOR_A_CLAUSE:
         return
     if not all(isinstance(yours, list) and isinstance(right, list) for yours, right in pairs):
@@ -168,7 +168,7 @@ def _factor_or_offset_clauses(flat: TensorPairs, facts: Sequence[CaseFacts]) -> 
     if has_factor and all(all_close(yours, factor * right) for yours, right in flat):
         yield f"every number is {factor:.6g}{_format_as_root(factor)} times the right one"
     for label in facts[0] if facts else ():
-        yield from _power_of_argument_factor_clauses(
+        yield from _off_by_power_of_argument_clauses(
             label, [case.get(label) for case in facts], flat
         )
     error = float((all_yours - all_right)[largest])
@@ -176,7 +176,7 @@ def _factor_or_offset_clauses(flat: TensorPairs, facts: Sequence[CaseFacts]) -> 
         yield f"every number is {abs(error):.6g} too {'large' if error > 0 else 'small'}"
 
 
-def _power_of_argument_factor_clauses(
+def _off_by_power_of_argument_clauses(
     label: str, sizes: Sequence[Any], flat: TensorPairs
 ) -> Iterator[str]:
     """Yield the power of a fact, such as an argument, by which all numbers are wrong."""

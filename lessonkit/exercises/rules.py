@@ -14,7 +14,7 @@ from typing import Any
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-RuleFactory = Callable[[], AbstractContextManager[Any]]
+AnswerRuleFactory = Callable[[], AbstractContextManager[Any]]
 
 
 class BrokenRuleError(Exception):

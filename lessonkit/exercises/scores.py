@@ -22,7 +22,7 @@ from lessonkit.exercises.toys import BaseToy, seeded_generator
 from lessonkit.exercises.words import read_exercise_texts
 
 WordList = list[str]
-ScoreFunction = Callable[[Tensor], float]
+ScoreFromSums = Callable[[Tensor], float]
 
 exercise_texts = read_exercise_texts("07")
 progress = show_progress
@@ -90,7 +90,7 @@ class ShareScore(BaseToy):
 
 
 def my_paired_differences(
-    first: Tensor, second: Tensor, draws: Tensor, score: ScoreFunction
+    first: Tensor, second: Tensor, draws: Tensor, score: ScoreFromSums
 ) -> list[float]:
     """Return how far the second is ahead in each draw of sentences."""
     differences = []
@@ -135,7 +135,7 @@ paired_differences = Exercise(
 
 
 def my_swapped_differences(
-    first: Tensor, second: Tensor, coins: Tensor, score: ScoreFunction
+    first: Tensor, second: Tensor, coins: Tensor, score: ScoreFromSums
 ) -> list[float]:
     """Return how far the second is ahead after each exchange."""
     differences = []
@@ -154,15 +154,15 @@ def _exchange_case(sentences: int, number: int) -> tuple[Tensor, Tensor, Tensor,
     return first, second, coins, score
 
 
-_EXCHANGED_SENTENCES = torch.tensor([[False, False], [True, True], [True, False]])
+_EXCHANGE_MASKS = torch.tensor([[False, False], [True, True], [True, False]])
 
 swapped_differences = Exercise(
     my_swapped_differences,
     exercise_texts,
     worked=[
         # of 4 words 1 right and 3; then 3 and 1; the first sentences are alike
-        ((_ALONE, _BOTH, _EXCHANGED_SENTENCES, ShareScore()), [50.0, -50.0, 50.0]),
-        ((_ALONE, _ALONE, _EXCHANGED_SENTENCES, ShareScore()), [0.0, 0.0, 0.0]),
+        ((_ALONE, _BOTH, _EXCHANGE_MASKS, ShareScore()), [50.0, -50.0, 50.0]),
+        ((_ALONE, _ALONE, _EXCHANGE_MASKS, ShareScore()), [0.0, 0.0, 0.0]),
     ],
     cases=[_exchange_case(sentences, number) for sentences in (2, 3, 5) for number in range(4)],
     # what changes sides, taken from one sum and added to the other

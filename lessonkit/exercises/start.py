@@ -13,7 +13,7 @@ from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress
 from lessonkit.exercises.toy_models import (
     ProbabilityTable,
-    beam_search_in_levels,
+    best_sentence_by_beam_search,
     unambiguous_search_cases,
 )
 from lessonkit.exercises.toys import make_normal_sampler
@@ -25,7 +25,7 @@ progress = show_progress
 first_score = exercise_texts.prediction("first_score")
 gender_moved = exercise_texts.prediction("gender_moved")
 
-MAX_PREFIXES_SEARCHED = 3**4  # prefixes, and no more of them in any case
+EXHAUSTIVE_BEAM_SIZE = 3**4  # prefixes, and no more of them in any case
 
 
 def my_perplexity(losses: list[float]) -> float:
@@ -134,9 +134,9 @@ most_probable = Exercise(
             [],
         ),  # at once, with no word
     ],
-    cases=[case[:2] for case in unambiguous_search_cases((MAX_PREFIXES_SEARCHED,))]
+    cases=[case[:2] for case in unambiguous_search_cases((EXHAUSTIVE_BEAM_SIZE,))]
     + _most_probable_sentence_cases(),
-    expected=lambda next_probs, limit: beam_search_in_levels(
-        next_probs, limit, MAX_PREFIXES_SEARCHED
+    expected=lambda next_probs, limit: best_sentence_by_beam_search(
+        next_probs, limit, EXHAUSTIVE_BEAM_SIZE
     ),
 )

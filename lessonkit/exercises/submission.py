@@ -41,11 +41,11 @@ def read_code_texts(file: Path) -> list[str]:
         raise UserError(f"{file} cannot be read as a notebook or Python: {error}") from error
 
 
-def parse_statements(text: str) -> Statements:
+def parse_statements_if_python(text: str) -> Statements:
     """Return a cell's statements, without IPython's own; none if it is not Python."""
     lines = ["" if line.startswith(("%", "!")) else line for line in text.splitlines()]
     with contextlib.suppress(SyntaxError, ValueError):
-        tree: ast.Module = _CheckCallRemover().visit(ast.parse("\n".join(lines)))
+        tree: ast.Module = _CourseCallUnwrapper().visit(ast.parse("\n".join(lines)))
         return tree.body
     return []
 
@@ -74,7 +74,7 @@ def is_harmless(statement: ast.stmt) -> bool:
     return isinstance(statement, (*DEFINITION_NODES, ast.Import, ast.ImportFrom))
 
 
-class _CheckCallRemover(ast.NodeTransformer):
+class _CourseCallUnwrapper(ast.NodeTransformer):
     """Write `ex.NAME.accept(my_NAME)` as `my_NAME`, and `own.load("MyName")` as `MyName`."""
 
     def visit_Call(self, node: ast.Call) -> ast.AST:

@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from lessonkit.exercises.rules import BrokenRuleError
-from lessonkit.exercises.toys import SEED_SHIFT, BaseToy, make_normal_sampler, seeded_generator
+from lessonkit.exercises.toys import CASE_SEED_SHIFT, BaseToy, make_normal_sampler, seeded_generator
 from transformer.config import BOS_ID, EOS_ID, PAD_ID
 
 MAX_TABLE_CALLS = 2_000  # of a table: more than any search through all sentences makes
@@ -46,7 +46,7 @@ class ProbabilityTable(BaseToy):
         return dict(self.rows[written[-1]])
 
 
-def beam_search_in_levels(next_probs: Any, limit: int, beam_size: int) -> list[int]:
+def best_sentence_by_beam_search(next_probs: Any, limit: int, beam_size: int) -> list[int]:
     """Search with a table of all prefixes of one length and their probabilities."""
     level: dict[tuple[int, ...], float] = {(): 1.0}
     finished: dict[tuple[int, ...], float] = {}
@@ -67,14 +67,16 @@ def beam_search_in_levels(next_probs: Any, limit: int, beam_size: int) -> list[i
 
 def unambiguous_search_cases(beam_sizes: Sequence[int]) -> list[tuple[ProbabilityTable, int, int]]:
     """Draw tables, limits and beams whose best sentence stays if all probabilities change a bit."""
-    chance = random.Random(7 + SEED_SHIFT)
+    chance = random.Random(7 + CASE_SEED_SHIFT)
     cases = []
     for number in range(80):
         beam_size = beam_sizes[number % len(beam_sizes)]
         rows = _random_next_token_probs(chance)
         for limit in (2, 3, 4):
             perturbed = [ProbabilityTable(_perturb_probs(rows, chance)) for _ in range(49)]
-            best = {tuple(beam_search_in_levels(table, limit, beam_size)) for table in perturbed}
+            best = {
+                tuple(best_sentence_by_beam_search(table, limit, beam_size)) for table in perturbed
+            }
             if len(best) == 1:
                 cases.append((ProbabilityTable(rows), limit, beam_size))
     return cases
@@ -114,7 +116,7 @@ class ReadOnceKeyValueBlocks(BaseToy, Sequence[Any]):
 
     def __post_init__(self) -> None:
         generator = seeded_generator(0)
-        self._pairs = [self._draw_key_value_block(generator) for _ in range(self.number)]
+        self._pairs = [self._random_key_value_block(generator) for _ in range(self.number)]
         self._read: set[int] = set()
         self._newest: set[int] = set()
 
@@ -132,7 +134,7 @@ class ReadOnceKeyValueBlocks(BaseToy, Sequence[Any]):
         self._newest = wanted
         return self._pairs[place]
 
-    def _draw_key_value_block(self, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    def _random_key_value_block(self, generator: torch.Generator) -> tuple[Tensor, Tensor]:
         key = 3 * torch.randn(self.length, 2, generator=generator)
         return key, torch.randn(self.length, 1, generator=generator)
 

@@ -16,14 +16,14 @@ from torch import Tensor, nn
 from lessonkit.exercises.compare import format_value
 
 # Added to the seeds of all cases; `python -m lessonkit grade` sets it.
-SEED_SHIFT = int(os.environ.get("LESSONKIT_SHIFT", "0"))
+CASE_SEED_SHIFT = int(os.environ.get("LESSONKIT_SHIFT", "0"))
 # Special methods of a toy that an answer may call, besides the methods with a plain name.
-VISIBLE_SPECIAL_METHODS = ("__call__", "__len__", "__getitem__")
+ALLOWED_SPECIAL_METHODS = ("__call__", "__len__", "__getitem__")
 
 
 def seeded_generator(seed: int) -> torch.Generator:
     """Return a generator of random numbers that gives the same ones each time."""
-    return torch.Generator().manual_seed(seed + SEED_SHIFT)
+    return torch.Generator().manual_seed(seed + CASE_SEED_SHIFT)
 
 
 def make_normal_sampler(seed: int) -> Callable[..., Tensor]:
@@ -60,7 +60,7 @@ def restrict_to_methods(value: Any) -> Any:
     members: dict[str, Any] = {
         name: forwarded(getattr(value, name))
         for name in names
-        if name in VISIBLE_SPECIAL_METHODS or not name.startswith("_")
+        if name in ALLOWED_SPECIAL_METHODS or not name.startswith("_")
     }
     members |= {name: getattr(value, name) for name in kind.visible}
     members["__deepcopy__"] = lambda _, memo: restrict_to_methods(copy.deepcopy(value, memo))

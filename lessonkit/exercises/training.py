@@ -173,8 +173,8 @@ def _two_training_steps_by_autograd(
     return _pack_losses_and_weights(losses, model)
 
 
-_unsmoothed_loss = functools.partial(my_smoothed_loss, smoothing=0.0, pad_id=0)
-_smoothed_loss = functools.partial(my_smoothed_loss, smoothing=0.3, pad_id=0)
+_unsmoothed_loss_for_step_cases = functools.partial(my_smoothed_loss, smoothing=0.0, pad_id=0)
+_smoothed_loss_for_step_cases = functools.partial(my_smoothed_loss, smoothing=0.3, pad_id=0)
 
 
 def _training_step_cases() -> list[
@@ -183,7 +183,9 @@ def _training_step_cases() -> list[
     batches = [([[4, 3]], [[5]]), ([[5, 3]], [[4, 5]]), ([[4, 5, 3]] * 2, [[4, 0], [5, 6]])]
     cases: list[tuple[TinyNetwork, GradientDescent, ShownBatch, float, LossFunction]] = []
     for seed, (rate, loss_of) in enumerate(
-        itertools.product((0.01, 0.5), (_unsmoothed_loss, _smoothed_loss))
+        itertools.product(
+            (0.01, 0.5), (_unsmoothed_loss_for_step_cases, _smoothed_loss_for_step_cases)
+        )
     ):
         for src, tgt in batches:
             ids = tensor([[2, *row, 3] for row in tgt])
@@ -203,7 +205,13 @@ training_step = TrainingStepExercise(
     exercise_texts,
     worked=[
         (
-            (_ZERO_NETWORK, GradientDescent(_ZERO_NETWORK), _ONE_WORD_BATCH, 0.5, _unsmoothed_loss),
+            (
+                _ZERO_NETWORK,
+                GradientDescent(_ZERO_NETWORK),
+                _ONE_WORD_BATCH,
+                0.5,
+                _unsmoothed_loss_for_step_cases,
+            ),
             _pack_losses_and_weights([math.log(7)] * 2, _ZERO_NETWORK),
         )
     ],

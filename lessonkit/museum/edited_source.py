@@ -175,7 +175,7 @@ def _texts_and_misfit_messages(edits: Sequence[SourceEdit]) -> tuple[dict[str, s
 
 
 @cache
-def _editable_modules_imported_by_module(module_name: str) -> frozenset[str]:
+def _editable_imports_of_module(module_name: str) -> frozenset[str]:
     """Return which modules that may be edited a module imports when it is loaded."""
     return frozenset(_editable_modules_in_imports(ast.parse(_read_module_source(module_name)).body))
 
@@ -193,7 +193,7 @@ def _modules_to_run_in_order(entry: str, edited: set[str]) -> list[str]:
     while waiting:
         module_name = waiting.pop()
         if module_name not in graph:
-            graph[module_name] = _editable_modules_imported_by_module(module_name)
+            graph[module_name] = _editable_imports_of_module(module_name)
             waiting += graph[module_name]
     to_run = {entry} | edited
     order = list(TopologicalSorter(graph).static_order())

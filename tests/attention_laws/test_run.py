@@ -12,7 +12,7 @@ from attention_laws import Adapter, Finding, LawResult, Report, Verdict, diagnos
 from attention_laws.errors import UserError
 from attention_laws.law import Law
 from attention_laws.laws import MODEL_LAWS
-from attention_laws.report import LAW_NAMES_NEEDED_TO_JUDGE, NO_PADDING_REASON, kept_finding
+from attention_laws.report import LAWS_NEEDED_TO_JUDGE_MODEL, NO_PADDING_REASON, kept_finding
 from attention_laws.subject import Subject
 from lessonkit.adapters import adapt_transformer
 from tests.attention_laws.one_law import small_adapter
@@ -39,7 +39,7 @@ def test_laws_have_distinct_names_and_words_without_a_full_stop() -> None:
         assert not each.means.endswith("."), each.name
         assert not each.look.endswith("."), each.name
         assert each.name.isidentifier()
-    assert set(NAMES) >= set(LAW_NAMES_NEEDED_TO_JUDGE)
+    assert set(NAMES) >= set(LAWS_NEEDED_TO_JUDGE_MODEL)
 
 
 def test_an_error_in_a_check_is_reported_with_its_place() -> None:

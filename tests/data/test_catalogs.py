@@ -32,8 +32,8 @@ def test_messages_of_one_line_and_three_words_become_pairs(tmp_path: Path) -> No
     ]
     assert text.files == [str(path)]
     assert text.left_out == {
-        catalogs.FEW_WORDS: 2,
-        catalogs.MULTI_LINE: 1,
+        catalogs.FEW_WORDS_REASON: 2,
+        catalogs.MULTI_LINE_REASON: 1,
         catalogs.UNTRANSLATED: 1,
     }
     assert text.licence == catalogs.CATALOGS_LICENCE

@@ -321,7 +321,7 @@ def test_a_split_is_loaded_without_a_download_where_its_files_are(
     shared_data: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     which = ("multi30k", "train", "de", "en")
-    monkeypatch.setattr(downloads, "_download", lambda url: pytest.fail(f"asked for {url}"))
+    monkeypatch.setattr(downloads, "_download_bytes", lambda url: pytest.fail(f"asked for {url}"))
     monkeypatch.setenv("TRANSFORMER_DATA", str(shared_data))
     assert corpora.load_without_download(*which) == corpora.load(*which)
     monkeypatch.setenv("TRANSFORMER_DATA", str(tmp_path))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer.data.normalizers import NORMALIZERS, normalizer_name
+from transformer.data.normalizers import NORMALIZERS, normalizer_name_of_language
 
 
 def test_by_hand() -> None:
@@ -27,15 +27,15 @@ def test_by_hand() -> None:
         assert NORMALIZERS[name](typed) == normalized
     composed = "Où l'élève naïf où Ärger ist"
     for lang in ("de", "en", "fr"):  # typed on a Mac
-        normalize = NORMALIZERS[normalizer_name(lang)]
+        normalize = NORMALIZERS[normalizer_name_of_language(lang)]
         assert normalize(unicodedata.normalize("NFD", composed)) == composed
 
 
 def test_a_language_of_which_nobody_thought_is_composed_and_a_tree_is_left_as_it_is() -> None:
     for composed in ("Tiếng Việt", "한국어", "ガギグ", "Україна й Київ"):
         decomposed = unicodedata.normalize("NFD", composed)
-        assert NORMALIZERS[normalizer_name("xq_Latn")](decomposed) == composed
-    assert NORMALIZERS[normalizer_name("tree")]("(S e\u0301)") == "(S e\u0301)"
+        assert NORMALIZERS[normalizer_name_of_language("xq_Latn")](decomposed) == composed
+    assert NORMALIZERS[normalizer_name_of_language("tree")]("(S e\u0301)") == "(S e\u0301)"
 
 
 @pytest.mark.parametrize("name", NORMALIZERS)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from transformer.data import corpora, downloads, own_corpora
-from transformer.data.cleaning import HELD_OUT_SIDE
+from transformer.data.cleaning import HELD_OUT_SIDE_REASON
 from transformer.data.grouping import Pair, grouping_key
 from transformer.data.own_corpora import (
     AddedCorpus,
@@ -17,7 +17,7 @@ from transformer.data.own_corpora import (
     remove_own_corpus,
 )
 from transformer.data.parallel import ParallelText
-from transformer.data.source_text import SourceText
+from transformer.data.source_text import PairsWithOrigin
 from transformer.support import folders
 from transformer.support.errors import UserError
 
@@ -39,7 +39,7 @@ def data(tmp_path: Path, monkeypatch: Patch) -> Path:
 
 
 def add(name: str = "mine", pairs: Sequence[Pair] = PAIRS, **splits: Sequence[Pair]) -> AddedCorpus:
-    return add_own_corpus(name, LANGUAGES, SourceText(pairs=pairs, files=["my.tsv"]), splits)
+    return add_own_corpus(name, LANGUAGES, PairsWithOrigin(pairs=pairs, files=["my.tsv"]), splits)
 
 
 def pairs_of(text: ParallelText) -> list[Pair]:
@@ -70,7 +70,7 @@ def test_what_is_added_is_loaded_in_both_directions(data: Path) -> None:
 
 def test_the_languages_in_the_other_order_give_the_same_split(data: Path) -> None:
     add()
-    turned = SourceText(pairs=[pair[::-1] for pair in PAIRS], files=["my.tsv"])
+    turned = PairsWithOrigin(pairs=[pair[::-1] for pair in PAIRS], files=["my.tsv"])
     add_own_corpus("turned", LANGUAGES[::-1], turned)
     for split in own_corpora.SPLITS:
         texts = [corpora.load(name, split, *LANGUAGES) for name in ("mine", "turned")]
@@ -97,7 +97,7 @@ def test_the_users_own_test_set_stays_whole_and_out_of_training(data: Path) -> N
     left_out = [pair for pair in PAIRS if pair[0] == "word 20" or pair[1] == "mot 30"]
     assert left_out
     assert sorted(train) == sorted(set(PAIRS) - set(left_out))
-    assert added.dropped == {"an empty side": 1, HELD_OUT_SIDE: len(left_out) + 1}
+    assert added.dropped == {"an empty side": 1, HELD_OUT_SIDE_REASON: len(left_out) + 1}
 
 
 def test_nothing_is_left_of_what_fails(data: Path, monkeypatch: Patch) -> None:
@@ -169,7 +169,7 @@ def test_without_a_folder_of_the_users_they_lie_outside_the_cache(
     tmp_path: Path, monkeypatch: Patch
 ) -> None:
     monkeypatch.delenv("TRANSFORMER_DATA", raising=False)
-    monkeypatch.setattr(downloads, "users_data_folder", lambda: tmp_path / "own")
+    monkeypatch.setattr(downloads, "users_own_data_folder", lambda: tmp_path / "own")
     assert own_corpora.own_corpus_names() == []
     folder = add().folder
     assert folder == tmp_path / "own" / "mine"
@@ -177,5 +177,5 @@ def test_without_a_folder_of_the_users_they_lie_outside_the_cache(
     assert all(corpora.is_intact_by_file("mine").values())
     monkeypatch.setattr(folders, "checkout_root", lambda: None)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "share"))
-    assert folders.users_data_folder() == tmp_path / "share" / "attention-course"
-    assert folders.cache_folder() != folders.users_data_folder()
+    assert folders.users_own_data_folder() == tmp_path / "share" / "attention-course"
+    assert folders.cache_folder() != folders.users_own_data_folder()

@@ -17,7 +17,7 @@ from tests.helpers import weekly
 from transformer.config import EOS_ID, PAD_ID, SPECIAL_TOKENS
 from transformer.data import corpora
 from transformer.data.batches import Example, collate
-from transformer.data.normalizers import NORMALIZERS, normalizer_name
+from transformer.data.normalizers import NORMALIZERS, normalizer_name_of_language
 from transformer.data.parallel import ParallelText
 from transformer.data.tokenizers import Tokenizer, split_words, train
 from transformer.recipes import find_recipe
@@ -40,7 +40,7 @@ class Sides(NamedTuple):
 
 def normalized_words(lang: str, text: str) -> list[str]:
     """Cut normalized text into words, so that torchtext sees what our tokenizers see."""
-    return split_words(lang, NORMALIZERS[normalizer_name(lang)](text))
+    return split_words(lang, NORMALIZERS[normalizer_name_of_language(lang)](text))
 
 
 @pytest.fixture(scope="module", params=["embedded", weekly("multi30k")])

@@ -6,7 +6,7 @@ import pytest
 
 from transformer.data.parallel import ParallelText
 from transformer.evaluation.baselines import measure_baselines
-from transformer.evaluation.kept_placeholders import measure_kept_placeholders
+from transformer.evaluation.kept_placeholders import placeholder_sentence_accuracy
 from transformer.evaluation.scores import bleu, chrf_plus_plus
 from transformer.support.errors import UserError
 
@@ -68,12 +68,12 @@ def test_placeholders_by_hand() -> None:
     sources, hypotheses, references, right = zip(*rows, strict=True)
     accepted = [[reference] for reference in references]
     counted = [row for row in right if row is not None]
-    assert measure_kept_placeholders(sources, hypotheses, accepted) == {
+    assert placeholder_sentence_accuracy(sources, hypotheses, accepted) == {
         "sentences": len(counted),
         "kept": round(100 * sum(counted) / len(counted), 1),
     }
     for source, hypothesis, reference, expected in rows:
-        single = measure_kept_placeholders([source], [hypothesis], [[reference]])
+        single = placeholder_sentence_accuracy([source], [hypothesis], [[reference]])
         assert (single and single["kept"]) == (None if expected is None else 100 * expected)
     with pytest.raises(UserError, match="no translations to score"):
-        measure_kept_placeholders([], [], [])
+        placeholder_sentence_accuracy([], [], [])

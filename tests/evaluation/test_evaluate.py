@@ -103,16 +103,16 @@ def test_a_folder_is_measured_on_its_own_corpus_unless_told(
     monkeypatch.setattr(corpora, "load", lambda *names: few(load(*names), 7))
     train = few(load("embedded", "train", "en", "fr"), 20)
     monkeypatch.setattr(corpora, "load_without_download", lambda *_: train)
-    figures = evaluate.evaluate_folder(tiny_folder, beam_size=1)
+    figures = evaluate.evaluate_saved_model(tiny_folder, beam_size=1)
     text = few(load("embedded", "test", "en", "fr"), 7)
     assert figures["baselines"] == measure_baselines(text, train)
     assert (figures["corpus"], figures["split"]) == ("embedded", "test")
     assert (figures["src_lang"], figures["tgt_lang"]) == ("en", "fr")
     assert figures["trained_in"] == read_json(tiny_folder / "run.json")["precision"]
-    figures = evaluate.evaluate_folder(tiny_folder, split="validation", beam_size=1)
+    figures = evaluate.evaluate_saved_model(tiny_folder, split="validation", beam_size=1)
     assert figures["split"] == "validation"
     with pytest.raises(UserError, match="did you mean 'test_long'"):
-        evaluate.evaluate_folder(tiny_folder, split="test_lang")
+        evaluate.evaluate_saved_model(tiny_folder, split="test_lang")
 
 
 def test_trees_are_scored_by_their_phrases(tiny: Translator) -> None:

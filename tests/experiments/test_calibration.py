@@ -22,7 +22,7 @@ ACCEPTED = [[reference] for reference in REFERENCES]
 
 def copies(share: float, seed: int) -> list[str]:
     shares = np.full(len(REFERENCES), share)
-    return calibration.noisy_copies(REFERENCES, shares, np.random.default_rng(seed))
+    return calibration.noisy_sentence_copies(REFERENCES, shares, np.random.default_rng(seed))
 
 
 def test_sacrebleu_s_p_values_are_its_own() -> None:
@@ -39,7 +39,7 @@ def test_sacrebleu_s_p_values_are_its_own() -> None:
 
 def test_p_values_by_hand() -> None:
     nothing = np.zeros((1, 10), dtype=int)
-    drawn = calibration.Resampled(
+    drawn = calibration.ResampledTestSet(
         nothing, nothing, 2.0, np.zeros(4), np.array([-1.0, 1.0, 3.0, 5.0]), 1
     )
     # Distances 1, 1, 3 and 5 less their mean, 2.5: one is farther than 2, by 0.5.
@@ -86,7 +86,7 @@ def test_populations_are_what_they_are_called() -> None:
 def test_spliced_systems_have_the_bleu_that_was_asked_for() -> None:
     one, other = (sentence_bleu_counts(copies(share, 7), ACCEPTED) for share in (0.9, 0.6))
     low, high = (bleu_from_counts(each.sum(0)) for each in (other, one))
-    spliced = calibration.splice_to_bleu(one, other, (low + high) / 2)
+    spliced = calibration.splice_counts_to_target_bleu(one, other, (low + high) / 2)
     assert bleu_from_counts(spliced.sum(0)) == pytest.approx((low + high) / 2, abs=1.5)
     is_one = (spliced == one).all(axis=1)
     assert ((spliced == other).all(axis=1) | is_one).all()

@@ -108,11 +108,11 @@ def test_settings_go_to_the_recipe_or_to_the_options() -> None:
         "adam",
         True,
     )
-    arguments = options.train_arguments(recipe)
+    arguments = options.train_recipe_kwargs(recipe)
     assert sorted(arguments) == ["extra_settings", "initialize", "schedule"]
     assert arguments["schedule"](300) == 0
-    assert PAPER.train_arguments(DEMO) == {}
-    assert sorted(FAST_TRAINING_OPTIONS.train_arguments(FAST_RECIPE)) == [
+    assert PAPER.train_recipe_kwargs(DEMO) == {}
+    assert sorted(FAST_TRAINING_OPTIONS.train_recipe_kwargs(FAST_RECIPE)) == [
         "extra_settings",
         "initialize",
         "optimizer",
@@ -132,7 +132,7 @@ def test_a_run_goes_on_with_the_options_that_it_was_begun_with(tmp_path: Path) -
         recipe, options = override_recipe_and_options(
             DEMO.override(TINY | {"steps": 4, "warmup_steps": 2}), PAPER, settings
         )
-        return train_recipe(recipe, tmp_path, **options.train_arguments(recipe) | quiet | more)
+        return train_recipe(recipe, tmp_path, **options.train_recipe_kwargs(recipe) | quiet | more)
 
     run(linear | muon, stop_after=2)
     for settings, message in (
@@ -167,7 +167,7 @@ def test_a_schedule_and_an_optimizer_of_ones_own(
         tmp_path,
         on_begin=lambda line: None,
         on_report=lambda report: rates.append(report.learning_rate),
-        **options.train_arguments(recipe),
+        **options.train_recipe_kwargs(recipe),
     )
     assert rates
     assert set(rates) == {0.0625}
@@ -183,7 +183,7 @@ def test_options_that_cannot_be() -> None:
     ):
         with pytest.raises(UserError, match=f"^{re.escape(message)}"):  # noqa: PT012
             recipe, options = override_recipe_and_options(DEMO, PAPER, settings)
-            options.train_arguments(recipe)
+            options.train_recipe_kwargs(recipe)
     with pytest.raises(UserError, match="no matrix between hidden layers: take optimizer=adam"):
         made(nn.Embedding(3, 5))
 
@@ -306,7 +306,7 @@ def test_errors(monkeypatch: pytest.MonkeyPatch) -> None:
         find_recipe("demo-lstm"), PAPER, {"cooccurrence_start": "true"}
     )
     with pytest.raises(UserError, match="_start are for Transformers"):
-        options.train_arguments(recipe)
+        options.train_recipe_kwargs(recipe)
     config = ModelConfig(d_model=32, num_heads=4, num_layers=1)
     model = Transformer(config, src_vocab_size=20, tgt_vocab_size=20)
     with pytest.raises(UserError, match=r"one direction for each of 20 types .* has 32 numbers"):

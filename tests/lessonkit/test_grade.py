@@ -109,7 +109,7 @@ def test_progress_counts_what_has_passed_and_names_what_is_next(
     assert "00      0 of 2     0 of 1           0 of 2     my_perplexity" in repr(start.progress())
     names: dict[str, Any] = {"__name__": "__main__"}
     exec(str(start.perplexity.solution()), names)
-    wrong = start.perplexity.mistaken_answers["mean_of_exponentials"]
+    wrong = start.perplexity.mistaken_functions_by_name["mean_of_exponentials"]
     assert start.perplexity.check(wrong).status == "wrong"
     assert start.perplexity.check(names["my_perplexity"]).status == "passed"
     monkeypatch.setattr(sys.modules["__main__"], "get_ipython", None, raising=False)

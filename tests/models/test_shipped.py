@@ -75,7 +75,7 @@ def test_what_is_too_large_or_not_whole_or_cannot_be_measured_is_not_shipped(
 
     for name, value, message in (
         ("MAX_WEIGHT_BYTES", 1000, "bytes, over 1,000: ship a smaller one"),
-        ("evaluate_folder", no_corpus, "cannot be had"),
+        ("evaluate_saved_model", no_corpus, "cannot be had"),
     ):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(ship, name, value)

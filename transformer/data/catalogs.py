@@ -15,17 +15,19 @@ from pathlib import Path
 from transformer.data.grouping import Pair
 from transformer.data.mo_files import CatalogMessage, read_mo_file
 from transformer.data.placeholders import without_keyboard_mnemonic_marks
-from transformer.data.source_text import SourceText
+from transformer.data.source_text import PairsWithOrigin
 from transformer.support.errors import UserError, require
 
-CATALOG_LANG = "en"  # of what programs are written in
+CATALOG_SOURCE_LANG = "en"  # of what programs are written in
 MIN_WORDS = 3  # of an English message, between blanks
 PATHS_PER_QUERY = 400  # in one question to dpkg
-DEBIAN_PACKAGES = "binutils-common, postgresql, inkscape, gimp-data and util-linux-locales"
+SUGGESTED_DEBIAN_PACKAGES = (
+    "binutils-common, postgresql, inkscape, gimp-data and util-linux-locales"
+)
 CATALOGS_LICENCE = "those of the packages that its message catalogs come from"
 UNTRANSLATED = "untranslated"
-MULTI_LINE = "of several lines"
-FEW_WORDS = f"of fewer than {MIN_WORDS} words"
+MULTI_LINE_REASON = "of several lines"
+FEW_WORDS_REASON = f"of fewer than {MIN_WORDS} words"
 
 
 def usual_catalog_folders() -> list[Path]:
@@ -71,12 +73,12 @@ def packages_hint(lang: str) -> str:
     """Return which packages bring catalogs of a language."""
     return (
         f"packages bring more, on Ubuntu and Colab language-pack-{lang.partition('_')[0]}, on "
-        f"Debian {DEBIAN_PACKAGES}; on macOS give the /usr/share/locale of a Linux computer as "
-        "--catalog-folder"
+        f"Debian {SUGGESTED_DEBIAN_PACKAGES}; on macOS give the /usr/share/locale of a Linux "
+        "computer as --catalog-folder"
     )
 
 
-def read_catalogs(lang: str, folders: Sequence[Path]) -> SourceText:
+def read_catalogs(lang: str, folders: Sequence[Path]) -> PairsWithOrigin:
     """Return the messages of a language's catalogs that fit one line, and have `MIN_WORDS`.
 
     A catalog that is damaged is left out, with a warning; a UserError where all are.
@@ -104,7 +106,7 @@ def read_catalogs(lang: str, folders: Sequence[Path]) -> SourceText:
         )
         require(bool(files), message)
         warnings.warn(f"{message}; left out", stacklevel=2)
-    return SourceText(
+    return PairsWithOrigin(
         pairs=pairs,
         files=[str(path) for path in files],
         packages=package_names(files),
@@ -130,8 +132,8 @@ def _left_out_reason(source: str, translation: str) -> str | None:
     if not translation:
         return UNTRANSLATED
     if "\n" in source or "\n" in translation:
-        return MULTI_LINE
-    return FEW_WORDS if len(source.split()) < MIN_WORDS else None
+        return MULTI_LINE_REASON
+    return FEW_WORDS_REASON if len(source.split()) < MIN_WORDS else None
 
 
 def package_names(paths: Sequence[Path]) -> list[str]:

@@ -9,12 +9,14 @@ from collections.abc import Sequence
 
 from transformer.data.grouping import Pair, grouping_key
 from transformer.data.normalizers import normalize_plain
-from transformer.data.scripts import expected_scripts, is_in_script
+from transformer.data.scripts import expected_scripts, is_text_in_scripts
 from transformer.support.progress import with_progress
 
 MAX_SIDE_BYTES = 1000
 MAX_LENGTH_RATIO = 6  # of the longer side to the shorter
-SHORT_SIDE_BYTES = 10  # a side of fewer counts as one of so many: "OK" may have a long translation
+SHORTER_SIDE_FLOOR_BYTES = (
+    10  # a side of fewer counts as one of so many: "OK" may have a long translation
+)
 
 EMPTY_SIDE = "an empty side"
 TOO_LONG = f"a side over {MAX_SIDE_BYTES:,} bytes"
@@ -22,7 +24,7 @@ UNEQUAL_LENGTHS = f"one side over {MAX_LENGTH_RATIO} times as long as the other"
 EQUAL_SIDES = "both sides equal"
 OTHER_SCRIPT = "a side in another script"
 DUPLICATE = "there already"
-HELD_OUT_SIDE = "a side in validation or test"
+HELD_OUT_SIDE_REASON = "a side in validation or test"
 
 
 def drop_reason(pair: Pair, scripts: Sequence[Sequence[str]]) -> str | None:
@@ -35,12 +37,12 @@ def drop_reason(pair: Pair, scripts: Sequence[Sequence[str]]) -> str | None:
     shorter, longer = sorted(len(side.encode()) for side in pair)
     if longer > MAX_SIDE_BYTES:
         return TOO_LONG
-    if longer > MAX_LENGTH_RATIO * max(shorter, SHORT_SIDE_BYTES):
+    if longer > MAX_LENGTH_RATIO * max(shorter, SHORTER_SIDE_FLOOR_BYTES):
         return UNEQUAL_LENGTHS
     if pair[0] == pair[1]:
         return EQUAL_SIDES
     in_script = [
-        not expected or is_in_script(side, expected)
+        not expected or is_text_in_scripts(side, expected)
         for side, expected in zip(pair, scripts, strict=True)
     ]
     return None if all(in_script) else OTHER_SCRIPT

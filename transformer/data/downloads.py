@@ -11,7 +11,7 @@ from pathlib import Path
 
 from transformer.support.errors import UserError, require
 from transformer.support.files import write_atomically
-from transformer.support.folders import cache_folder, users_data_folder
+from transformer.support.folders import cache_folder, users_own_data_folder
 
 # The largest file of a corpus has 3 MB. A chunk is small, so that a slow server is noticed in time.
 MAX_DOWNLOAD_BYTES = 10**8
@@ -26,7 +26,7 @@ def corpus_files_folder() -> Path:
 
 def own_corpora_folder() -> Path:
     """Return the folder of the user's own corpora: `TRANSFORMER_DATA`, or among the user's data."""
-    return _folder_in_environment() or users_data_folder()
+    return _folder_in_environment() or users_own_data_folder()
 
 
 def _folder_in_environment() -> Path | None:
@@ -53,7 +53,7 @@ def download_if_missing(path: Path, url: str, sha256: str) -> Path:
     require(not is_users_own, f"{path} is not the publisher's, or damaged: remove it, or {remedy}")
     require(url != "", f"{path} is not there, and nobody offers it for download: {remedy}")
     try:
-        content = _download(url)
+        content = _download_bytes(url)
         if hashlib.sha256(content).hexdigest() != sha256:
             raise ValueError(f"another file came, of {len(content):,} bytes")
     except (OSError, ValueError) as error:
@@ -71,7 +71,7 @@ def has_sha256(path: Path, sha256: str) -> bool:
     return path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == sha256
 
 
-def _download(url: str) -> bytes:
+def _download_bytes(url: str) -> bytes:
     """Return what a URL holds, within bounds of size and time."""
     import requests
 

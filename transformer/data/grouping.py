@@ -17,7 +17,7 @@ from transformer.support.signatures import check_argument_types
 Pair = tuple[str, str]  # a sentence and its translation, in any two languages
 
 # Of 1,000 groups so many are in validation, and as many in test; train has the others.
-HELD_OUT_PER_MILLE = 12
+HELD_OUT_GROUPS_PER_MILLE = 12
 
 
 def grouping_key(sentence: str) -> str:
@@ -66,7 +66,7 @@ def _group_indices(keys: Sequence[Pair]) -> list[list[int]]:
 def split_pairs(
     pairs: Sequence[Pair],
     naming_side: int = 0,
-    held_out_per_mille: int = HELD_OUT_PER_MILLE,
+    held_out_per_mille: int = HELD_OUT_GROUPS_PER_MILLE,
     max_held_out_group: int | None = None,
 ) -> dict[str, list[Pair]]:
     """Return the pairs of "train", "validation" and "test": whole groups in each.

@@ -87,6 +87,6 @@ _NORMALIZER_NAMES_BY_LANGUAGE = {
 }
 
 
-def normalizer_name(lang: str) -> str:
+def normalizer_name_of_language(lang: str) -> str:
     """Return the name of a language's normalizer: "composed" where it has none of its own."""
     return _NORMALIZER_NAMES_BY_LANGUAGE.get(lang, "composed")

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer.data.cleaning import (
-    HELD_OUT_SIDE,
+    HELD_OUT_SIDE_REASON,
     clean_pairs,
     nonempty_pairs,
     without_shared_sides,
@@ -26,7 +26,7 @@ from transformer.data.cleaning import (
 from transformer.data.downloads import own_corpora_folder
 from transformer.data.grouping import Pair, split_pairs
 from transformer.data.readers import Corpus
-from transformer.data.source_text import UNKNOWN_LICENCE, SourceText
+from transformer.data.source_text import UNKNOWN_LICENCE, PairsWithOrigin
 from transformer.data.text_files import pairs_to_tab_separated_text
 from transformer.support.errors import UserError, require
 from transformer.support.files import check_writable_folder, write_atomically, write_json
@@ -53,7 +53,7 @@ class AddedCorpus:
 
     corpus: Corpus
     folder: Path
-    text: SourceText  # that it was made of
+    text: PairsWithOrigin  # that it was made of
     num_read: int  # pairs, before any was dropped
     dropped: Mapping[str, int]  # pairs by reason
     num_kept: Mapping[str, int]  # pairs by split
@@ -87,7 +87,7 @@ def check_corpus_name(name: str, taken: Iterable[str]) -> None:
 def add_own_corpus(
     name: str,
     languages: tuple[str, str],
-    text: SourceText,
+    text: PairsWithOrigin,
     held_out: Mapping[str, Sequence[Pair]] | None = None,
 ) -> AddedCorpus:
     """Clean, split and write a user's text; nothing is left of it if that fails.
@@ -139,7 +139,7 @@ def add_own_corpus(
         splits["train"], min(NUM_SAMPLED_PAIRS, num_kept["train"])
     )
     return AddedCorpus(
-        corpus=_read_corpus(folder),
+        corpus=_read_corpus_description(folder),
         folder=folder,
         text=text,
         num_read=num_read,
@@ -166,10 +166,10 @@ def _clean_and_split(
     if {"validation", "test"} <= own.keys():
         before = len(own["validation"])
         own["validation"] = without_shared_sides(own["validation"], own["test"])
-        dropped[HELD_OUT_SIDE] += before - len(own["validation"])
+        dropped[HELD_OUT_SIDE_REASON] += before - len(own["validation"])
     before = len(train)
     train = without_shared_sides(train, [pair for split in own.values() for pair in split])
-    dropped[HELD_OUT_SIDE] += before - len(train)
+    dropped[HELD_OUT_SIDE_REASON] += before - len(train)
     drawn = split_pairs(
         train,
         # The same side, whichever language is given first.
@@ -201,10 +201,10 @@ def find_own_corpus(name: str) -> Corpus | None:
     if re.fullmatch(NAME_PATTERN, name) is None:
         return None
     folder = own_corpora_folder() / name
-    return _read_corpus(folder) if (folder / DESCRIPTION_FILE_NAME).is_file() else None
+    return _read_corpus_description(folder) if (folder / DESCRIPTION_FILE_NAME).is_file() else None
 
 
-def train_text_bytes(name: str) -> int:
+def num_train_text_bytes(name: str) -> int:
     """Return how many bytes of UTF-8 the sides of train of an own corpus have, without reading it.
 
     A UserError where the file is missing or its lines are not counted.
@@ -222,7 +222,7 @@ def _num_kept(values: dict[str, Any]) -> dict[str, int]:
     return {split: int(values["pairs"][split]) for split in SPLITS}
 
 
-def _read_corpus(folder: Path) -> Corpus:
+def _read_corpus_description(folder: Path) -> Corpus:
     """Return the corpus in a folder; a UserError where its description is damaged."""
     path = folder / DESCRIPTION_FILE_NAME
     values: dict[str, Any] = read_json_object(path)

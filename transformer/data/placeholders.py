@@ -54,7 +54,7 @@ def without_keyboard_mnemonic_marks(source: str, translation: str) -> tuple[str,
     names ("file_name", "AT&T"), which a translation keeps, stay.
     """
     for mnemonic in _MNEMONIC_BY_MARK.values():
-        words = [_words_with(mnemonic, side) for side in (source, translation)]
+        words = [_words_containing_pattern(mnemonic, side) for side in (source, translation)]
         if all(len(marked) == 1 for marked in words) and words[0] != words[1]:
             source, translation = (
                 mnemonic.sub("", _MNEMONIC_IN_PARENTHESES.sub("", side))
@@ -63,7 +63,7 @@ def without_keyboard_mnemonic_marks(source: str, translation: str) -> tuple[str,
     return source, translation
 
 
-def _words_with(pattern: re.Pattern[str], text: str) -> list[str]:
+def _words_containing_pattern(pattern: re.Pattern[str], text: str) -> list[str]:
     """Return for each match of a pattern the word, between blanks, that it is in."""
     starts = [found.start() for found in pattern.finditer(text)]
     return [text[:start].split(" ")[-1] + text[start:].split(" ")[0] for start in starts]

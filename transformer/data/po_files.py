@@ -9,12 +9,12 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from transformer.data.catalogs import MULTI_LINE, UNTRANSLATED, matched_forms
+from transformer.data.catalogs import MULTI_LINE_REASON, UNTRANSLATED, matched_forms
 from transformer.data.grouping import Pair
 from transformer.data.mo_files import CatalogMessage, singular_form_of_header
 from transformer.data.placeholders import without_keyboard_mnemonic_marks
-from transformer.data.text_files import read_bytes_of_file
-from transformer.data.xml_formats import UNFINISHED, ReadPairs, language_matches
+from transformer.data.text_files import read_nonempty_bytes
+from transformer.data.xml_formats import UNFINISHED, PairsAndLeftOut, language_matches
 from transformer.support.errors import UserError, require
 
 OBSOLETE = "obsolete"
@@ -23,7 +23,7 @@ UNSET_CHARSET = "CHARSET"  # of a template
 CHARSET_PATTERN = re.compile(rb'"Content-Type:[^"]*charset=([^\s"\\;]+)', re.IGNORECASE)
 
 
-def read_po_file(path: Path, languages: tuple[str, str]) -> ReadPairs:
+def read_po_file(path: Path, languages: tuple[str, str]) -> PairsAndLeftOut:
     """Return the messages of a PO file that fit one line, with their translations.
 
     Fuzzy and obsolete ones are left out, and so are mnemonics; plurals are as `matched_forms` has
@@ -41,7 +41,7 @@ def read_po_file(path: Path, languages: tuple[str, str]) -> ReadPairs:
             if not translation:
                 left_out[UNTRANSLATED] += 1
             elif "\n" in source or "\n" in translation:
-                left_out[MULTI_LINE] += 1
+                left_out[MULTI_LINE_REASON] += 1
             else:
                 pair = without_keyboard_mnemonic_marks(source, translation)
                 pairs.append(pair[::-1] if turned else pair)
@@ -54,7 +54,7 @@ def _read_messages(
     """Return the finished messages of a PO file with their forms, and its header."""
     from translate.storage.pypo import pofile
 
-    text = _decoded(path)
+    text = _read_po_text(path)
     store = pofile()
     try:
         store.parse(text.encode())
@@ -76,12 +76,12 @@ def _read_messages(
     return messages, header
 
 
-def _decoded(path: Path) -> str:
+def _read_po_text(path: Path) -> str:
     """Return the text of a PO file, whose header names UTF-8 then, whatever it named before.
 
     translate-toolkit 3.20.4 reads a file whose header is plain ASCII as UTF-8 in any case.
     """
-    content = read_bytes_of_file(path)
+    content = read_nonempty_bytes(path)
     named = CHARSET_PATTERN.search(content)
     charset = named[1].decode("ascii", "replace") if named else UTF_8
     is_utf8 = charset.upper() in (UTF_8, "UTF8", UNSET_CHARSET)

@@ -12,11 +12,11 @@ from pathlib import Path
 
 from transformer.data.downloads import corpus_files_folder, download_if_missing, has_sha256
 from transformer.data.grouping import Pair, split_pairs
-from transformer.data.normalizers import NORMALIZERS, normalizer_name
+from transformer.data.normalizers import NORMALIZERS, normalizer_name_of_language
 from transformer.data.parallel import ParallelText, parallel_text_from_lines, split_lines
 from transformer.support.errors import require
 
-SHUFFLE_SEED = 2017  # a split's pairs are shuffled: Tatoeba's file is sorted by length
+SPLIT_SHUFFLE_SEED = 2017  # a split's pairs are shuffled: Tatoeba's file is sorted by length
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +89,7 @@ def read_split_of_pairs(corpus: Corpus, split: str, src_lang: str, tgt_lang: str
     are those of `read_pairs`.
     """
     pairs = split_pairs(read_pairs(corpus))[split]
-    random.Random(SHUFFLE_SEED).shuffle(pairs)
+    random.Random(SPLIT_SHUFFLE_SEED).shuffle(pairs)
     return _parallel_text_from_pairs(corpus, pairs, split, src_lang, tgt_lang)
 
 
@@ -143,8 +143,8 @@ def read_pairs(corpus: Corpus) -> list[Pair]:
     require("languages" in corpus.options, message)
     file = corpus.download_if_missing(corpus.options["file"])
     first_lang, second_lang = _language_pair(corpus)
-    normalize_first = NORMALIZERS[normalizer_name(first_lang)]
-    normalize_second = NORMALIZERS[normalizer_name(second_lang)]
+    normalize_first = NORMALIZERS[normalizer_name_of_language(first_lang)]
+    normalize_second = NORMALIZERS[normalizer_name_of_language(second_lang)]
     pairs: dict[Pair, None] = {}  # in order, each once
     lines = split_lines(_read_text(file, corpus.options.get("member")))
     for number, line in enumerate(lines, start=1):

@@ -11,10 +11,14 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-_TABLES = tomllib.loads(Path(__file__).with_name("scripts.toml").read_text(encoding="utf-8"))
-LETTER_NAMES_BY_SCRIPT = {script: tuple(table["letters"]) for script, table in _TABLES.items()}
+_LETTERS_AND_LANGUAGES_BY_SCRIPT = tomllib.loads(
+    Path(__file__).with_name("scripts.toml").read_text(encoding="utf-8")
+)
+LETTER_NAMES_BY_SCRIPT = {
+    script: tuple(table["letters"]) for script, table in _LETTERS_AND_LANGUAGES_BY_SCRIPT.items()
+}
 SCRIPTS_BY_LANGUAGE: dict[str, list[str]] = {}
-for _script, _table in _TABLES.items():
+for _script, _table in _LETTERS_AND_LANGUAGES_BY_SCRIPT.items():
     for _lang in _table["languages"].split():
         SCRIPTS_BY_LANGUAGE.setdefault(_lang, []).append(_script)
 LATIN = "Latn"
@@ -39,7 +43,7 @@ def expected_scripts(lang: str) -> list[str]:
     return SCRIPTS_BY_LANGUAGE.get(code.lower(), [])
 
 
-def is_in_script(text: str, scripts: Sequence[str]) -> bool:
+def is_text_in_scripts(text: str, scripts: Sequence[str]) -> bool:
     """Return whether a text with letters may be in these scripts.
 
     Text in Latin script has half of its letters in it. Of another script one letter is enough, as

@@ -12,7 +12,7 @@ UNKNOWN_LICENCE = "not known"
 
 
 @dataclass(frozen=True, kw_only=True)
-class SourceText:
+class PairsWithOrigin:
     """The pairs of files, source first, and what the card of a corpus says of them."""
 
     pairs: Sequence[Pair]

@@ -13,7 +13,7 @@ from transformer.support.errors import UserError, require
 from transformer.support.progress import with_progress
 
 
-def read_bytes_of_file(path: Path) -> bytes:
+def read_nonempty_bytes(path: Path) -> bytes:
     """Return what a file holds; a UserError unless it is a file, and not empty."""
     message = f"{path} is a folder or a device" if path.exists() else f"no file {path}"
     require(path.is_file(), f"{message}: give the name of a text file")
@@ -29,7 +29,7 @@ def read_text_lines(path: Path) -> list[str]:
         UserError: it is no file, empty or not UTF-8; or a line holds NUL or a character at which
             other programs begin a new line, so that the lines' numbers would not be certain.
     """
-    content = read_bytes_of_file(path)
+    content = read_nonempty_bytes(path)
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -30,7 +30,7 @@ def tokenizer_problem(values: Any, byte_letters: Iterable[str]) -> str:
             return f"{key} is {short_repr(value)}"
     if values["kind"] == TokenizerKind.BPE:
         return _merges_problem(values["merges"], byte_letters)
-    return _vocabulary_types_problem(values["types"])
+    return _vocabulary_words_problem(values["types"])
 
 
 def _merges_problem(merges: list[Any], byte_letters: Iterable[str]) -> str:
@@ -46,7 +46,7 @@ def _merges_problem(merges: list[Any], byte_letters: Iterable[str]) -> str:
     return ""
 
 
-def _vocabulary_types_problem(types: list[Any]) -> str:
+def _vocabulary_words_problem(types: list[Any]) -> str:
     """Check that types are words, each of them once."""
     if len(types) > MAX_VOCAB_SIZE:
         return f"it has {len(types):,} types"

@@ -25,7 +25,11 @@ from transformer.config import (
     DataConfig,
     TokenizerKind,
 )
-from transformer.data.normalizers import DEFAULT_NORMALIZER, NORMALIZERS, normalizer_name
+from transformer.data.normalizers import (
+    DEFAULT_NORMALIZER,
+    NORMALIZERS,
+    normalizer_name_of_language,
+)
 from transformer.data.tokenizer_schema import tokenizer_problem
 from transformer.support.checks import check_token_ids
 from transformer.support.errors import UserError, require, short_repr, unknown_name_error
@@ -334,7 +338,7 @@ def train(
 
 
 def _normalize_all(lang: str, texts: Sequence[str]) -> list[str]:
-    normalize = NORMALIZERS[normalizer_name(lang)]
+    normalize = NORMALIZERS[normalizer_name_of_language(lang)]
     for text in texts:
         _require_whole_letters(text)
     return [normalize(text) for text in with_progress(texts, "normalizing", "sentences")]
@@ -342,7 +346,7 @@ def _normalize_all(lang: str, texts: Sequence[str]) -> list[str]:
 
 def _make_tokenizer(config: DataConfig, lang: str, types: list[Any]) -> Tokenizer:
     """Make the tokenizer of one side from its merges or words."""
-    normalizer = normalizer_name(lang)
+    normalizer = normalizer_name_of_language(lang)
     if config.tokenizer == TokenizerKind.BPE:
         return BPETokenizer(types, config.lowercase, normalizer)
     return WordTokenizer(lang, types, config.lowercase, normalizer)

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from transformer.data.grouping import Pair
 from transformer.data.po_files import read_po_file
-from transformer.data.source_text import SourceText
-from transformer.data.xml_formats import ReadPairs, read_tmx_file, read_xliff_file
+from transformer.data.source_text import PairsWithOrigin
+from transformer.data.xml_formats import PairsAndLeftOut, read_tmx_file, read_xliff_file
 from transformer.support.errors import UserError
 
-READERS_BY_FORMAT: dict[str, Callable[[Path, tuple[str, str]], ReadPairs]] = {
+READERS_BY_FORMAT: dict[str, Callable[[Path, tuple[str, str]], PairsAndLeftOut]] = {
     "tmx": read_tmx_file,
     "po": read_po_file,
     "xliff": read_xliff_file,
@@ -22,7 +22,7 @@ READERS_BY_FORMAT: dict[str, Callable[[Path, tuple[str, str]], ReadPairs]] = {
 
 def read_translation_files(
     format: str, paths: Sequence[Path], languages: tuple[str, str]
-) -> SourceText:
+) -> PairsWithOrigin:
     """Return the text of files of one of `READERS_BY_FORMAT`, in two of their languages.
 
     A UserError where translate-toolkit is not installed, or as a reader raises it.
@@ -40,4 +40,4 @@ def read_translation_files(
         read, counts = READERS_BY_FORMAT[format](path, languages)
         pairs += read
         left_out += counts
-    return SourceText(pairs=pairs, files=[str(path) for path in paths], left_out=left_out)
+    return PairsWithOrigin(pairs=pairs, files=[str(path) for path in paths], left_out=left_out)

@@ -12,23 +12,23 @@ from xml.parsers import expat
 
 from transformer.data.grouping import Pair
 from transformer.data.placeholders import find_placeholders
-from transformer.data.text_files import read_bytes_of_file
+from transformer.data.text_files import read_nonempty_bytes
 from transformer.support.errors import UserError, require
 
 UNTRANSLATED = "untranslated"
 UNFINISHED = "unfinished"
-OTHER_LANGUAGES = "without the two languages"
+LEFT_OUT_AS_OTHER_LANGUAGES = "without the two languages"
 # Elements inside a segment that stand for code of its document: of TMX 1.4, XLIFF 1.2 and 2.1. The
 # first kind opens or closes formatting, so that no blank belongs there.
 PAIRED_CODES = frozenset(("bpt", "ept", "bx", "ex", "sc", "ec"))
 STANDALONE_CODES = frozenset(("ph", "x", "it", "ut", "cp", "sm", "em"))
 # Attributes in which such an element may hold what a program fills in, as Angular's "{{name}}".
-SHOWN_AS = ("equiv-text", "equiv", "disp")
+CODE_DISPLAY_ATTRIBUTES = ("equiv-text", "equiv", "disp")
 
-ReadPairs = tuple[list[Pair], Counter[str]]  # what was left out, by reason
+PairsAndLeftOut = tuple[list[Pair], Counter[str]]  # what was left out, by reason
 
 
-def read_tmx_file(path: Path, languages: tuple[str, str]) -> ReadPairs:
+def read_tmx_file(path: Path, languages: tuple[str, str]) -> PairsAndLeftOut:
     """Return the pairs of a translation memory in two of its languages.
 
     Of several segments in one language, as "en-GB" and "en-US" for "en", the first counts. A
@@ -51,14 +51,14 @@ def read_tmx_file(path: Path, languages: tuple[str, str]) -> ReadPairs:
         seen.update(dict.fromkeys(segments))
         sides = [_segment_in(segments, lang) for lang in languages]
         if None in sides:
-            left_out[OTHER_LANGUAGES] += 1
+            left_out[LEFT_OUT_AS_OTHER_LANGUAGES] += 1
         else:
-            _add_pair(pairs, left_out, *(segment_text(side, path) for side in sides))
+            _add_pair(pairs, left_out, *(segment_text_without_codes(side, path) for side in sides))
     _require_languages(path, pairs, left_out, languages, seen)
     return pairs, left_out
 
 
-def read_xliff_file(path: Path, languages: tuple[str, str]) -> ReadPairs:
+def read_xliff_file(path: Path, languages: tuple[str, str]) -> PairsAndLeftOut:
     """Return the pairs of an XLIFF file, version 1 or 2, in either direction of two languages.
 
     Units without a target are left out, and those whose state says that they wait for a translator:
@@ -82,19 +82,19 @@ def read_xliff_file(path: Path, languages: tuple[str, str]) -> ReadPairs:
         nodes = {_local_name(node): node for node in unit.xmlelement}
         turned = _is_turned(langs, languages)
         if turned is None:
-            left_out[OTHER_LANGUAGES] += 1
+            left_out[LEFT_OUT_AS_OTHER_LANGUAGES] += 1
         elif "source" not in nodes or "target" not in nodes:
             left_out[UNTRANSLATED] += 1
         elif _waits_for_translator(unit.xmlelement, nodes["target"]):
             left_out[UNFINISHED] += 1
         else:
-            sides = [segment_text(nodes[name], path) for name in ("source", "target")]
+            sides = [segment_text_without_codes(nodes[name], path) for name in ("source", "target")]
             _add_pair(pairs, left_out, *(sides[::-1] if turned else sides))
     _require_languages(path, pairs, left_out, languages, seen)
     return pairs, left_out
 
 
-def segment_text(segment: Any, path: Path) -> str:
+def segment_text_without_codes(segment: Any, path: Path) -> str:
     """Return the text of a segment without the code that stands in it.
 
     Formatting (bold, a link) leaves its text. Code that a program fills in stays, where the file
@@ -120,7 +120,10 @@ def _pieces(element: Any, path: Path) -> Iterator[tuple[str, str]]:
         name = _local_name(child)
         if name in PAIRED_CODES | STANDALONE_CODES:
             code = "".join(child.itertext()).strip()
-            shown = [code, *(child.get(attribute, "").strip() for attribute in SHOWN_AS)]
+            shown = [
+                code,
+                *(child.get(attribute, "").strip() for attribute in CODE_DISPLAY_ATTRIBUTES),
+            ]
             filled_in = [text for text in shown if text and find_placeholders(text) == [text]]
             yield "", filled_in[0] if filled_in else ""
             before = "after a code" if name in STANDALONE_CODES and not filled_in else ""
@@ -196,7 +199,7 @@ def _require_languages(
 ) -> None:
     """Raise if a file has units, and none of them in these languages."""
     message = f"{path} has nothing in {' and '.join(languages)}: give two of its languages"
-    only_others = not pairs and left_out[OTHER_LANGUAGES] > 0
+    only_others = not pairs and left_out[LEFT_OUT_AS_OTHER_LANGUAGES] > 0
     require(not only_others, f"{message} ({', '.join(seen)}) as --languages")
 
 
@@ -231,7 +234,7 @@ def _root_attributes(path: Path) -> dict[str, str]:
     parser = expat.ParserCreate()
     parser.EntityDeclHandler = refuse_entities
     parser.StartElementHandler = keep_root
-    content = read_bytes_of_file(path)
+    content = read_nonempty_bytes(path)
     try:
         parser.Parse(content, True)
     except expat.ExpatError as error:

@@ -27,11 +27,11 @@ def measure_baselines(
     nearest = None
     if train_text is not None:
         translations = translate_from_memory(train_text.src, train_text.tgt, text.src)
-        nearest = _points(translations, text)
-    return {"copied_source": _points(text.src, text), "nearest_training_source": nearest}
+        nearest = _bleu_and_chrf(translations, text)
+    return {"copied_source": _bleu_and_chrf(text.src, text), "nearest_training_source": nearest}
 
 
-def _points(hypotheses: Sequence[str], text: ParallelText) -> dict[str, float]:
+def _bleu_and_chrf(hypotheses: Sequence[str], text: ParallelText) -> dict[str, float]:
     """Return the scores of some translations of a text."""
     references = text.accepted_translations
     scored: dict[str, dict[str, Any]] = {

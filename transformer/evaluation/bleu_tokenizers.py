@@ -27,14 +27,14 @@ def bleu_tokenizer(lang: str) -> str:
     `lang` is a code, with or without a country or script: "zh_CN". Japanese and Korean are cut into
     characters where MeCab is not installed.
     """
-    tokenizer = _own_tokenizer(lang)
-    return tokenizer if _is_installed(tokenizer) else CHARACTER_TOKENIZER
+    tokenizer = _preferred_bleu_tokenizer(lang)
+    return tokenizer if _is_tokenizer_installed(tokenizer) else CHARACTER_TOKENIZER
 
 
 def missing_tokenizer_in_words(lang: str) -> str | None:
     """Return a line on how to get a language's own tokenizer; None where it is there."""
-    tokenizer = _own_tokenizer(lang)
-    if _is_installed(tokenizer):
+    tokenizer = _preferred_bleu_tokenizer(lang)
+    if _is_tokenizer_installed(tokenizer):
         return None
     extra = tokenizer.removesuffix("-mecab")
     return (
@@ -43,7 +43,7 @@ def missing_tokenizer_in_words(lang: str) -> str | None:
     )
 
 
-def _own_tokenizer(lang: str) -> str:
+def _preferred_bleu_tokenizer(lang: str) -> str:
     """Return the tokenizer that sacreBLEU has for a language, installed or not."""
     code = re.split("[_-]", lang)[0].lower()
     for tokenizer, codes in _LANGUAGES_BY_TOKENIZER.items():
@@ -52,6 +52,6 @@ def _own_tokenizer(lang: str) -> str:
     return DEFAULT_BLEU_TOKENIZER
 
 
-def _is_installed(tokenizer: str) -> bool:
+def _is_tokenizer_installed(tokenizer: str) -> bool:
     modules = _MODULES_BY_TOKENIZER.get(tokenizer, ())
     return all(find_spec(module) is not None for module in modules)

@@ -16,7 +16,7 @@ from transformer.data.tokenizers import TREE_LANGUAGE, has_word_splitting_rules
 from transformer.evaluation import scores
 from transformer.evaluation.baselines import measure_baselines
 from transformer.evaluation.bleu_tokenizers import bleu_tokenizer, missing_tokenizer_in_words
-from transformer.evaluation.kept_placeholders import measure_kept_placeholders
+from transformer.evaluation.kept_placeholders import placeholder_sentence_accuracy
 from transformer.model import count_parameters
 from transformer.models.folder import DATA, RUN, ModelDescription, Network
 from transformer.models.translator import Translator
@@ -43,8 +43,8 @@ def evaluate_translator(
     Perplexity and its logarithm, the loss, are per token of the model's own, eos included, of the
     pairs that are not too long for it, `perplexity_pairs`; sentences_per_second is of translation
     alone. The score of lower-cased tokens is left out for a language that has no rules for words,
-    and `placeholders` (see `measure_kept_placeholders`) of a text without any. A warning says where
-    BLEU counts something else than words, or nothing.
+    and `placeholders` (see `placeholder_sentence_accuracy`) of a text without any. A warning says
+    where BLEU counts something else than words, or nothing.
     """
     references = text.accepted_translations
     examples = encode_fitting_pairs(translator, text)
@@ -61,7 +61,7 @@ def evaluate_translator(
         figures["bleu_tokenised_lowercased"] = scores.bleu_tokenised_lowercased(
             hypotheses, references, text.tgt_lang
         )
-    placeholders = measure_kept_placeholders(text.src, hypotheses, references)
+    placeholders = placeholder_sentence_accuracy(text.src, hypotheses, references)
     if placeholders is not None:
         figures["placeholders"] = placeholders
     figures |= {
@@ -113,7 +113,7 @@ def encode_fitting_pairs(translator: Translator, text: ParallelText) -> list[Exa
     return encode_pairs(translator.src_tokenizer, translator.tgt_tokenizer, text, max_tokens)
 
 
-def evaluate_folder(
+def evaluate_saved_model(
     folder: str | Path,
     split: str | None = None,
     beam_size: int = BEAM_SIZE,

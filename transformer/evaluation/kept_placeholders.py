@@ -10,7 +10,7 @@ from transformer.data.placeholders import find_placeholders
 from transformer.evaluation.scores import check_hypotheses
 
 
-def measure_kept_placeholders(
+def placeholder_sentence_accuracy(
     sources: Sequence[str], hypotheses: Sequence[str], references: Sequence[Sequence[str]]
 ) -> dict[str, float] | None:
     """Say how many translations hold exactly the placeholders that they should, in any order.

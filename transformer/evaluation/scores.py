@@ -98,13 +98,13 @@ def bleu_tokenised_lowercased(
     check_hypotheses(hypotheses, references)
     metric = BLEU(tokenize="none", smooth_method="none", force=True)
     score = metric.corpus_score(
-        _lowercase_tokens(hypotheses, lang),
-        _transpose_references([_lowercase_tokens(accepted, lang) for accepted in references]),
+        _tokenize_and_lowercase(hypotheses, lang),
+        _transpose_references([_tokenize_and_lowercase(accepted, lang) for accepted in references]),
     )
     return round(score.score, 2)
 
 
-def _lowercase_tokens(texts: Sequence[str], lang: str) -> list[str]:
+def _tokenize_and_lowercase(texts: Sequence[str], lang: str) -> list[str]:
     return [" ".join(split_words(lang, text, lowercase=True)) for text in texts]
 
 

@@ -40,8 +40,8 @@ from transformer.parts import (
 )
 from transformer.support.errors import UserError, require
 from transformer.support.files import (
+    read_again_if_changed,
     read_json,
-    read_unchanged,
     to_json_bytes,
     write_atomically,
     write_json,
@@ -212,7 +212,7 @@ def read_model(
     """
     path = weights or folder / WEIGHTS
     names = (MANIFEST, *FILES_IN_MANIFEST)
-    return read_unchanged(folder, names, lambda: _read_model(folder, path, build))
+    return read_again_if_changed(folder, names, lambda: _read_model(folder, path, build))
 
 
 def _read_model(

@@ -6,7 +6,7 @@ from typing import Any
 
 from transformer.config import RECIPE_SECTIONS, Recipe
 from transformer.data import corpora
-from transformer.data.own_corpora import own_corpus_names, train_text_bytes
+from transformer.data.own_corpora import num_train_text_bytes, own_corpus_names
 from transformer.recipes import RECIPES, find_recipe, inherit_settings
 from transformer.support.errors import UserError, require, short_repr, unknown_name_error
 from transformer.support.signatures import check_argument_types
@@ -79,4 +79,4 @@ def recipe_for_corpus(name: str) -> Recipe:
 
 def estimate_num_tokens(name: str) -> int:
     """Return about how many tokens train of an own corpus has, `BYTES_PER_TOKEN` bytes each."""
-    return train_text_bytes(name) // BYTES_PER_TOKEN
+    return num_train_text_bytes(name) // BYTES_PER_TOKEN

@@ -19,7 +19,7 @@ from transformer.support.errors import UserError
 ResultT = TypeVar("ResultT")
 SECONDS_TO_SEE_A_SAVE = 0.5  # in which a process that saves a folder changes a file
 MAX_SECONDS_OF_A_SAVE = 10.0  # that a reader waits for its end
-MAX_PATH_LEVELS = 200  # Python makes one folder inside the other, 1,000 at most
+MAX_FOLDER_DEPTH = 200  # Python makes one folder inside the other, 1,000 at most
 # Threads of this process, with the folders that they hold.
 _held_locks: set[tuple[int, Path]] = set()
 
@@ -78,7 +78,9 @@ def read_json(path: Path) -> Any:
         raise UserError(f"cannot read {path}: {error}; copy it again or train anew") from error
 
 
-def read_unchanged(folder: Path, names: Sequence[str], read: Callable[[], ResultT]) -> ResultT:
+def read_again_if_changed(
+    folder: Path, names: Sequence[str], read: Callable[[], ResultT]
+) -> ResultT:
     """Return what `read` returns of files in a folder that no process saves meanwhile.
 
     If one does, wait, and read once more with a warning. A UserError if they change again; those
@@ -99,7 +101,7 @@ def read_unchanged(folder: Path, names: Sequence[str], read: Callable[[], Result
         if not is_last:
             message = f"{folder} was being saved while it was read: reading it again"
             warnings.warn(message, stacklevel=2)
-            _wait_until_saved(folder, names)
+            _wait_until_unchanged(folder, names)
     raise UserError(f"{folder} is being saved by another process: try again when it has ended")
 
 
@@ -116,7 +118,7 @@ def _file_versions(folder: Path, names: Sequence[str]) -> list[tuple[int, ...] |
     return versions
 
 
-def _wait_until_saved(folder: Path, names: Sequence[str]) -> None:
+def _wait_until_unchanged(folder: Path, names: Sequence[str]) -> None:
     """Wait until no file of a folder changes, but not for ever."""
     end = time.monotonic() + MAX_SECONDS_OF_A_SAVE
     earlier = None
@@ -151,8 +153,8 @@ def replace_folder(new: Path, old: Path) -> None:
 
 def check_writable_folder(folder: Path) -> None:
     """Raise, before any work, if a folder could not be made or written to; leave nothing there."""
-    if len(folder.parts) > MAX_PATH_LEVELS:
-        raise UserError(f"{folder} has over {MAX_PATH_LEVELS} levels: give a shorter path")
+    if len(folder.parts) > MAX_FOLDER_DEPTH:
+        raise UserError(f"{folder} has over {MAX_FOLDER_DEPTH} levels: give a shorter path")
     candidates = (folder, *folder.absolute().parents)
     nearest = next(candidate for candidate in candidates if os.path.lexists(candidate))
     if not nearest.is_dir():

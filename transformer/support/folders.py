@@ -66,7 +66,7 @@ def cache_folder() -> Path:
     return Path(users_cache) / "attention-course"
 
 
-def users_data_folder() -> Path:
+def users_own_data_folder() -> Path:
     """Return the folder of what is the user's own: data/own of a checkout, else among their data.
 
     Other than the cache, nobody deletes it to make room.

@@ -18,7 +18,7 @@ def with_progress(items: Sequence[Item], description: str, unit: str) -> Iterabl
 
     The line goes when the loop ends. Into a file or a notebook nothing is written.
     """
-    progress: Iterable[Item] = _progress_bar(description, unit, iterable=items)
+    progress: Iterable[Item] = _make_tqdm_bar(description, unit, iterable=items)
     return progress
 
 
@@ -26,14 +26,14 @@ def chunks_with_progress(
     items: Sequence[Item], chunk_size: int, description: str, unit: str
 ) -> Iterator[Sequence[Item]]:
     """Yield the items in slices of `chunk_size`, the last one shorter, as `with_progress` does."""
-    with _progress_bar(description, unit, total=len(items)) as bar:
+    with _make_tqdm_bar(description, unit, total=len(items)) as bar:
         for start in range(0, len(items), chunk_size):
             chunk = items[start : start + chunk_size]
             yield chunk
             bar.update(len(chunk))
 
 
-def _progress_bar(description: str, unit: str, **settings: Any) -> Any:
+def _make_tqdm_bar(description: str, unit: str, **settings: Any) -> Any:
     return tqdm(
         desc=description,
         unit=f" {unit}",

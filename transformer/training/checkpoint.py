@@ -68,7 +68,7 @@ class TrainingState:
         """Write all that a run needs to resume; the file is replaced once the new one is whole."""
         weights = model_weights(self.model)
         tensors = {f"{MODEL_PREFIX}{name}": value for name, value in weights.items()}
-        optimizer_tensors, plain_numbers = self._optimizer_state()
+        optimizer_tensors, plain_numbers = self._optimizer_state_as_tensors()
         tensors |= optimizer_tensors
         tensors[CPU_RNG_STATE_NAME] = torch.get_rng_state()
         if self.device.type == "cuda":
@@ -90,7 +90,7 @@ class TrainingState:
         indices = [index for group in groups for index in group["params"]]
         return sorted({*indices} - {*self.optimizer.state_dict()["state"]})
 
-    def _optimizer_state(self) -> tuple[dict[str, Tensor], list[str]]:
+    def _optimizer_state_as_tensors(self) -> tuple[dict[str, Tensor], list[str]]:
         """Return the optimizer's state as tensors, and the names of those that are plain numbers.
 
         Most optimizers hold tensors alone, but some count their steps in a Python number. A tensor

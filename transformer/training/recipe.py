@@ -83,7 +83,7 @@ def train_recipe(
         message = "initialize and start_from both say what weights to begin with: give one of them"
         require(initialize is None, message)
         start = read_start_model(start_from, build)
-        recipe = start.with_vocabularies(recipe)
+        recipe = start.recipe_with_vocabularies(recipe)
         more_settings = {START_FROM_KEY: start.weights_sha256}
         options["extra_settings"] = dict(options.get("extra_settings") or {}) | more_settings
     prepared = processes.run_on_rank_zero(
@@ -107,7 +107,7 @@ def train_recipe(
             lambda: _begin_or_check_folder(prepared, out, resume, start_record, on_begin)
         )
         if is_rank_zero:
-            on_begin(_run_summary(prepared, model, micro_tokens, start_record))
+            on_begin(_planned_run_summary(prepared, model, micro_tokens, start_record))
         result = train(
             model,
             recipe.training,
@@ -219,7 +219,7 @@ def _examples_sha256(examples: Sequence[Example]) -> str:
     return digest.hexdigest()
 
 
-def _run_summary(
+def _planned_run_summary(
     prepared: PreparedRun,
     model: nn.Module,
     micro_tokens: int | None,

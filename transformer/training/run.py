@@ -165,7 +165,7 @@ class Run:
         tokens_per_second = progress.window_tokens / progress.window_seconds
         progress.window_nll, progress.window_tokens, progress.window_seconds = 0.0, 0, 0.0
         note = f"steps left out (overflow): {progress.overflows}" if progress.overflows else ""
-        return self._log_report("training", loss, tokens_per_second, note)
+        return self._make_and_log_report("training", loss, tokens_per_second, note)
 
     def validate(self, measure_loss: Callable[[], float]) -> Report:
         """Measure the validation loss, and keep the weights for the average (§6.1)."""
@@ -178,15 +178,15 @@ class Run:
             raise self._divergence_error(f"step {progress.step}: the validation loss is not finite")
         average_last = self.settings["average_last"]
         if average_last > 1:
-            self._save_weights(folder.step_weights_path(self.out, progress.step), loss=loss)
+            self._save_weights_to(folder.step_weights_path(self.out, progress.step), loss=loss)
             earlier = [step for step in progress.to_average if step != progress.step]
             progress.to_average = [*earlier, progress.step][-average_last:]
         is_best = progress.best_loss is None or loss < progress.best_loss
         if is_best:
             progress.best_loss, progress.best_step = loss, progress.step
-        return self._log_report("validation", loss, None, "best so far" if is_best else "")
+        return self._make_and_log_report("validation", loss, None, "best so far" if is_best else "")
 
-    def _log_report(
+    def _make_and_log_report(
         self, kind: str, loss: float, tokens_per_second: float | None, note: str
     ) -> Report:
         """Return a report, after adding it to the log."""
@@ -257,7 +257,7 @@ class Run:
     def _match_weight_files_to_progress(self) -> None:
         """Make the files of weights those that the progress names: the best, and the averaged."""
         if self.progress.best_step == self.progress.step:
-            self._save_weights(self.out / folder.BEST, loss=self.progress.best_loss)
+            self._save_weights_to(self.out / folder.BEST, loss=self.progress.best_loss)
         for step in set(folder.saved_steps(self.out)) - set(self.progress.to_average):
             folder.step_weights_path(self.out, step).unlink()
 
@@ -266,9 +266,9 @@ class Run:
         if self._is_writer():
             # The manifest is of a shorter run, if there is one.
             (self.out / folder.MANIFEST).unlink(missing_ok=True)
-        self._save_weights(self.out / folder.WEIGHTS, loss=loss, kept=source)
+        self._save_weights_to(self.out / folder.WEIGHTS, loss=loss, kept=source)
 
-    def _save_weights(self, path: Path, **about: Any) -> None:
+    def _save_weights_to(self, path: Path, **about: Any) -> None:
         if self._is_writer():
             weights = model_weights(self.state.model)
             if others := non_paper_part_class_names(self.state.model):

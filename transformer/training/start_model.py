@@ -20,7 +20,7 @@ from transformer.config import (
     RecurrentConfig,
     TokenizerKind,
 )
-from transformer.data.normalizers import normalizer_name
+from transformer.data.normalizers import normalizer_name_of_language
 from transformer.data.tokenizers import BPETokenizer, Tokenizer, WordTokenizer
 from transformer.models import folder
 from transformer.models.folder import ModelDescription, Network, read_model
@@ -53,7 +53,7 @@ class StartModel:
     weights: dict[str, Tensor]  # see `model_weights`
     weights_sha256: str  # of their file
 
-    def with_vocabularies(self, recipe: Recipe) -> Recipe:
+    def recipe_with_vocabularies(self, recipe: Recipe) -> Recipe:
         """Return a recipe with the settings of this model's vocabularies.
 
         A UserError where the recipe's network is another, or a vocabulary of words is of other
@@ -62,7 +62,7 @@ class StartModel:
         theirs = self.description.recipe
         require_same_network(self.name, theirs.model, recipe.model)
         if theirs.data.tokenizer == TokenizerKind.WORDS:
-            _require_known_words(self.name, theirs.data, recipe.data)
+            _require_known_languages(self.name, theirs.data, recipe.data)
         settings = {name: getattr(theirs.data, name) for name in VOCABULARY_SETTINGS}
         return replace(recipe, data=replace(recipe.data, **settings))
 
@@ -75,8 +75,8 @@ class StartModel:
         theirs = self.description.recipe.data
         known = {theirs.src_lang: src, theirs.tgt_lang: tgt}
         return (
-            _for_language(src, data.src_lang, known),
-            _for_language(tgt, data.tgt_lang, known),
+            _tokenizer_for_language(src, data.src_lang, known),
+            _tokenizer_for_language(tgt, data.tgt_lang, known),
         )
 
     def initialize(self, model: nn.Module) -> None:
@@ -141,7 +141,9 @@ def require_same_network(
             if getattr(theirs, key) is getattr(ours, key) is None:
                 differing.pop(key, None)
     problems = [f"{key} {value} and not {values[key]}" for key, value in differing.items()]
-    settings = " ".join(f"--set {key}={_as_typed(value)}" for key, value in differing.items())
+    settings = " ".join(
+        f"--set {key}={_as_command_line_text(value)}" for key, value in differing.items()
+    )
     require(
         not differing,
         f"{name} does not fit this recipe, for it has {', '.join(problems)}: give {settings}, or "
@@ -153,7 +155,7 @@ def _kind_in_words(config: ModelConfig | RecurrentConfig) -> str:
     return "an LSTM" if isinstance(config, RecurrentConfig) else "a Transformer"
 
 
-def _as_typed(value: Any) -> str:
+def _as_command_line_text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -171,7 +173,7 @@ def _shaping_settings(config: ModelConfig | RecurrentConfig) -> dict[str, Any]:
     return settings
 
 
-def _require_known_words(name: str, theirs: DataConfig, ours: DataConfig) -> None:
+def _require_known_languages(name: str, theirs: DataConfig, ours: DataConfig) -> None:
     """Raise unless a vocabulary of words is of the languages that it is to be used for."""
     known = {"src_lang": {theirs.src_lang}, "tgt_lang": {theirs.tgt_lang}}
     if theirs.joint_vocabulary:
@@ -185,12 +187,14 @@ def _require_known_words(name: str, theirs: DataConfig, ours: DataConfig) -> Non
         )
 
 
-def _for_language(tokenizer: Tokenizer, lang: str, known: dict[str, Tokenizer]) -> Tokenizer:
+def _tokenizer_for_language(
+    tokenizer: Tokenizer, lang: str, known: dict[str, Tokenizer]
+) -> Tokenizer:
     """Return a side's tokenizer for text of a language; `known` are the model's, by language."""
     if known.get(lang) is tokenizer:
         return tokenizer
     of_language = known.get(lang)
-    normalizer = normalizer_name(lang)
+    normalizer = normalizer_name_of_language(lang)
     if isinstance(of_language, BPETokenizer | WordTokenizer):
         normalizer = of_language.normalizer
     if isinstance(tokenizer, BPETokenizer):

@@ -23,7 +23,7 @@ from lessonkit.exercises.outcome import (
     fixed_torch_state_context,
     format_short,
 )
-from lessonkit.exercises.own.gradients import evaluate_case_code, raise_unless_gradients_match
+from lessonkit.exercises.own.gradients import raise_unless_gradients_match, value_of_case_code
 from lessonkit.exercises.own.weights import CheckWeights
 from lessonkit.exercises.rules import BrokenRuleError
 from lessonkit.exercises.words import read_exercise_texts
@@ -106,12 +106,12 @@ class ClassExercise(Exercise):
         def run(code: str, sizes: ConstructorSizes, inputs: dict[str, Any]) -> Any:
             module = self.build_with_check_weights(build, *sizes).eval()
             before = copy.deepcopy(module.state_dict())
-            value = evaluate_case_code(code, module, inputs)
+            value = value_of_case_code(code, module, inputs)
             for name, weight in module.state_dict().items():
                 if not torch.equal(weight, before[name]):
                     raise BrokenRuleError(f"it changes its weight {name} when it is called")
             reference = self.build_with_check_weights(self.reference, *sizes).eval()
-            if not describe_difference_safely(value, evaluate_case_code(code, reference, inputs)):
+            if not describe_difference_safely(value, value_of_case_code(code, reference, inputs)):
                 raise_unless_gradients_match(code, module.train(), reference.train(), inputs)
             return value
 
@@ -141,7 +141,7 @@ class ClassExercise(Exercise):
 
     def _explain_invalid_answer(self, answer: Any) -> str:
         if not inspect.isclass(answer):
-            return self._explain_wrong_type(answer, "a class")
+            return self._explain_answer_of_wrong_kind(answer, "a class")
         packages = {base.__module__.split(".")[0] for base in answer.__mro__}
         if packages.intersection(COURSE_PACKAGES):
             return "This is the course's own class: write yours."
@@ -203,5 +203,5 @@ def _submodule_calls(
     for name, part in module.named_modules():
         if name:
             part.register_forward_hook(partial(add_call, f"`{name}`"), with_kwargs=True)
-    evaluate_case_code(code, module, inputs)
+    value_of_case_code(code, module, inputs)
     return calls

@@ -30,7 +30,7 @@ import torch
 from torch import nn
 from transformer import causal_mask, padding_mask
 from transformer import scaled_dot_product_attention, sinusoidal_positions"""
-COURSE_MAIN_SOURCE_FILE = Path(__file__).with_name("main.txt")
+RUNNABLE_MAIN_SOURCE_FILE = Path(__file__).with_name("main.txt")
 # The functions of lessons 05 and 06, by the module of their exercise.
 FUNCTION_MODULES_AND_LESSONS = {
     "smoothed_loss": ("training", "05"),
@@ -83,7 +83,7 @@ def write_runnable_file(file: Path, out: Path) -> None:
         mine,
         IMPORT_STATEMENTS,
         *_course_definitions_in_place_of_missing(file),
-        COURSE_MAIN_SOURCE_FILE.read_text(encoding="utf-8"),
+        RUNNABLE_MAIN_SOURCE_FILE.read_text(encoding="utf-8"),
     ]
     write_atomically(out, "\n\n\n".join(filter(None, texts)).encode())
 

@@ -116,7 +116,7 @@ def test_pronouns_and_owners() -> None:
     assert found[roles.OWNER_QUESTION] == {("his", "man boy")}
     assert found[roles.NOUN_QUESTION] == {("The", "man"), ("the", "boy"), ("his", "cat")}
     assert found[roles.NOUN_PAST_ADJECTIVE_QUESTION] == {("The", "man")}
-    assert found[roles.ADJECTIVE_CONTROL_QUESTION] == {("The", "rich")}
+    assert found[roles.DETERMINER_TO_ADJECTIVE_CONTROL] == {("The", "rich")}
     assert not {roles.NEGATED_WORD_QUESTION, roles.SUBJECT_QUESTION} & set(found)
 
 

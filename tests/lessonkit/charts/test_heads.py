@@ -15,7 +15,7 @@ from lessonkit.analysis.activations import next_token_probabilities
 from lessonkit.analysis.heads import Head, all_heads
 from lessonkit.charts import draw_head_ablations, draw_head_grid, heads_explorer
 from lessonkit.charts.ablation import NO_ABLATION_KIND, ablation_explorer
-from lessonkit.charts.heads import THUMBNAIL_DRAWN_SHARE, THUMBNAIL_PIXELS
+from lessonkit.charts.heads import THUMBNAIL_DRAWN_SIDE_SHARE, THUMBNAIL_PIXELS
 from lessonkit.charts.renderer import PICTURE_VEGALITE_VERSION
 from lessonkit.charts.style import INK_COLOUR, TARGET_COLOUR
 from tests.helpers import vega
@@ -80,11 +80,11 @@ def test_the_overview_has_every_head_in_its_place(spec: vega.Spec, stack: str) -
     for text, x, y in marks:
         head, column = (
             int(x // THUMBNAIL_PIXELS),
-            (x % THUMBNAIL_PIXELS) / (THUMBNAIL_PIXELS * THUMBNAIL_DRAWN_SHARE) * k_len,
+            (x % THUMBNAIL_PIXELS) / (THUMBNAIL_PIXELS * THUMBNAIL_DRAWN_SIDE_SHARE) * k_len,
         )
         layer, row = (
             int(y // THUMBNAIL_PIXELS),
-            (y % THUMBNAIL_PIXELS) / (THUMBNAIL_PIXELS * THUMBNAIL_DRAWN_SHARE) * q_len,
+            (y % THUMBNAIL_PIXELS) / (THUMBNAIL_PIXELS * THUMBNAIL_DRAWN_SIDE_SHARE) * q_len,
         )
         expected = weights[layer, head, round(row), round(column)].item()
         assert float(text) == pytest.approx(expected, abs=0.0051)
@@ -129,7 +129,7 @@ def test_frame_and_large_picture_follow_the_chosen_head_and_a_click_chooses_it(
     moved = vega.with_controls(spec, stack="encoder", layer=1, head=3)
     assert vega.title(vega.part(moved, *LARGE)) == "Encoder self-attention, layer 1, head 3"
     (corner,) = vega.values(moved, (*OVERVIEW, 1), "datum.left", "datum.right", "datum.top")
-    assert [float(n) for n in corner] == [2, 2 + THUMBNAIL_DRAWN_SHARE, 0]
+    assert [float(n) for n in corner] == [2, 2 + THUMBNAIL_DRAWN_SIDE_SHARE, 0]
     compiled = vl_convert.vegalite_to_vega(spec, vl_version=PICTURE_VEGALITE_VERSION)
     signals = {signal["name"]: signal for signal in compiled["signals"]}
     for part_of in ("layer", "head"):

@@ -66,7 +66,7 @@ def test_wrong_answers_are_refused_with_their_own_hints(exercise: Exercise) -> N
     hints = exercise.hint_of_mistake
     assert set(hints) == set(exercise.mistake_edits), "each has its words, and each word its answer"
     assert len(set(hints.values()) - set(exercise.hints)) == len(hints) >= 3
-    for name, wrong in exercise.mistaken_answers.items():
+    for name, wrong in exercise.mistaken_functions_by_name.items():
 
         def rewritten(*args: Any, wrong: Any = wrong) -> Any:  # known by what it does, not who
             return wrong(*args)
@@ -85,7 +85,7 @@ def test_wrong_answers_are_refused_with_their_own_hints(exercise: Exercise) -> N
 def shows_the_smallest_that_fails(exercise: Exercise, name: str, text: str) -> None:
     call, yours, expected = re.findall(r"^    (?:call|yours|expected) +(.*)$", text, re.M)
     assert yours != expected or "it changes what it was given" in text
-    tried = exercise._judge_all_cases(exercise.mistaken_answers[name])
+    tried = exercise._judged_cases_of_answer(exercise.mistaken_functions_by_name[name])
     failing = [", ".join(map(format_value, each.args)) for each in tried if each.complaint]
     assert call in {f"my_{exercise.name}({args})" for args in failing}
     assert len(call) == len(f"my_{exercise.name}({min(failing, key=len)})")

@@ -112,7 +112,7 @@ def test_changed_arguments_are_noticed_and_later_cases_are_unharmed() -> None:
 
     exercise = make()
     assert "it changes what it was given" in repr(
-        exercise.check(exercise.mistaken_answers["in_place"])
+        exercise.check(exercise.mistaken_functions_by_name["in_place"])
     )
     assert exercise.check(my_double).status == "passed"
     assert "it changes what it was given" in said(a_little, worked=[(([1.0],), [2.0])], cases=[])
@@ -121,7 +121,7 @@ def test_changed_arguments_are_noticed_and_later_cases_are_unharmed() -> None:
 def test_a_mistake_is_told_by_what_it_does_and_may_be_an_edit() -> None:
     more = ["One too many.", "2 * value", "2 * value + 1"]
     exercise = make({"more": more, "first": ["Only the first.", "values]", "values[:1]]"]})
-    assert exercise.mistaken_answers["more"]([3, 5]) == [7, 11]
+    assert exercise.mistaken_functions_by_name["more"]([3, 5]) == [7, 11]
     for answer, says in (
         (one_more, "\nOne too many."),
         (lambda values: my_double(values[:1]), "\nOnly the first."),

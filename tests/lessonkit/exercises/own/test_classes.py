@@ -57,7 +57,7 @@ def test_every_mistake_is_refused_with_its_own_hint_and_code_that_shows_it(
     small = part in (own.residual, own.stack)
     assert set(part.hint_of_mistake) == set(part.mistake_edits)
     assert len(part.mistake_edits) >= (5 if small else 8)
-    for name, made in part.mistaken_answers.items():
+    for name, made in part.mistaken_functions_by_name.items():
         with fixed_torch_state_context():
             verdict = part.wrong_answer_message(made, part.first_failed_case(made))
         said = one_paragraph(verdict)
