@@ -21,7 +21,7 @@ def test_train_refuses(run: Run, here: Path) -> None:
         ("train", "RECIPE"),
         ("train dmeo", "unknown recipe 'dmeo'", "did you mean 'demo'?"),
         ("train demo --steps ten", "--steps", "'ten'"),
-        ("train demo --steps 0", "steps is 0: give 1 to"),
+        ("train demo --steps 0", "steps is 0: give a whole number from 1 to"),
         ("train demo --set d_model", "--set d_model: give KEY=VALUE"),
         ("train demo --set dmodel=3", "unknown key 'dmodel'", "'d_model'"),
         ("train demo --set num_heads=3", "d_model 128 is not divisible"),

@@ -66,8 +66,8 @@ def test_wrong_names() -> None:
     for arguments, message in (
         ("multi30 train de en", "unknown corpus 'multi30': did you mean 'multi30k'?"),
         ("multi30k test_2016 de en", "split of multi30k 'test_2016': did you mean 'test_2016_f"),
-        ("tatoeba train de fr", "tatoeba has no de-fr: give one of en-fr, fr-en"),
-        ("parses test tree en", "parses has no tree-en: give one of en-tree"),
+        ("tatoeba train de fr", "tatoeba has no 'de-fr': give one of en-fr, fr-en"),
+        ("parses test tree en", "parses has no 'tree-en': give one of en-tree"),
     ):
         with pytest.raises(UserError, match=message):
             corpora.load(*arguments.split())

@@ -37,6 +37,7 @@ class LeftOut(NamedTuple):
     too_long: int = 0  # either side has more tokens than are allowed
     empty: int = 0  # either side has no token
 
+    @check_argument_types
     def in_words(self, max_tokens: int) -> str:
         """Return "3 longer than 9 tokens, 1 empty": "" if none is left out."""
         reasons = [f"{self.too_long:,} longer than {max_tokens} tokens"] if self.too_long else []

@@ -97,6 +97,7 @@ class _BaseTokenizer:
         """Return the ids of a sentence."""
         return self.encode_all([text])[0]
 
+    @check_argument_types
     def is_blank(self, text: str) -> bool:
         """Return whether nothing is left to see of a text: it is blanks, or without any width."""
         return self.normalize(text) == ""
