@@ -40,8 +40,8 @@ def causal_mask(q_len: int, k_len: int | None = None, device: torch.device | Non
         (1, 1, q_len, k_len), True on and below the diagonal.
     """
     k_len = q_len if k_len is None else k_len
-    check_number("k_len", k_len, 0, MAX_DIMENSION)
-    check_number("q_len", q_len, 0, k_len)
+    check_number("k_len", k_len, 0, MAX_DIMENSION, integer=True)
+    check_number("q_len", q_len, 0, k_len, integer=True)
     check_num_elements(q_len=q_len, k_len=k_len)
     mask = torch.ones(q_len, k_len, dtype=torch.bool, device=device)  # (q_len, k_len)
     return mask.tril(diagonal=k_len - q_len)[None, None]  # (1, 1, q_len, k_len)
