@@ -30,7 +30,7 @@ def test_train_refuses(run: Run, here: Path) -> None:
         ("train demo --out=", "the path is empty: give the name"),
         ("train demo --set max_len=20", "max_train_tokens 100 and an end mark are more than"),
         ("train demo --set corpus=embeded", "unknown corpus", "'embedded'"),
-        ("train demo --set src_lang=es", "embedded has no es-fr"),
+        ("train demo --set src_lang=es", "embedded has no 'es-fr'"),
         ("train demo --resume", "runs/demo has nothing to resume"),
         ("train demo --out file", "file is not a folder"),
         ("train demo --out file/run", "file is not a folder"),
