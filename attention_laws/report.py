@@ -89,7 +89,7 @@ class Report:
     strict: bool = False  # whether a warning fails, too
 
     @check_argument_kinds
-    def results_with_verdict(self, verdict: Verdict) -> list[LawResult]:
+    def results_with_verdict(self, verdict: Verdict | str) -> list[LawResult]:
         """Return the lines with this verdict."""
         return [line for line in self.lines if line.verdict == verdict]
 

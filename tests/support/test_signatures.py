@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pytest
+import torch
 
 from transformer.data.batches import Example
 from transformer.support.checks import check_fields
@@ -62,6 +63,7 @@ TAKEN: list[tuple[Any, Any]] = [
     (Iterable[str], Dataset()),
     (Sequence[str], deque(["a"])),
     (Sequence[Sequence[int]], np.ones((2, 3), dtype=int)),
+    (np.ndarray, torch.ones(2, 3)),
     (Iterable[str], {"a": 1}),
     (Sequence[str], ("a", "b")),
     (Sequence[str], []),
@@ -96,6 +98,7 @@ REFUSED: list[tuple[Any, Any]] = [
     (Sequence[str], ["a", None]),
     (Sequence[str], {"a"}),
     (Sequence[float], np.ones((2, 2))),
+    (np.ndarray, [1.0]),
     (Sequence[tuple[str, str]], [("a", "b", "c")]),
     (Sequence[Example], [([1], [2.5])]),
     (Mapping[str, Sequence[int]], {"a": [1, "2"]}),

@@ -23,6 +23,8 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
+import numpy as np
+
 from transformer.support.errors import UserError, describe_value
 
 P = ParamSpec("P")
@@ -136,6 +138,9 @@ def _matcher(annotation: Any) -> Matcher:
         return lambda value: value is None
     if kind is collections.abc.Callable:
         return callable
+    if kind is np.ndarray:
+        # A tensor stands for an array, too: what NumPy reads as one.
+        return lambda value: hasattr(value, "__array__")
     if kind is Path:
         return _is_path
     if kind in (int, float):
