@@ -97,7 +97,6 @@ def translate_standard_input(options: argparse.Namespace) -> None:
     )
     from transformer.models.folder import read_longest_source
     from transformer.models.translator import Translator, check_n_best
-    from transformer.support.folders import find_model_folder
     from transformer.training.devices import pick_device
 
     if options.n_best is not None:
@@ -145,7 +144,7 @@ def translate_standard_input(options: argparse.Namespace) -> None:
     ),
 )
 def evaluate_model(options: argparse.Namespace) -> None:
-    """Measure a model: print its BLEU, chrF and perplexity as JSON.
+    """Measure a model: print its BLEU, chrF++ and perplexity as JSON.
 
     It is measured on a split of the corpus that it was trained on, or on two files of your own.
 

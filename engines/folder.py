@@ -13,7 +13,6 @@ Not in the paper. What is written needs nothing of the course:
 
 import importlib.util
 import os
-import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,8 +29,8 @@ from transformer.models.folder import SRC_TOKENIZER, TGT_TOKENIZER, read_model
 from transformer.support.errors import UserError, require, unknown_name_error
 from transformer.support.files import (
     check_writable_folder,
+    folder_written_whole,
     read_json,
-    replace_folder,
     write_atomically,
 )
 from transformer.support.folders import CARD_FILE_NAME, find_model_folder
@@ -125,23 +124,9 @@ def export_model(model: str | Path, engine: str, out: Path, replace: bool = Fals
     source = check_tokenizer_exportable(description.src_tokenizer)
     target = check_tokenizer_exportable(description.tgt_tokenizer)
     readme = _readme_text(model, engine, description.recipe)
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=out.parent, prefix=".") as temporary:
-            folder = Path(temporary) / "model"
-            folder.mkdir()
-            _write_engine_files(folder, engine, network, source, target)
-            write_atomically(folder / "README.md", readme.encode())
-            # The folder gets its name once it is whole.
-            if replace and out.is_dir():
-                replace_folder(folder, out)
-            else:
-                folder.rename(out)
-    except OSError as error:
-        raise UserError(
-            f"cannot write {out} ({error.strerror}), and nothing of it is left: make room, or give "
-            "another folder"
-        ) from error
+    with folder_written_whole(out, replace) as folder:
+        _write_engine_files(folder, engine, network, source, target)
+        write_atomically(folder / "README.md", readme.encode())
     return out
 
 

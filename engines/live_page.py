@@ -10,7 +10,6 @@ Not in the paper. What is written is a folder for any server of files:
 
 import random
 import shutil
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -29,8 +28,13 @@ from transformer.models.folder import (
     read_model,
     write_manifest,
 )
-from transformer.support.errors import UserError, require
-from transformer.support.files import check_writable_folder, read_json, replace_folder, write_json
+from transformer.support.errors import require
+from transformer.support.files import (
+    check_writable_folder,
+    folder_written_whole,
+    read_json,
+    write_json,
+)
 from transformer.support.folders import find_model_folder, licence_file, live_page_folder
 from transformer.support.signatures import check_argument_types
 
@@ -74,23 +78,10 @@ def write_live_page(
     name = folder.resolve().name
     recipe = _check_runs_in_page(model, folder)
     listed = _models_json_fields(name, recipe, list(sentences))
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=out.parent, prefix=".") as temporary:
-            page = Path(temporary) / "page"
-            _copy_page(page)
-            _copy_model(folder, page / "models" / name)
-            write_json(page / MODEL_LIST, listed)
-            # The folder gets its name once it is whole.
-            if replace and out.is_dir():
-                replace_folder(page, out)
-            else:
-                page.rename(out)
-    except OSError as error:
-        raise UserError(
-            f"cannot write {out} ({error.strerror}), and nothing of it is left: make room, or give "
-            "another folder"
-        ) from error
+    with folder_written_whole(out, replace) as page:
+        _copy_page(page)
+        _copy_model(folder, page / "models" / name)
+        write_json(page / MODEL_LIST, listed)
     return out
 
 
@@ -141,7 +132,6 @@ def _draw_sentences(recipe: Recipe) -> list[str]:
 
 def _copy_page(page: Path) -> None:
     """Copy the page's own files, and the licence of its code."""
-    page.mkdir()
     for name in COPIED_PAGE_FILES:
         source = live_page_folder() / name
         copy = shutil.copytree if source.is_dir() else shutil.copyfile

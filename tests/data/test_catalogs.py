@@ -7,6 +7,7 @@ import pytest
 from tests.helpers.catalogs import HEADER, write_catalog
 from transformer.data import catalogs
 from transformer.data.catalogs import find_catalogs, read_catalogs, usual_catalog_folders
+from transformer.data.source_text import UNTRANSLATED_REASON
 from transformer.support.errors import UserError
 
 
@@ -34,7 +35,7 @@ def test_messages_of_one_line_and_three_words_become_pairs(tmp_path: Path) -> No
     assert text.left_out == {
         catalogs.FEW_WORDS_REASON: 2,
         catalogs.MULTI_LINE_REASON: 1,
-        catalogs.UNTRANSLATED: 1,
+        UNTRANSLATED_REASON: 1,
     }
     assert text.licence == catalogs.CATALOGS_LICENCE
 

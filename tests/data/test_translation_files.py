@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from transformer.data.catalogs import MULTI_LINE_REASON, UNTRANSLATED
+from transformer.data.catalogs import MULTI_LINE_REASON
 from transformer.data.po_files import OBSOLETE
-from transformer.data.source_text import PairsWithOrigin
+from transformer.data.source_text import UNTRANSLATED_REASON, PairsWithOrigin
 from transformer.data.translation_files import read_translation_files
 from transformer.data.xml_formats import LEFT_OUT_AS_OTHER_LANGUAGES, UNFINISHED, language_matches
 from transformer.support.errors import UserError
@@ -95,7 +95,7 @@ def read(
             "tmx",
             TMX,
             [("Click here now, %s!", "Клацніть тут,\n%s")],
-            {LEFT_OUT_AS_OTHER_LANGUAGES: 1, UNTRANSLATED: 1},
+            {LEFT_OUT_AS_OTHER_LANGUAGES: 1, UNTRANSLATED_REASON: 1},
         ),
         (
             "po",
@@ -105,13 +105,13 @@ def read(
                 ("%d file", "%d файл"),
                 ("%d files", "%d файли"),
             ],
-            {UNFINISHED: 1, UNTRANSLATED: 2, MULTI_LINE_REASON: 1, OBSOLETE: 1},
+            {UNFINISHED: 1, UNTRANSLATED_REASON: 2, MULTI_LINE_REASON: 1, OBSOLETE: 1},
         ),
         (
             "xliff",
             XLIFF_1,
             [("Hi {{name}}, you two", "Ви обидва, {{name}}"), ("alt", "альт")],
-            {UNFINISHED: 1, UNTRANSLATED: 1, LEFT_OUT_AS_OTHER_LANGUAGES: 1},
+            {UNFINISHED: 1, UNTRANSLATED_REASON: 1, LEFT_OUT_AS_OTHER_LANGUAGES: 1},
         ),
         ("xliff", XLIFF_2, [("Hi dear {name}.", "Привіт любий {name}.")], {UNFINISHED: 1}),
     ],

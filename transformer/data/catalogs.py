@@ -15,7 +15,7 @@ from pathlib import Path
 from transformer.data.grouping import Pair
 from transformer.data.mo_files import CatalogMessage, read_mo_file
 from transformer.data.placeholders import without_keyboard_mnemonic_marks
-from transformer.data.source_text import PairsWithOrigin
+from transformer.data.source_text import UNTRANSLATED_REASON, PairsWithOrigin
 from transformer.support.errors import UserError, require
 
 CATALOG_SOURCE_LANG = "en"  # of what programs are written in
@@ -25,7 +25,6 @@ SUGGESTED_DEBIAN_PACKAGES = (
     "binutils-common, postgresql, inkscape, gimp-data and util-linux-locales"
 )
 CATALOGS_LICENCE = "those of the packages that its message catalogs come from"
-UNTRANSLATED = "untranslated"
 MULTI_LINE_REASON = "of several lines"
 FEW_WORDS_REASON = f"of fewer than {MIN_WORDS} words"
 
@@ -130,7 +129,7 @@ def matched_forms(messages: Iterable[CatalogMessage]) -> Iterator[Pair]:
 def _left_out_reason(source: str, translation: str) -> str | None:
     """Return why a message makes no pair; None where it makes one."""
     if not translation:
-        return UNTRANSLATED
+        return UNTRANSLATED_REASON
     if "\n" in source or "\n" in translation:
         return MULTI_LINE_REASON
     return FEW_WORDS_REASON if len(source.split()) < MIN_WORDS else None

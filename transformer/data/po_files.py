@@ -9,10 +9,11 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from transformer.data.catalogs import MULTI_LINE_REASON, UNTRANSLATED, matched_forms
+from transformer.data.catalogs import MULTI_LINE_REASON, matched_forms
 from transformer.data.grouping import Pair
 from transformer.data.mo_files import CatalogMessage, singular_form_of_header
 from transformer.data.placeholders import without_keyboard_mnemonic_marks
+from transformer.data.source_text import UNTRANSLATED_REASON
 from transformer.data.text_files import read_nonempty_bytes
 from transformer.data.xml_formats import UNFINISHED, PairsAndLeftOut, language_matches
 from transformer.support.errors import UserError, require
@@ -39,7 +40,7 @@ def read_po_file(path: Path, languages: tuple[str, str]) -> PairsAndLeftOut:
         message = CatalogMessage(sources, translations, singular_form)
         for source, translation in matched_forms([message]):
             if not translation:
-                left_out[UNTRANSLATED] += 1
+                left_out[UNTRANSLATED_REASON] += 1
             elif "\n" in source or "\n" in translation:
                 left_out[MULTI_LINE_REASON] += 1
             else:

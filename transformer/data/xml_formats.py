@@ -12,10 +12,10 @@ from xml.parsers import expat
 
 from transformer.data.grouping import Pair
 from transformer.data.placeholders import find_placeholders
+from transformer.data.source_text import UNTRANSLATED_REASON
 from transformer.data.text_files import read_nonempty_bytes
 from transformer.support.errors import UserError, require
 
-UNTRANSLATED = "untranslated"
 UNFINISHED = "unfinished"
 LEFT_OUT_AS_OTHER_LANGUAGES = "without the two languages"
 # Elements inside a segment that stand for code of its document: of TMX 1.4, XLIFF 1.2 and 2.1. The
@@ -84,7 +84,7 @@ def read_xliff_file(path: Path, languages: tuple[str, str]) -> PairsAndLeftOut:
         if turned is None:
             left_out[LEFT_OUT_AS_OTHER_LANGUAGES] += 1
         elif "source" not in nodes or "target" not in nodes:
-            left_out[UNTRANSLATED] += 1
+            left_out[UNTRANSLATED_REASON] += 1
         elif _waits_for_translator(unit.xmlelement, nodes["target"]):
             left_out[UNFINISHED] += 1
         else:
@@ -144,7 +144,7 @@ def _add_pair(pairs: list[Pair], left_out: Counter[str], source: str, target: st
     if source.strip() and target.strip():
         pairs.append((source, target))
     else:
-        left_out[UNTRANSLATED] += 1
+        left_out[UNTRANSLATED_REASON] += 1
 
 
 def language_matches(lang: str, tag: str) -> bool:

@@ -13,7 +13,7 @@ from transformer.evaluation.scores import check_hypotheses
 def placeholder_sentence_accuracy(
     sources: Sequence[str], hypotheses: Sequence[str], references: Sequence[Sequence[str]]
 ) -> dict[str, float] | None:
-    """Say how many translations hold exactly the placeholders that they should, in any order.
+    """Return how many translations hold exactly the placeholders that they should, in any order.
 
     Those are the placeholders of the source or of a reference, each as often as it stands there.
 

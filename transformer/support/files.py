@@ -151,6 +151,30 @@ def replace_folder(new: Path, old: Path) -> None:
     shutil.rmtree(aside, ignore_errors=True)
 
 
+@contextmanager
+def folder_written_whole(out: Path, replace: bool) -> Iterator[Path]:
+    """Yield an empty folder that becomes `out` once all is written in it.
+
+    With `replace` it takes the place of an earlier `out` (see `replace_folder`). A UserError where
+    it cannot be written; then nothing of it is left.
+    """
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=out.parent, prefix=".") as temporary:
+            folder = Path(temporary) / "folder"
+            folder.mkdir()
+            yield folder
+            if replace and out.is_dir():
+                replace_folder(folder, out)
+            else:
+                folder.rename(out)
+    except OSError as error:
+        raise UserError(
+            f"cannot write {out} ({error.strerror}), and nothing of it is left: make room, or give "
+            "another folder"
+        ) from error
+
+
 def check_writable_folder(folder: Path) -> None:
     """Raise, before any work, if a folder could not be made or written to; leave nothing there."""
     if len(folder.parts) > MAX_FOLDER_DEPTH:

@@ -192,6 +192,9 @@ def _is_path(value: Any) -> bool:
 
 
 def _is_number(kind: type, value: Any) -> bool:
+    # The usual case is decided quickly: the abstract kinds of numbers are slow to ask.
+    if type(value) is int:
+        return True
     is_number = isinstance(value, kind) and not isinstance(value, bool)
     return is_number and not (isinstance(value, float) and math.isnan(value))
 
@@ -199,8 +202,12 @@ def _is_number(kind: type, value: Any) -> bool:
 def _tuple_matcher(annotations: tuple[Any, ...]) -> Matcher:
     """Return what decides whether a tuple or a list has just these items."""
     matchers = [_matcher(annotation) for annotation in annotations]
+    are_plain = set(annotations) <= {int, str}
 
     def matches_tuple(value: Any) -> bool:
+        # The usual case is decided quickly: a corpus has hundreds of thousands of links.
+        if are_plain and type(value) is tuple and tuple(map(type, value)) == annotations:
+            return True
         if not isinstance(value, tuple | list) or len(value) != len(matchers):
             return False
         return all(matches(item) for matches, item in zip(matchers, value, strict=True))
