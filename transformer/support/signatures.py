@@ -23,8 +23,6 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-import numpy as np
-
 from transformer.support.errors import UserError, describe_value
 
 P = ParamSpec("P")
@@ -138,7 +136,8 @@ def _matcher(annotation: Any) -> Matcher:
         return lambda value: value is None
     if kind is collections.abc.Callable:
         return callable
-    if kind is np.ndarray:
+    # The class is known by its name: checking other arguments must not import NumPy.
+    if _qualified_name(kind) == ("numpy", "ndarray"):
         # A tensor stands for an array, too: what NumPy reads as one.
         return lambda value: hasattr(value, "__array__")
     if kind is Path:
@@ -155,6 +154,11 @@ def _matcher(annotation: Any) -> Matcher:
     if _is_container(kind, arguments):
         return _iterable_matcher(kind, arguments)
     return lambda value: isinstance(value, kind)
+
+
+def _qualified_name(kind: Any) -> tuple[str, str]:
+    """Return the module and the name of a class, two empty texts for what has none."""
+    return getattr(kind, "__module__", ""), getattr(kind, "__qualname__", "")
 
 
 def _annotations_of(cls: type) -> Mapping[str, Any]:
