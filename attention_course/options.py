@@ -71,6 +71,12 @@ add_alpha_option = option_adder(
     type=float,
     default=LENGTH_PENALTY,
 )
+add_start_from_option = option_adder(
+    "--start-from",
+    "MODEL",
+    "begin with the weights and vocabularies of a trained model: its folder, or a shipped "
+    "model's name",
+)
 TRAIN_OPTION_ADDERS = (
     option_adder(
         "recipe", "RECIPE", "one of the recipes below, a .toml file, or a corpus of your own"
@@ -84,12 +90,7 @@ TRAIN_OPTION_ADDERS = (
     ),
     option_adder("--steps", "N", "number of updates, instead of the recipe's", type=int),
     option_adder("--out", "DIR", "model folder (default: runs/RECIPE)", type=parse_path),
-    option_adder(
-        "--start-from",
-        "MODEL",
-        "begin with the weights and vocabularies of a trained model: its folder, or a shipped "
-        "model's name",
-    ),
+    add_start_from_option,
     option_adder("--resume", None, "continue the run in the model folder"),
     option_adder(
         "--precision",

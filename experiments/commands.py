@@ -19,6 +19,7 @@ from attention_course.options import (
     OptionAdder,
     add_beam_option,
     add_model_argument,
+    add_start_from_option,
     option_adder,
 )
 from experiments.plans import EXPERIMENTS
@@ -119,6 +120,12 @@ ADDERS_BY_OPTION_NAME: Mapping[str, OptionAdder] = {
         dest="settings",
         action="append",
         default=[],
+    ),
+    "own-corpus": option_adder("corpus", "CORPUS", "a corpus of your own"),
+    "direction": option_adder("direction", "DIRECTION", "source and target language, as en-uk"),
+    "start-from": add_start_from_option,
+    "compare-with": option_adder(
+        "--compare-with", "MODEL", "another model of this corpus and direction, to compare with"
     ),
     "processes": option_adder(
         "--processes",

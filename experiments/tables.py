@@ -22,9 +22,9 @@ MIN_RUNS_FOR_MEAN = 3  # fewer runs in one precision have no mean of their own
 _PARSED_TABLES_TOML = tomllib.loads(
     Path(__file__).with_name("tables.toml").read_text(encoding="utf-8")
 )
-COLUMNS, SEED_COLUMNS, SHIPPED_COLUMNS, SHORT_SHIPPED_COLUMNS, SYSTEM_COLUMNS = (
+COLUMNS, SEED_COLUMNS, SHIPPED_COLUMNS, SHORT_SHIPPED_COLUMNS, SYSTEM_COLUMNS, OWN_TEXT_COLUMNS = (
     _PARSED_TABLES_TOML[name]
-    for name in ("runs", "seeds", "shipped", "shipped_in_short", "systems")
+    for name in ("runs", "seeds", "shipped", "shipped_in_short", "systems", "own_text")
 )
 PUBLISHED_FIGURES_BY_SYSTEM = _PARSED_TABLES_TOML[
     "published"
@@ -33,6 +33,7 @@ PUBLISHED_FIGURES_BY_SYSTEM = _PARSED_TABLES_TOML[
 LEFT_ALIGNED_FIELDS = {"recipe", "test_set", "precision", "hardware", "date"}
 LEFT_ALIGNED_FIELDS |= {"model", "measured"}
 LEFT_ALIGNED_FIELDS |= {"published", "published_on", "ours_on"}
+LEFT_ALIGNED_FIELDS |= {"direction", "trained_on"}
 
 
 def markdown_table(
@@ -71,8 +72,8 @@ def _shipped_model_cells(record: Mapping[str, Any]) -> dict[str, str]:
         "model": f"`{record['model']}`",
         "test_set": _test_set_in_words(figures),
         "precision": precision_of_run(record),
-        "bleu": _score_and_interval(figures["bleu"]),
-        "chrf": _score_and_interval(figures["chrf++"]),
+        "bleu": score_and_interval(figures["bleu"]),
+        "chrf": score_and_interval(figures["chrf++"]),
         "bleu_score": f"{figures['bleu']['score']:.2f}",
         "chrf_score": f"{figures['chrf++']['score']:.2f}",
         "perplexity": f"{figures['perplexity']:.2f}",
@@ -88,7 +89,8 @@ def _test_set_in_words(figures: Mapping[str, Any]) -> str:
     return f"{figures['corpus']} {figures['split']}, {figures['src_lang']}-{figures['tgt_lang']}"
 
 
-def _score_and_interval(score: Mapping[str, Any]) -> str:
+def score_and_interval(score: Mapping[str, Any]) -> str:
+    """Return "42.20 (40.61 to 43.73)": a score of `transformer.evaluation.scores`."""
     low, high = score["interval"]
     return f"{score['score']:.2f} ({low:.2f} to {high:.2f})"
 
@@ -191,7 +193,7 @@ def run_cells(record: Mapping[str, Any]) -> dict[str, str]:
     return {
         "recipe": f"`{record['recipe']['name']}`",
         "test_set": _test_set_in_words(figures),
-        "bleu": _score_and_interval(figures["bleu"]),
+        "bleu": score_and_interval(figures["bleu"]),
         "lowercased": f"{figures['bleu_tokenised_lowercased']:.2f}",
         "perplexity": f"{figures['perplexity']:.2f}",
         "beam": describe_search(figures),

@@ -70,7 +70,11 @@ def test_scores_by_variant_and_reading() -> None:
 def test_every_recorded_run_can_be_traced() -> None:
     folder = results.results_folder()
     for path in sorted(
-        [*folder.glob("*.json"), *folder.glob("seeds/*.json"), *folder.glob("systems/*.json")]
+        [
+            path
+            for some in ("", "seeds/", "systems/", "own_text/")
+            for path in folder.glob(f"{some}*.json")
+        ]
     ):
         record = read_json(path)
         kind = "demo-lstm" if record["recipe"].get("network") == "lstm" else "demo"
