@@ -24,9 +24,9 @@ DECODER_FAULT_NAMES = ("none", "sees the future", "sees padding", "deaf to the s
 exercise_texts = read_exercise_texts("12")
 progress = show_progress
 recall = exercise_texts.recall()
-one_state = exercise_texts.prediction("one_state")
-equal_operations = exercise_texts.prediction("equal_operations")
-all_four_faults = exercise_texts.prediction("all_four_faults")
+digits_right_with_one_state = exercise_texts.prediction("digits_right_with_one_state")
+recurrent_time_ratio = exercise_texts.prediction("recurrent_time_ratio")
+bleu_with_all_four_faults = exercise_texts.prediction("bleu_with_all_four_faults")
 
 
 @dataclass(repr=False)
@@ -100,7 +100,7 @@ lstm_step = Exercise(
 )
 
 
-def my_additive(
+def my_additive_weights(
     state: Tensor, memory: Tensor, w_state: Tensor, w_memory: Tensor, v: Tensor
 ) -> Tensor:
     """Return the weights of additive attention, (batch, src_len)."""
@@ -140,8 +140,8 @@ def _additive_cases() -> list[tuple[Tensor, ...]]:
 
 
 _ONE_BY_ONE_MATRIX = tensor([[1.0]])
-additive = Exercise(
-    my_additive,
+additive_weights = Exercise(
+    my_additive_weights,
     exercise_texts,
     worked=[
         # Two places alike; then tanh(1) and tanh(0), whose powers are 2.142 and 1.
@@ -171,7 +171,7 @@ additive = Exercise(
 )
 
 
-def my_reach(n: int, kernel: int) -> int:
+def my_num_dilated_layers(n: int, kernel: int) -> int:
     """Count the dilated layers until the last place has seen the first."""
     layers, seen = 1, kernel
     while seen < n:
@@ -179,8 +179,8 @@ def my_reach(n: int, kernel: int) -> int:
     return layers
 
 
-reach = Exercise(
-    my_reach,
+num_dilated_layers = Exercise(
+    my_num_dilated_layers,
     exercise_texts,
     worked=[((9, 3), 2), ((10, 3), 3), ((2, 3), 1)],
     cases=[(n, k) for n in (1, 2, 3, 4, 5, 8, 9, 26, 27, 28, 125, 243, 1000) for k in (2, 3, 4, 5)]
@@ -194,7 +194,7 @@ reach = Exercise(
 )
 
 
-def my_sight(decode: Any, src: Tensor, tgt_in: Tensor) -> str:
+def my_decoder_fault(decode: Any, src: Tensor, tgt_in: Tensor) -> str:
     """Name what is wrong with what a decoder sees, or "none"."""
     logits = decode(src, tgt_in)
     for place in range(1, len(tgt_in)):
@@ -221,8 +221,8 @@ def _sight_case_token_ids() -> list[tuple[Tensor, ...]]:
     return [*pairs, (tensor([4]), tensor([8, 1]))]
 
 
-sight = Exercise(
-    my_sight,
+decoder_fault = Exercise(
+    my_decoder_fault,
     exercise_texts,
     worked=[
         ((ToyDecoder("none", 0), tensor([5]), tensor([2, 4])), "none"),

@@ -24,12 +24,12 @@ SentencePair = tuple[str, str]
 exercise_texts = read_exercise_texts("09")
 progress = show_progress
 recall = exercise_texts.recall()
-french_for_german = exercise_texts.prediction("french_for_german")
-swapped_judged = exercise_texts.prediction("swapped_judged")
-memory_random = exercise_texts.prediction("memory_random")
+bleu_from_french_source = exercise_texts.prediction("bleu_from_french_source")
+judge_score_of_swapped_words = exercise_texts.prediction("judge_score_of_swapped_words")
+lookup_bleu_on_random_split = exercise_texts.prediction("lookup_bleu_on_random_split")
 
 
-def my_leaked(train: list[SentencePair], test: list[SentencePair]) -> float:
+def my_leaked_share(train: list[SentencePair], test: list[SentencePair]) -> float:
     """Return the share of the test pairs that have a side in training."""
     firsts = {first for first, _ in train}
     seconds = {second for _, second in train}
@@ -63,8 +63,8 @@ def _leaked_test_share_cases() -> list[tuple[list[SentencePair], list[SentencePa
     ]
 
 
-leaked = Exercise(
-    my_leaked,
+leaked_share = Exercise(
+    my_leaked_share,
     exercise_texts,
     worked=[(([("go", "va")], [("go", "allez"), ("stop", "arrête")]), 0.5)],
     cases=_leaked_test_share_cases(),
@@ -74,7 +74,7 @@ leaked = Exercise(
 )
 
 
-def my_groups(pairs: list[SentencePair]) -> list[list[SentencePair]]:
+def my_connected_groups(pairs: list[SentencePair]) -> list[list[SentencePair]]:
     """Gather pairs that share a side, directly or by way of others."""
     found: list[list[SentencePair]] = []
     for pair in pairs:
@@ -111,8 +111,8 @@ def _groups_cases() -> list[tuple[list[SentencePair]]]:
     return [(list(each),) for each in [*cases, *_TWO_PAIRS_WITHOUT_A_SHARED_SIDE]]
 
 
-groups = Exercise(
-    my_groups,
+connected_groups = Exercise(
+    my_connected_groups,
     exercise_texts,
     worked=[
         (([("a", "x"), ("b", "y"), ("a", "y")],), [[("a", "x"), ("a", "y"), ("b", "y")]]),
@@ -159,7 +159,7 @@ class Trainer(BaseToy):
         return loss.item()
 
 
-def my_fault(trainer: Any) -> str:
+def my_training_fault(trainer: Any) -> str:
     """Name the fault of a training, or "none"."""
     states, losses = [], []
     for _ in range(3):
@@ -179,8 +179,8 @@ def my_fault(trainer: Any) -> str:
     return "gradients add up" if sum(other) > 1.5 * sum(one) else "none"
 
 
-fault = Exercise(
-    my_fault,
+training_fault = Exercise(
+    my_training_fault,
     exercise_texts,
     worked=[((Trainer("none", 0),), "none"), ((Trainer("uphill", 0),), "uphill")],
     cases=[(Trainer(each, seed),) for each in TRAINER_FAULT_NAMES for seed in range(7)],

@@ -7,20 +7,20 @@ from lessonkit.exercises.words import read_exercise_texts
 exercise_texts = read_exercise_texts("16")
 progress = show_progress
 recall = exercise_texts.recall()
-p100_share = exercise_texts.prediction("p100_share")
-sixty_four = exercise_texts.prediction("sixty_four")
-noisier = exercise_texts.prediction("noisier")
+p100_flops_share = exercise_texts.prediction("p100_flops_share")
+time_ratio_of_64_vectors = exercise_texts.prediction("time_ratio_of_64_vectors")
+model_with_noisier_gradient = exercise_texts.prediction("model_with_noisier_gradient")
 
 
-def my_intensity(tokens: int, width: int, number_bytes: int) -> float:
+def my_arithmetic_intensity(tokens: int, width: int, number_bytes: int) -> float:
     """Return a product's operations for each byte that it moves."""
     operations = 2 * tokens * width**2
     numbers = width**2 + 2 * tokens * width
     return operations / (number_bytes * numbers)
 
 
-intensity = Exercise(
-    my_intensity,
+arithmetic_intensity = Exercise(
+    my_arithmetic_intensity,
     exercise_texts,
     worked=[
         ((1, 1, 1), 2 / 3),
@@ -31,7 +31,7 @@ intensity = Exercise(
 )
 
 
-def my_noise_scale(single: float, joint: float, tokens: int, number: int) -> float:
+def my_gradient_noise_scale(single: float, joint: float, tokens: int, number: int) -> float:
     """Return the batch, in tokens, that has as much noise as signal."""
     signal = (number * joint - single) / (number - 1)
     noise = (single - signal) * tokens
@@ -47,8 +47,8 @@ def _noise_scale_by_solving_for_noise_first(
     return noise / signal
 
 
-noise_scale = Exercise(
-    my_noise_scale,
+gradient_noise_scale = Exercise(
+    my_gradient_noise_scale,
     exercise_texts,
     worked=[
         ((3.0, 2.0, 5, 2), 10.0),  # signal 1, noise 10

@@ -28,8 +28,8 @@ from transformer.masks import padding_mask
 exercise_texts = read_exercise_texts("06")
 progress = show_progress
 recall = exercise_texts.recall()
-greedy_to_blame = exercise_texts.prediction("greedy_to_blame")
-computed_again = exercise_texts.prediction("computed_again")
+greedy_search_errors = exercise_texts.prediction("greedy_search_errors")
+recomputed_without_cache = exercise_texts.prediction("recomputed_without_cache")
 
 MIN_LEAD_OF_BEST_SCORE = 0.05  # over the second best, in every case
 MIN_DISTANCE_FROM_EDGE = 1e-3  # of top_p and chance from an edge, in every case
@@ -189,7 +189,7 @@ cached_attention = Exercise(
 )
 
 
-def my_beam(next_probs: Any, limit: int, beam_size: int) -> list[int]:
+def my_beam_search(next_probs: Any, limit: int, beam_size: int) -> list[int]:
     """Find the best finished sentence with beam_size prefixes side by side."""
     bos_id, eos_id = 2, 3
     best, best_prob = [], 0.0
@@ -217,8 +217,8 @@ _HAND_WORKED_TABLE = ProbabilityTable(
 )
 
 
-beam = Exercise(
-    my_beam,
+beam_search = Exercise(
+    my_beam_search,
     exercise_texts,
     # 0.4 * 0.9 = 0.36, against 0.6 * 0.45 * 0.9 = 0.243
     worked=[((_HAND_WORKED_TABLE, 3, 2), [5])],
@@ -227,7 +227,7 @@ beam = Exercise(
 )
 
 
-def my_sample(logits: Tensor, temperature: float, top_p: float, chance: float) -> int:
+def my_top_p_sample(logits: Tensor, temperature: float, top_p: float, chance: float) -> int:
     """Return the token at `chance`, 0 to 1 along the most probable."""
     probs, tokens = (logits / temperature).softmax(dim=-1).sort(descending=True)
     before = probs.cumsum(dim=-1) - probs
@@ -289,8 +289,8 @@ def _sample_cases() -> list[tuple[Tensor, float, float, float]]:
 _SAMPLE_EXAMPLE_LOGITS = torch.tensor([math.log(2), math.log(5), math.log(3)])
 
 
-sample = Exercise(
-    my_sample,
+top_p_sample = Exercise(
+    my_top_p_sample,
     exercise_texts,
     worked=[
         # .5, .3, .2 for tokens 1, 2, 0. The first two reach .7; shared out again 5/8 and 3/8

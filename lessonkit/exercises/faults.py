@@ -30,9 +30,9 @@ MAX_SENTENCE_TOKENS = 16
 exercise_texts = read_exercise_texts("14")
 progress = show_progress
 recall = exercise_texts.recall()
-sound_curve = exercise_texts.prediction("sound_curve")
-too_good = exercise_texts.prediction("too_good")
-crowded = exercise_texts.prediction("crowded")
+sound_training_curve = exercise_texts.prediction("sound_training_curve")
+cause_of_too_low_loss = exercise_texts.prediction("cause_of_too_low_loss")
+bleu_in_one_batch = exercise_texts.prediction("bleu_in_one_batch")
 unnamed_fault = exercise_texts.tables["unnamed"]  # of one of two curves in the lesson
 tickets = Tickets(exercise_texts.tables["tickets"])
 
@@ -85,7 +85,7 @@ class Loss(BaseToy):
         return (costs * real).sum() / (1 if self.total else real.sum())
 
 
-def my_ahead(decode: Any, tgt_in: Tensor) -> int:
+def my_tokens_seen_ahead(decode: Any, tgt_in: Tensor) -> int:
     """Return how many tokens ahead a decoder sees, at most."""
     logits, farthest = decode(tgt_in), 0
     for place in range(1, len(tgt_in)):
@@ -110,8 +110,8 @@ _LEAK_PAIRS_OF_AHEAD_CASES: tuple[list[tuple[int, int]], ...] = (
 )
 
 
-ahead = Exercise(
-    my_ahead,
+tokens_seen_ahead = Exercise(
+    my_tokens_seen_ahead,
     exercise_texts,
     worked=[
         ((Glimpse([], 0), tensor([2, 4])), 0),
@@ -129,7 +129,7 @@ ahead = Exercise(
 )
 
 
-def my_first_apart(found: dict[str, Tensor], wanted: dict[str, Tensor]) -> str | None:
+def my_first_wrong_output(found: dict[str, Tensor], wanted: dict[str, Tensor]) -> str | None:
     """Name the first output that is not as wanted; None if all are."""
     for name, output in found.items():
         apart = (output - wanted[name]).abs()
@@ -142,8 +142,8 @@ _FIRST_APART_WANTED_OUTPUTS = {
     name: tensor(values) for name, values in (("a", [1.0, 2.0]), ("b", [3.0, 4.0]))
 }
 _OUTPUT_WITH_NAN = tensor([3.0, float("nan")])
-first_apart = Exercise(
-    my_first_apart,
+first_wrong_output = Exercise(
+    my_first_wrong_output,
     exercise_texts,
     worked=[
         ((_FIRST_APART_WANTED_OUTPUTS, _FIRST_APART_WANTED_OUTPUTS), None),
@@ -170,7 +170,7 @@ first_apart = Exercise(
 )
 
 
-def my_unigram(sentences: TokenIdLists) -> float:
+def my_unigram_loss(sentences: TokenIdLists) -> float:
     """Return the loss of the unigram, nats per token."""
     tokens = [token for ids in sentences for token in ids]
     counts = collections.Counter(tokens)
@@ -178,8 +178,8 @@ def my_unigram(sentences: TokenIdLists) -> float:
     return -sum(n / total * math.log(n / total) for n in counts.values())
 
 
-unigram = Exercise(
-    my_unigram,
+unigram_loss = Exercise(
+    my_unigram_loss,
     exercise_texts,
     worked=[
         (([[4, 5], [4, 5]],), math.log(2)),

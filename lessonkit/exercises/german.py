@@ -21,12 +21,12 @@ PhenomenonResultRows = list[dict[str, Any]]
 exercise_texts = read_exercise_texts("08")
 progress = show_progress
 recall = exercise_texts.recall()
-beyond_chance = exercise_texts.prediction("beyond_chance")
-whole_words = exercise_texts.prediction("whole_words")
-kept_negations = exercise_texts.prediction("kept_negations")
+ablations_beyond_chance = exercise_texts.prediction("ablations_beyond_chance")
+whole_word_perplexity_rank = exercise_texts.prediction("whole_word_perplexity_rank")
+negation_pairs_right = exercise_texts.prediction("negation_pairs_right")
 
 
-def my_average(states: list[StateDict]) -> StateDict:
+def my_average_checkpoints(states: list[StateDict]) -> StateDict:
     """Average the weights of checkpoints, name by name."""
     mean = {}
     for name in states[0]:
@@ -46,8 +46,8 @@ def _average_cases() -> list[tuple[list[StateDict]]]:
     return [(states,) for states in [*small, wide, turned, large]]
 
 
-average = Exercise(
-    my_average,
+average_checkpoints = Exercise(
+    my_average_checkpoints,
     exercise_texts,
     worked=[(([{"w": tensor([2.0])}, {"w": tensor([6.0])}],), {"w": tensor([4.0])})],
     cases=_average_cases(),
@@ -57,7 +57,7 @@ average = Exercise(
 )
 
 
-def my_pairs_kept(sentences: PhenomenonResultRows, phenomenon: str) -> int:
+def my_minimal_pairs_kept(sentences: PhenomenonResultRows, phenomenon: str) -> int:
     """Count the pairs of a phenomenon of which both sides are kept."""
     own = [row for row in sentences if row["phenomenon"] == phenomenon]
     kept = [row["kept"] for row in own]
@@ -91,8 +91,8 @@ _PAIR_WITH_ONE_KEPT = [
     {"phenomenon": "gender", "kept": False},
 ]
 
-pairs_kept = Exercise(
-    my_pairs_kept,
+minimal_pairs_kept = Exercise(
+    my_minimal_pairs_kept,
     exercise_texts,
     worked=[
         ((_PAIR_WITH_BOTH_KEPT, "gender"), 1),
@@ -115,7 +115,9 @@ class SquaredDistanceLoss(BaseToy):
         return round(float((state["w"] - tensor(self.best)).square().sum()), 3)
 
 
-def my_chosen(states: list[StateDict], loss_of: Callable[[StateDict], float]) -> list[int]:
+def my_choose_checkpoints(
+    states: list[StateDict], loss_of: Callable[[StateDict], float]
+) -> list[int]:
     """Return the places of the checkpoints to average, from the last back."""
     chosen = [len(states) - 1]
     best = loss_of(states[-1])
@@ -160,8 +162,8 @@ def _chosen_checkpoints_cases() -> list[tuple[list[StateDict], SquaredDistanceLo
 
 _UP, _DOWN = {"w": tensor([1.0])}, {"w": tensor([-1.0])}
 
-chosen = Exercise(
-    my_chosen,
+choose_checkpoints = Exercise(
+    my_choose_checkpoints,
     exercise_texts,
     worked=[
         (([_UP, _DOWN], SquaredDistanceLoss([0.0])), [0, 1]),  # their mean is 0

@@ -18,9 +18,9 @@ from lessonkit.exercises.words import read_exercise_texts
 exercise_texts = read_exercise_texts("15")
 progress = show_progress
 recall = exercise_texts.recall()
-micro_memory = exercise_texts.prediction("micro_memory")
-weights_moved = exercise_texts.prediction("weights_moved")
-fused_memory = exercise_texts.prediction("fused_memory")
+micro_batch_memory_share = exercise_texts.prediction("micro_batch_memory_share")
+weights_changed_in_bfloat16 = exercise_texts.prediction("weights_changed_in_bfloat16")
+fused_memory_ratio = exercise_texts.prediction("fused_memory_ratio")
 
 Gradients = list[Tensor]
 
@@ -46,7 +46,7 @@ def summed_loss_and_num_points(
     return (line.weight * x + line.bias - y).square().sum(), len(points)
 
 
-def my_gradients(model: Any, parts: list[Any], loss_of: Callable[..., Any]) -> Gradients:
+def my_accumulate_gradients(model: Any, parts: list[Any], loss_of: Callable[..., Any]) -> Gradients:
     """Return the gradients of the mean loss over all tokens of all parts."""
     total = 0
     for part in parts:
@@ -63,8 +63,8 @@ def _gradients_by_hand(line: LinearModel, parts: list[Any], _: Any) -> Gradients
     return [(2 * off * x).mean(), (2 * off).mean()]
 
 
-gradients = Exercise(
-    my_gradients,
+accumulate_gradients = Exercise(
+    my_accumulate_gradients,
     exercise_texts,
     worked=[
         (
@@ -89,7 +89,7 @@ gradients = Exercise(
 )
 
 
-def my_product(inputs: Tensor, weight: Tensor, dtype: torch.dtype) -> Tensor:
+def my_low_precision_matmul(inputs: Tensor, weight: Tensor, dtype: torch.dtype) -> Tensor:
     """Multiply in a short type, and hand on float32."""
     short = inputs.to(dtype) @ weight.to(dtype).T
     return short.float()
@@ -101,8 +101,8 @@ def _product_by_autocast(inputs: Tensor, weight: Tensor, dtype: torch.dtype) -> 
 
 
 _PRODUCT_INPUT_ROW = torch.tensor([[1.001, 257.0, -0.33]])
-product = Exercise(
-    my_product,
+low_precision_matmul = Exercise(
+    my_low_precision_matmul,
     exercise_texts,
     worked=[
         # 257 needs nine binary digits: bfloat16 has eight, and float16 eleven.
@@ -120,7 +120,7 @@ product = Exercise(
 )
 
 
-def my_scaler(
+def my_loss_scaler_step(
     scale: float, good_steps: int, gradients: Gradients, interval: int
 ) -> tuple[Gradients | None, float, int]:
     """Return the true gradients or None, the next scale, and the good steps."""
@@ -153,8 +153,8 @@ def _scaler_by_torch_grad_scaler(
 
 
 _FINITE_GRADIENT, _INFINITE_GRADIENT = torch.tensor([2.0, -6.0]), torch.tensor([float("inf")])
-scaler = Exercise(
-    my_scaler,
+loss_scaler_step = Exercise(
+    my_loss_scaler_step,
     exercise_texts,
     worked=[
         ((4.0, 0, [_FINITE_GRADIENT], 3), ([torch.tensor([0.5, -1.5])], 4.0, 1)),
@@ -186,7 +186,7 @@ class SimulatedAllReduce(BaseToy):
         self.calls += 1
 
 
-def my_averaged(
+def my_average_gradients(
     gradients: Gradients, all_reduce: Callable[[Tensor], object], size: int
 ) -> Gradients:
     """Return the mean of all processes' gradients."""
@@ -199,8 +199,8 @@ def my_averaged(
 
 
 _ONE, _TWO = torch.tensor([1.0, 2.0]), torch.tensor([3.0, 6.0])
-averaged = Exercise(
-    my_averaged,
+average_gradients = Exercise(
+    my_average_gradients,
     exercise_texts,
     worked=[(([_ONE], SimulatedAllReduce([[_TWO]]), 2), [torch.tensor([2.0, 4.0])])],
     cases=[
@@ -219,14 +219,14 @@ averaged = Exercise(
 )
 
 
-def my_bfloat16(number: float) -> float:
+def my_round_to_bfloat16(number: float) -> float:
     """Return the nearest number of 8 significant binary digits."""
     fraction, exponent = math.frexp(number)  # number = fraction * 2**exponent
     return math.ldexp(round(fraction * 256), exponent - 8)
 
 
-bfloat16 = Exercise(
-    my_bfloat16,
+round_to_bfloat16 = Exercise(
+    my_round_to_bfloat16,
     exercise_texts,
     worked=[
         ((1.0,), 1.0),

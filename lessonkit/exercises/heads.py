@@ -16,12 +16,12 @@ AlignmentLinks = list[tuple[int, int]]  # a sentence's links, (source, target)
 exercise_texts = read_exercise_texts("11")
 progress = show_progress
 recall = exercise_texts.recall()
-dull_head = exercise_texts.prediction("dull_head")
-no_encoder_heads = exercise_texts.prediction("no_encoder_heads")
-mean_of_heads = exercise_texts.prediction("mean_of_heads")
+bleu_without_dull_head = exercise_texts.prediction("bleu_without_dull_head")
+bleu_without_encoder_heads = exercise_texts.prediction("bleu_without_encoder_heads")
+alignment_by_mean_of_heads = exercise_texts.prediction("alignment_by_mean_of_heads")
 
 
-def my_spread(weights: list[float]) -> float:
+def my_attention_entropy(weights: list[float]) -> float:
     """Return the entropy of one row of attention weights, in nats."""
     return -sum(w * math.log(w) for w in weights if w > 0)
 
@@ -35,8 +35,8 @@ def _spread_cases() -> list[list[float]]:
     return whole + [[round(1 - sum(row), 3), *row] for row in rounded]  # each sums to 1
 
 
-spread = Exercise(
-    my_spread,
+attention_entropy = Exercise(
+    my_attention_entropy,
     exercise_texts,
     worked=[
         (([1.0, 0.0],), 0.0),  # all on one key
@@ -47,7 +47,7 @@ spread = Exercise(
 )
 
 
-def my_prune(weight: Tensor, head: int, d_v: int) -> Tensor:
+def my_prune_head(weight: Tensor, head: int, d_v: int) -> Tensor:
     """Return the weight with one head's columns at 0; heads count from 1."""
     pruned = weight.clone()
     pruned[:, (head - 1) * d_v : head * d_v] = 0
@@ -64,8 +64,8 @@ def _prune_cases() -> list[tuple[Tensor, int, int]]:
     return [*cases, (narrow, 1, 2), (narrow, 2, 2), (wide, 1, 1), (wide, 2, 1)]
 
 
-prune = Exercise(
-    my_prune,
+prune_head = Exercise(
+    my_prune_head,
     exercise_texts,
     worked=[((tensor([[1.0, 2.0], [3.0, 4.0]]), 2, 1), tensor([[1.0, 0.0], [3.0, 0.0]]))],
     cases=_prune_cases(),
@@ -73,7 +73,7 @@ prune = Exercise(
 )
 
 
-def my_links(weights: Tensor) -> list[tuple[int, int]]:
+def my_strongest_links(weights: Tensor) -> list[tuple[int, int]]:
     """Link each target word to its strongest source word: (source, target)."""
     strongest = weights.argmax(dim=1).tolist()
     eos = weights.shape[1] - 1
@@ -89,8 +89,8 @@ def _links_cases() -> list[tuple[Tensor]]:
     return [(each,) for each in clear]
 
 
-links = Exercise(
-    my_links,
+strongest_links = Exercise(
+    my_strongest_links,
     exercise_texts,
     worked=[
         ((tensor([[0.1, 0.7, 0.2], [0.2, 0.3, 0.5]]),), [(1, 0)]),
@@ -107,7 +107,7 @@ links = Exercise(
 )
 
 
-def my_error_rate(found: list[AlignmentLinks], gold: list[AlignmentLinks]) -> float:
+def my_alignment_error_rate(found: list[AlignmentLinks], gold: list[AlignmentLinks]) -> float:
     """Return the alignment error rate of all sentences together."""
     right = total = 0
     for mine, true in zip(found, gold, strict=True):
@@ -138,8 +138,8 @@ def _error_rate_cases() -> list[tuple[list[AlignmentLinks], list[AlignmentLinks]
     return alone + pairs
 
 
-error_rate = Exercise(
-    my_error_rate,
+alignment_error_rate = Exercise(
+    my_alignment_error_rate,
     exercise_texts,
     worked=[
         (([[(0, 0), (1, 1)]], [[(0, 0), (1, 0)]]), 0.5),

@@ -19,8 +19,8 @@ from lessonkit.exercises.words import read_exercise_texts
 exercise_texts = read_exercise_texts("10")
 progress = show_progress
 recall = exercise_texts.recall()
-both_routes = exercise_texts.prediction("both_routes")
-exchanged_article = exercise_texts.prediction("exchanged_article")
+articles_right_with_routes_cut = exercise_texts.prediction("articles_right_with_routes_cut")
+articles_changed_by_patch = exercise_texts.prediction("articles_changed_by_patch")
 
 AttentionEdges = list[tuple[int, int]]  # (query, key), from 0
 
@@ -56,7 +56,7 @@ def _row_of_ids(*tokens: int) -> Tensor:
     return tensor([tokens])
 
 
-def my_hidden(
+def my_logits_hiding_tokens(
     model: Any, src: Tensor, mask: Tensor, tgt_in: Tensor, before: list[int], after: list[int]
 ) -> Tensor:
     """Return the logits, with places hidden before or after the encoder."""
@@ -78,8 +78,8 @@ def _logits_with_positions_removed(
 
 
 _LAST_KEY_PADDED_MASK = tensor([[[[True, True, True, False]]]])
-hidden = Exercise(
-    my_hidden,
+logits_hiding_tokens = Exercise(
+    my_logits_hiding_tokens,
     exercise_texts,
     worked=[
         (
@@ -147,7 +147,7 @@ hidden = Exercise(
 )
 
 
-def my_cut(mask: Tensor, edges: AttentionEdges) -> Tensor:
+def my_mask_without_edges(mask: Tensor, edges: AttentionEdges) -> Tensor:
     """Return the mask (1, 1, length, length) with some edges closed."""
     length = mask.shape[-1]
     left = mask.expand(1, 1, length, length).clone()
@@ -156,8 +156,8 @@ def my_cut(mask: Tensor, edges: AttentionEdges) -> Tensor:
     return left
 
 
-cut = Exercise(
-    my_cut,
+mask_without_edges = Exercise(
+    my_mask_without_edges,
     exercise_texts,
     worked=[((_all_true_mask(2), [(0, 1)]), tensor([[[[True, False], [True, True]]]]))],
     cases=[
@@ -178,7 +178,7 @@ cut = Exercise(
 )
 
 
-def my_patched(
+def my_patched_logits(
     model: Any, src: Tensor, other: Tensor, mask: Tensor, tgt_in: Tensor, places: list[int]
 ) -> Tensor:
     """Return the logits with the other run's vectors in some places."""
@@ -196,8 +196,8 @@ def _patched_logits_by_torch_where(
     return model.decode(tgt_in, memory, mask)
 
 
-patched = Exercise(
-    my_patched,
+patched_logits = Exercise(
+    my_patched_logits,
     exercise_texts,
     worked=[
         # The runs are 9, 11 and 11, 17; patched 9, 17, whose mean is 13, and 1 more.
@@ -273,7 +273,7 @@ class RedundantEvidenceModel(BaseToy):
         return "La" if any(set(each).isdisjoint(hidden) for each in self.witnesses) else "Le"
 
 
-def my_smallest_cut(answer: Callable[[list[int]], str], places: list[int]) -> list[int]:
+def my_fewest_places_to_hide(answer: Callable[[list[int]], str], places: list[int]) -> list[int]:
     """Return the fewest places whose hiding changes the answer."""
     whole = answer([])
     for size in range(1, len(places) + 1):
@@ -301,8 +301,8 @@ _EVIDENCE_PLACES_OF_CASES: tuple[list[list[int]], ...] = (
     [[1, 3], [0, 3], [0, 1]],
     [],
 )
-smallest_cut = Exercise(
-    my_smallest_cut,
+fewest_places_to_hide = Exercise(
+    my_fewest_places_to_hide,
     exercise_texts,
     worked=[
         ((RedundantEvidenceModel([[1]]), [0, 1]), [1]),

@@ -23,8 +23,8 @@ from transformer.masks import causal_mask
 exercise_texts = read_exercise_texts("04")
 progress = show_progress
 recall = exercise_texts.recall()
-lost_gradient = exercise_texts.prediction("lost_gradient")
-loud_mistake = exercise_texts.prediction("loud_mistake")
+gradient_without_residuals = exercise_texts.prediction("gradient_without_residuals")
+mistake_seen_in_first_loss = exercise_texts.prediction("mistake_seen_in_first_loss")
 
 
 def my_layer_norm(hidden: Tensor, gain: Tensor, bias: Tensor) -> Tensor:
@@ -62,7 +62,7 @@ layer_norm = Exercise(
 )
 
 
-def my_vocabulary(parameters: int, d_model: int, d_ff: int, num_layers: int) -> int:
+def my_vocab_size_from_parameters(parameters: int, d_model: int, d_ff: int, num_layers: int) -> int:
     """Find how many types a tied model has, from its number of parameters."""
     attention = 4 * d_model * d_model
     feed_forward = 2 * d_model * d_ff + d_ff + d_model
@@ -87,8 +87,8 @@ def _vocabulary_by_bisection(parameters: int, *sizes: int) -> int:
     return candidates[place]
 
 
-vocabulary = Exercise(
-    my_vocabulary,
+vocab_size_from_parameters = Exercise(
+    my_vocab_size_from_parameters,
     exercise_texts,
     worked=[((63_045_632, 512, 2048, 6), 37_000)],
     cases=[

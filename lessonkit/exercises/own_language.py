@@ -13,11 +13,11 @@ SentencePair = tuple[str, str]
 exercise_texts = read_exercise_texts("17")
 progress = show_progress
 recall = exercise_texts.recall()
-shared = exercise_texts.prediction("shared")
-nearest = exercise_texts.prediction("nearest")
+test_share_seen_in_training = exercise_texts.prediction("test_share_seen_in_training")
+nearest_sentence_bleu = exercise_texts.prediction("nearest_sentence_bleu")
 
 
-def my_keep(src: str, tgt: str, max_length: int, max_ratio: float) -> bool:
+def my_should_keep_pair(src: str, tgt: str, max_length: int, max_ratio: float) -> bool:
     """Return whether a pair is worth learning from."""
     src, tgt = src.strip(), tgt.strip()
     shorter, longer = sorted((len(src), len(tgt)))
@@ -37,8 +37,8 @@ def _has_no_fault(src: str, tgt: str, max_length: int, max_ratio: float) -> bool
     return not any(faults)
 
 
-keep = Exercise(
-    my_keep,
+should_keep_pair = Exercise(
+    my_should_keep_pair,
     exercise_texts,
     worked=[
         (("ja", "oui", 3, 2), True),
@@ -70,7 +70,7 @@ keep = Exercise(
 )
 
 
-def my_unseen(train: list[SentencePair], held_out: list[SentencePair]) -> list[SentencePair]:
+def my_unseen_pairs(train: list[SentencePair], held_out: list[SentencePair]) -> list[SentencePair]:
     """Return the training pairs that share no side with what is held out."""
     sources = {src for src, _ in held_out}
     targets = {tgt for _, tgt in held_out}
@@ -99,8 +99,8 @@ def _unseen_cases() -> list[tuple[list[SentencePair], list[SentencePair]]]:
     return [*itertools.product(trains, held_out), *more, ([("a", "x")], []), ([], [("a", "x")])]
 
 
-unseen = Exercise(
-    my_unseen,
+unseen_pairs = Exercise(
+    my_unseen_pairs,
     exercise_texts,
     worked=[
         (([("a", "x"), ("b", "y")], [("a", "z")]), [("b", "y")]),
@@ -111,7 +111,7 @@ unseen = Exercise(
 )
 
 
-def my_kept(asked: list[list[str]], found: list[list[str]]) -> float | None:
+def my_placeholder_accuracy(asked: list[list[str]], found: list[list[str]]) -> float | None:
     """Return the per cent of sentences that keep just their placeholders."""
     both = zip(asked, found, strict=True)
     pairs = [(sorted(a), sorted(f)) for a, f in both if a]
@@ -129,8 +129,8 @@ def _kept_by_counting(asked: list[list[str]], found: list[list[str]]) -> float |
     return len(whole) / len(wanted) * 100
 
 
-kept = Exercise(
-    my_kept,
+placeholder_accuracy = Exercise(
+    my_placeholder_accuracy,
     exercise_texts,
     worked=[
         (([["%s"]], [["%s"]]), 100.0),
@@ -156,7 +156,7 @@ kept = Exercise(
 )
 
 
-def my_masked(source: str, translation: str, placeholders: list[str]) -> tuple[str, str]:
+def my_mask_placeholders(source: str, translation: str, placeholders: list[str]) -> tuple[str, str]:
     """Put numbered marks in place of placeholders, on both sides."""
     numbered = list(enumerate(placeholders, start=1))
     # "%1" is part of "%10": the longest come first, equal ones in order.
@@ -184,8 +184,8 @@ def _masked_by_scanning(source: str, translation: str, placeholders: list[str]) 
     return masked(source), masked(translation)
 
 
-masked = Exercise(
-    my_masked,
+mask_placeholders = Exercise(
+    my_mask_placeholders,
     exercise_texts,
     worked=[
         (("%s: no", "%s : non", ["%s"]), ("<1>: no", "<1> : non")),

@@ -14,8 +14,8 @@ from transformer.positions import sinusoidal_positions
 exercise_texts = read_exercise_texts("03")
 progress = show_progress
 recall = exercise_texts.recall()
-like_twenty = exercise_texts.prediction("like_twenty")
-moved_on = exercise_texts.prediction("moved_on")
+position_most_like_20 = exercise_texts.prediction("position_most_like_20")
+unchanged_by_position_shift = exercise_texts.prediction("unchanged_by_position_shift")
 
 MAX_OFFSET_IN_CASES = 1500  # tokens between the two positions of the last exercise
 ENCODING_NOISE_STD = 0.02  # standard deviation of what is added to each of their numbers
@@ -63,7 +63,7 @@ waves = Exercise(
 )
 
 
-def my_shift(k: int, d_model: int) -> Tensor:
+def my_shift_matrix(k: int, d_model: int) -> Tensor:
     """Return the matrix that moves an encoding by k positions."""
     blocks = []
     for i in range(d_model // 2):
@@ -73,8 +73,8 @@ def my_shift(k: int, d_model: int) -> Tensor:
     return torch.block_diag(*blocks)
 
 
-shift = Exercise(
-    my_shift,
+shift_matrix = Exercise(
+    my_shift_matrix,
     exercise_texts,
     worked=[
         ((0, 2), torch.eye(2)),
@@ -126,7 +126,7 @@ wavelength = Exercise(
 )
 
 
-def my_offset(one: Tensor, other: Tensor) -> int:
+def my_offset_from_encodings(one: Tensor, other: Tensor) -> int:
     """Return how many tokens after `one` the row `other` stands."""
     d_model = len(one)
     k = 0.0
@@ -171,8 +171,8 @@ def _encoding_pair_cases() -> list[tuple[Tensor, Tensor]]:
     ]
 
 
-offset = Exercise(
-    my_offset,
+offset_from_encodings = Exercise(
+    my_offset_from_encodings,
     exercise_texts,
     worked=[
         (  # exact rows 0 and 2 of a table of one pair

@@ -1,7 +1,7 @@
 """Predictions: a learner guesses a figure first, and then sees it measured (not in the paper).
 
-In a lesson `ex.gender_moved.predict(guess)` notes a guess, and the cell that measures ends in
-`ex.gender_moved.compare(lost)`: no answer is stored. Nothing here raises, whatever is typed or
+In a lesson `ex.first_merge.predict(guess)` notes a guess, and the cell that measures ends in
+`ex.first_merge.compare(pair)`: no answer is stored. Nothing here raises, whatever is typed or
 measured.
 """
 

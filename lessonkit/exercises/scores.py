@@ -27,10 +27,10 @@ ScoreFromSums = Callable[[Tensor], float]
 exercise_texts = read_exercise_texts("07")
 progress = show_progress
 recall = exercise_texts.recall()
-five_ways_apart = exercise_texts.prediction("five_ways_apart")
-seven_points = exercise_texts.prediction("seven_points")
-false_alarms = exercise_texts.prediction("false_alarms")
-point_seen = exercise_texts.prediction("point_seen")
+bleu_spread_over_variants = exercise_texts.prediction("bleu_spread_over_variants")
+seven_points_significant = exercise_texts.prediction("seven_points_significant")
+bootstrap_false_positives = exercise_texts.prediction("bootstrap_false_positives")
+power_for_one_point = exercise_texts.prediction("power_for_one_point")
 
 
 def my_clipped_counts(hypothesis: WordList, reference: WordList, n: int) -> tuple[int, int]:
@@ -89,7 +89,7 @@ class ShareScore(BaseToy):
         return float(100 * right / whole)
 
 
-def my_paired_differences(
+def my_paired_bootstrap(
     first: Tensor, second: Tensor, draws: Tensor, score: ScoreFromSums
 ) -> list[float]:
     """Return how far the second is ahead in each draw of sentences."""
@@ -115,8 +115,8 @@ def _paired_resampling_case(
 _ALONE, _BOTH = torch.tensor([[1, 2], [0, 2]]), torch.tensor([[1, 2], [2, 2]])
 _RESAMPLED_SENTENCE_INDICES = torch.tensor([[0, 1], [1, 1], [0, 0]])
 
-paired_differences = Exercise(
-    my_paired_differences,
+paired_bootstrap = Exercise(
+    my_paired_bootstrap,
     exercise_texts,
     worked=[
         # of 4 words 3 right and 1; 4 and 0; of the first sentence alone both have half
@@ -211,7 +211,7 @@ seed_interval = Exercise(
 )
 
 
-def my_difference_error(first: list[float], second: list[float]) -> float:
+def my_difference_standard_error(first: list[float], second: list[float]) -> float:
     """Return the standard error of the difference of two means."""
     squared = 0.0
     for runs in (first, second):
@@ -226,8 +226,8 @@ def _difference_error_by_half_widths(first: list[float], second: list[float]) ->
     return math.hypot((high - low) / 2, (other_high - other_low) / 2)
 
 
-difference_error = Exercise(
-    my_difference_error,
+difference_standard_error = Exercise(
+    my_difference_standard_error,
     exercise_texts,
     worked=[
         (([1.0, 3.0], [5.0, 5.0]), 1.0),  # variances 2 and 0
@@ -244,7 +244,7 @@ difference_error = Exercise(
 )
 
 
-def my_sign_flips(differences: list[int]) -> float:
+def my_sign_flip_p_value(differences: list[int]) -> float:
     """Return the p-value of paired differences, by all choices of signs."""
     measured = abs(sum(differences))
     as_far = 0
@@ -263,8 +263,8 @@ def _sums_under_all_sign_flips(differences: list[int]) -> list[int]:
     return sums
 
 
-sign_flips = Exercise(
-    my_sign_flips,
+sign_flip_p_value = Exercise(
+    my_sign_flip_p_value,
     exercise_texts,
     worked=[
         (([1, 2],), 0.5),  # sums 3, -1, 1, -3: two of four are as far from 0 as 3

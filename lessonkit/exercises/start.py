@@ -22,8 +22,8 @@ from transformer.config import BOS_ID, EOS_ID
 
 exercise_texts = read_exercise_texts("00")
 progress = show_progress
-first_score = exercise_texts.prediction("first_score")
-gender_moved = exercise_texts.prediction("gender_moved")
+bleu_after_short_training = exercise_texts.prediction("bleu_after_short_training")
+part_to_hide_noun_from = exercise_texts.prediction("part_to_hide_noun_from")
 
 EXHAUSTIVE_BEAM_SIZE = 3**4  # prefixes, and no more of them in any case
 
@@ -84,7 +84,7 @@ weighted_average = Exercise(
 )
 
 
-def my_most_probable(next_probs: Any, limit: int) -> list[int]:
+def my_most_probable_sentence(next_probs: Any, limit: int) -> list[int]:
     """Find the most probable sentence of `limit` tokens, eos included."""
     bos_id, eos_id = 2, 3
     best, best_prob = [], 0.0
@@ -121,8 +121,8 @@ _NEXT_TOKEN_PROBS = {
     5: {3: 0.9, 4: 0.05, 5: 0.05},
 }
 
-most_probable = Exercise(
-    my_most_probable,
+most_probable_sentence = Exercise(
+    my_most_probable_sentence,
     exercise_texts,
     worked=[
         (

@@ -16,8 +16,8 @@ exercise_texts = read_exercise_texts("01")
 progress = show_progress
 recall = exercise_texts.recall()
 first_merge = exercise_texts.prediction("first_merge")
-unknown_german = exercise_texts.prediction("unknown_german")
-padding_random = exercise_texts.prediction("padding_random")
+unknown_german_share = exercise_texts.prediction("unknown_german_share")
+padding_share_when_shuffled = exercise_texts.prediction("padding_share_when_shuffled")
 
 TokenList = list[str]
 CountsBySpelledWord = dict[tuple[str, ...], int]
@@ -25,7 +25,7 @@ IntegerRows = list[list[int]]
 TensorPair = tuple[Tensor, Tensor]
 
 
-def my_best_pair(words: CountsBySpelledWord) -> tuple[str, str]:
+def my_most_frequent_pair(words: CountsBySpelledWord) -> tuple[str, str]:
     """Find the most frequent pair; of equals, the first by alphabet."""
     counts: dict[tuple[str, str], int] = {}
     for pieces, number in words.items():
@@ -42,8 +42,8 @@ def _best_pair_cases() -> list[tuple[CountsBySpelledWord]]:
     return [({one: 2, other: 1 + i % 3},) for i, (one, other) in enumerate(two)]
 
 
-best_pair = Exercise(
-    my_best_pair,
+most_frequent_pair = Exercise(
+    my_most_frequent_pair,
     exercise_texts,
     worked=[
         (({("a", "b"): 1, ("b", "c"): 2},), ("b", "c")),
@@ -97,15 +97,15 @@ pad_and_shift = Exercise(
 )
 
 
-def my_kept_types(tokens: TokenList, min_frequency: int) -> TokenList:
+def my_frequent_types(tokens: TokenList, min_frequency: int) -> TokenList:
     """List the types that are frequent enough; equals by alphabet."""
     counts = collections.Counter(tokens)
     kept = [word for word in counts if counts[word] >= min_frequency]
     return sorted(kept, key=lambda word: (-counts[word], word))
 
 
-kept_types = Exercise(
-    my_kept_types,
+frequent_types = Exercise(
+    my_frequent_types,
     exercise_texts,
     worked=[
         ((["b", "a", "b"], 1), ["b", "a"]),

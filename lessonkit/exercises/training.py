@@ -26,8 +26,8 @@ from transformer.data.batches import Batch
 exercise_texts = read_exercise_texts("05")
 progress = show_progress
 recall = exercise_texts.recall()
-how_sure = exercise_texts.prediction("how_sure")
-twelve_digits = exercise_texts.prediction("twelve_digits")
+best_smoothed_confidence = exercise_texts.prediction("best_smoothed_confidence")
+twelve_digits_copied = exercise_texts.prediction("twelve_digits_copied")
 
 WeightAndMoments = tuple[Tensor, Tensor, Tensor]
 LossFunction = Callable[[Tensor, Tensor], Tensor]
@@ -221,7 +221,7 @@ training_step = TrainingStepExercise(
 )
 
 
-def my_adam_step(
+def my_adam_update(
     weight: Tensor, grad: Tensor, m: Tensor, v: Tensor, step: int, rate: float
 ) -> WeightAndMoments:
     """Make one update; return the new weight and both new moments."""
@@ -266,8 +266,8 @@ def _adam_step_cases() -> list[tuple[Tensor, Tensor, Tensor, Tensor, int, float]
     return [*cases, (weight, grad, m, v.abs(), 5, 0.1)]
 
 
-adam_step = Exercise(
-    my_adam_step,
+adam_update = Exercise(
+    my_adam_update,
     exercise_texts,
     worked=[
         (  # the first step: m_hat is the gradient, v_hat its square, so it moves by the rate

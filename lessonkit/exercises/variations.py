@@ -14,19 +14,19 @@ LabelledSpan = tuple[str, int, int]
 exercise_texts = read_exercise_texts("13")
 progress = show_progress
 recall = exercise_texts.recall()
-rows_shown = exercise_texts.prediction("rows_shown")
-half_the_rate = exercise_texts.prediction("half_the_rate")
+rows_shown_to_differ = exercise_texts.prediction("rows_shown_to_differ")
+wide_bleu_at_half_rate = exercise_texts.prediction("wide_bleu_at_half_rate")
 
 
-def my_projections(d_model: int, num_heads: int, d_k: int, d_v: int) -> int:
+def my_num_attention_params(d_model: int, num_heads: int, d_k: int, d_v: int) -> int:
     """Count the weights of a multi-head attention's four matrices."""
     queries_and_keys = 2 * d_model * num_heads * d_k
     values_and_output = 2 * d_model * num_heads * d_v
     return queries_and_keys + values_and_output
 
 
-projections = Exercise(
-    my_projections,
+num_attention_params = Exercise(
+    my_num_attention_params,
     exercise_texts,
     worked=[((1, 1, 1, 1), 4), ((2, 1, 3, 5), 2 * (3 + 3 + 5 + 5))],
     cases=[(2, 1, 1, 1), (2, 2, 1, 1), (3, 2, 1, 4), (7, 3, 2, 5), (512, 8, 64, 64)],
@@ -37,7 +37,7 @@ projections = Exercise(
 )
 
 
-def my_holm(p_values: dict[str, float]) -> list[str]:
+def my_rows_shown_by_holm(p_values: dict[str, float]) -> list[str]:
     """Return the rows shown to differ, from the smallest p-value on."""
     shown: list[str] = []
     for name in sorted(p_values, key=lambda name: p_values[name]):
@@ -55,8 +55,8 @@ def _holm_by_adjusted_p_values(p_values: dict[str, float]) -> list[str]:
     return [name for name, p in zip(names, corrected, strict=True) if p <= 0.05]
 
 
-holm = Exercise(
-    my_holm,
+rows_shown_by_holm = Exercise(
+    my_rows_shown_by_holm,
     exercise_texts,
     worked=[
         (({"a": 0.04},), ["a"]),
@@ -120,7 +120,7 @@ phrase_f1 = Exercise(
 )
 
 
-def my_closing(tokens: list[str]) -> list[str] | None:
+def my_closing_brackets(tokens: list[str]) -> list[str] | None:
     """Return the brackets that close a tree; None if none can."""
     waiting: list[str] = []
     for token in tokens:
@@ -141,8 +141,8 @@ def _closing_by_cancelling_pairs(tokens: list[str]) -> list[str] | None:
     return None if ")" in text else [f"){label}" for label in text.replace("(", "").split()[::-1]]
 
 
-closing = Exercise(
-    my_closing,
+closing_brackets = Exercise(
+    my_closing_brackets,
     exercise_texts,
     worked=[
         ((["(S", "(NP", "DT", "NN"],), [")NP", ")S"]),

@@ -21,7 +21,7 @@ from experiments.training_options import (
     linear_decay_rate,
     override_recipe_and_options,
 )
-from lessonkit.exercises.positions import my_shift
+from lessonkit.exercises.positions import my_shift_matrix
 from tests.helpers import TINY
 from transformer.attention import MultiHeadAttention
 from transformer.config import BOS_ID, EOS_ID, ModelConfig, Recipe, TrainingConfig
@@ -280,7 +280,7 @@ def test_a_shift_leads_from_one_position_to_another(offset: int) -> None:
     shifted = encoding[3:8] @ sinusoid_shift_matrix(offset, 10).T
     torch.testing.assert_close(shifted, encoding[3 + offset : 8 + offset])
     assert torch.equal(
-        sinusoid_shift_matrix(offset, 10), my_shift(offset, 10)
+        sinusoid_shift_matrix(offset, 10), my_shift_matrix(offset, 10)
     )  # as lesson 03 answers
 
 

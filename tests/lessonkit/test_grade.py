@@ -19,28 +19,43 @@ from tests.helpers import ROOT, python
 from tests.helpers.exercise_walk import ALL
 
 LESSON = "import torch\nfrom lessonkit.exercises import gpu as ex"
-NAMES = ("gradients", "product", "scaler", "averaged", "bfloat16")  # of lesson 15
+# The exercises of lesson 15.
+NAMES = (
+    "accumulate_gradients",
+    "low_precision_matmul",
+    "loss_scaler_step",
+    "average_gradients",
+    "round_to_bfloat16",
+)
 RIGHT = [str(ALL[name].solution()) for name in NAMES]
 FORGED = """\
 import lessonkit.exercises.exercise as exercise
 exercise.Exercise.check = exercise.Exercise.passes = lambda *_: True
-ex.product.check = lambda answer: print("product: passed, 6 cases.")
-print("gradients: passed, 4 cases.\\nbfloat16: right")"""
+ex.low_precision_matmul.check = lambda _: print("low_precision_matmul: passed, 6 cases.")
+print("accumulate_gradients: passed, 4 cases.\\nround_to_bfloat16: right")"""
 CHEATS = [
-    "def my_gradients(model, parts, loss_of):\n"
-    "    return ex.gradients.expected(model, parts, loss_of)",
-    "given = ex.product.accept(None)\ndef my_product(*given_ones):\n    return given(*given_ones)",
-    "def my_scaler(*args):\n    import lessonkit.exercises.gpu as g\n    return g.my_scaler(*args)",
-    "def my_averaged(gradients, all_reduce, size):\n"
+    "def my_accumulate_gradients(model, parts, loss_of):\n"
+    "    return ex.accumulate_gradients.expected(model, parts, loss_of)",
+    "given = ex.low_precision_matmul.accept(None)\n"
+    "def my_low_precision_matmul(*given_ones):\n    return given(*given_ones)",
+    "def my_loss_scaler_step(*args):\n    import lessonkit.exercises.gpu as g\n"
+    "    return g.my_loss_scaler_step(*args)",
+    "def my_average_gradients(gradients, all_reduce, size):\n"
     "    return [torch.stack(same).mean(dim=0) for same in zip(gradients, *all_reduce.others)]",
-    "def my_bfloat16(number):\n    print('bfloat16: passed, 11 cases.')\n"
+    "def my_round_to_bfloat16(number):\n    print('round_to_bfloat16: passed, 11 cases.')\n"
     "    return torch.__builtins__['__import__']('lessonkit.exercises.gpu')",
 ]
 
 
 def notebook(folder: Path, learner: str, *cells: str) -> Path:
     """Write a notebook of lesson 15, its outputs full of praise."""
-    said = [{"output_type": "stream", "name": "stdout", "text": "gradients: passed, 4 cases."}]
+    said = [
+        {
+            "output_type": "stream",
+            "name": "stdout",
+            "text": "accumulate_gradients: passed, 4 cases.",
+        }
+    ]
     made = [{"cell_type": "code", "source": [cell], "outputs": said} for cell in (LESSON, *cells)]
     path = folder / f"{learner}.ipynb"
     path.write_text(json.dumps({"cells": made, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
@@ -53,12 +68,19 @@ def grade(*arguments: object, status: int) -> "subprocess.CompletedProcess[str]"
 
 @pytest.mark.slow
 def test_a_class_is_graded_and_a_forger_gets_nothing(tmp_path: Path) -> None:
-    endless = "def my_product(*args):\n    while True:\n        pass"
-    leaves = "import sys\ndef my_product(*args):\n    sys.exit(0)"
-    exits = "def my_bfloat16(number):\n    raise SystemExit(0)"
+    endless = "def my_low_precision_matmul(*args):\n    while True:\n        pass"
+    leaves = "import sys\ndef my_low_precision_matmul(*args):\n    sys.exit(0)"
+    exits = "def my_round_to_bfloat16(number):\n    raise SystemExit(0)"
     files = [
-        notebook(tmp_path, "ann", *RIGHT, "gradients = ex.gradients.accept(my_gradients)"),
-        notebook(tmp_path, "ben", *RIGHT[:2], ALL["scaler"].blank_cell, "this is no Python"),
+        notebook(
+            tmp_path,
+            "ann",
+            *RIGHT,
+            "gradients = ex.accumulate_gradients.accept(my_accumulate_gradients)",
+        ),
+        notebook(
+            tmp_path, "ben", *RIGHT[:2], ALL["loss_scaler_step"].blank_cell, "this is no Python"
+        ),
         notebook(tmp_path, "forger", FORGED, *CHEATS),
         notebook(tmp_path, "loop", RIGHT[0], endless, exits),
         notebook(tmp_path, "exit", leaves, "%matplotlib inline\n" + RIGHT[4]),
@@ -70,15 +92,19 @@ def test_a_class_is_graded_and_a_forger_gets_nothing(tmp_path: Path) -> None:
     assert "ann.ipynb: 5 of 5 right" in lines["ann"]
     assert lines["ben"].endswith("ben.ipynb: 2 of 5 right; 3 not attempted")
     assert "forger.ipynb: 0 of 5 right" in lines["forger"]
-    for says in ("1 of 5 right", "my_product: no answer in time", "my_bfloat16: wrong"):
+    for says in (
+        "1 of 5 right",
+        "my_low_precision_matmul: no answer in time",
+        "my_round_to_bfloat16: wrong",
+    ):
         assert says in lines["loop"]
     assert "1 of 5 right" in lines["exit"]
-    assert "my_product: uses sys" in lines["exit"]
+    assert "my_low_precision_matmul: uses sys" in lines["exit"]
     assert done.stderr.startswith(f"error: {tmp_path / 'none.ipynb'}: ")
     assert done.stderr.count("\n") == 1
     rows = list(csv.DictReader(table.read_text().splitlines()))
     assert [row["right"] for row in rows] == ["5", "2", "0", "1", "1"]
-    assert rows[1]["my_scaler"] == "not attempted"
+    assert rows[1]["my_loss_scaler_step"] == "not attempted"
 
 
 @pytest.mark.weekly
@@ -117,8 +143,8 @@ def test_progress_counts_what_has_passed_and_names_what_is_next(
     prediction.predict([*prediction.options, prediction.low][0])
     Path("my_transformer.py").write_text("def my_weighted_average(weights, values): ...")
     shown = repr(start.progress())
-    assert "00      2 of 2     0 of 1           1 of 2     my_most_probable" in shown
-    assert shown.endswith("Next: my_most_probable, in lesson 00.")
+    assert "00      2 of 2     0 of 1           1 of 2     my_most_probable_sentence" in shown
+    assert shown.endswith("Next: my_most_probable_sentence, in lesson 00.")
     for name in ("my_progress.json", "my_transformer.py"):
         Path(name).write_text("{ no [ sense")
     assert "00      0 of 2" in repr(start.progress())

@@ -32,34 +32,34 @@ def test_lesson_08() -> None:
     of_all = load_runs("multi30k-de-en").items()
     seeds = {name: [run["figures"]["bleu"]["score"] for run in each] for name, each in of_all}
     assert states(
-        "beyond_chance", f"{margin_of_error(seeds, runs=1):.1f} points", "Six ingredients"
+        "ablations_beyond_chance", f"{margin_of_error(seeds, runs=1):.1f} points", "Six ingredients"
     )
     captions = runs("captions")
     assert len(captions) == 7, "six ingredients, and all of them"
-    assert states("whole_words", "second worst of the seven")
+    assert states("whole_word_perplexity_rank", "second worst of the seven")
     assert sorted(captions, key=lambda name: captions[name])[1] == "whole words"
     negation = record("contrasts/de-en")["phenomena"]["negation"]
-    assert states("kept_negations", f"of {negation['pairs']} pairs")
+    assert states("negation_pairs_right", f"of {negation['pairs']} pairs")
 
 
 def test_lesson_09() -> None:
     runs = load_runs("multi30k-de-en")["bfloat16"]
     german = mean(run["figures"]["bleu"]["score"] for run in runs)
     assert len(runs) == 5
-    assert states("french_for_german", f"scores {german:.1f} BLEU", "five seeds, bfloat16")
+    assert states("bleu_from_french_source", f"scores {german:.1f} BLEU", "five seeds, bfloat16")
 
 
 def test_heads() -> None:
     whole = round(record("heads/demo-en-fr")["figures"]["whole"]["beam"])
-    assert states("dull_head", f"model scores {whole} BLEU")
-    assert states("no_encoder_heads", f"of the {whole} BLEU")
+    assert states("bleu_without_dull_head", f"model scores {whole} BLEU")
+    assert states("bleu_without_encoder_heads", f"of the {whole} BLEU")
 
 
 def test_before_transformers() -> None:
     with_attention = bleu("validation/homework-seq2seq-attention")
     mended = round(runs("homework")["mended"])
     said = f"scores {mended} BLEU", f"with attention {with_attention}."
-    assert states("all_four_faults", *said)
+    assert states("bleu_with_all_four_faults", *said)
 
 
 def test_lesson_11() -> None:
@@ -67,9 +67,9 @@ def test_lesson_11() -> None:
     assert len(scores_by_variant(record("experiments/table-3"))) == 18, (
         "the base, and seventeen rows"
     )
-    assert states("rows_shown", "Seventeen rows")
+    assert states("rows_shown_to_differ", "Seventeen rows")
     base, narrow = (round(mean(greedy[variant])) for variant in ("base", "C: d_model 256"))
-    assert states("half_the_rate", f"base scores {base} BLEU", f"network {narrow}.")
+    assert states("wide_bleu_at_half_rate", f"base scores {base} BLEU", f"network {narrow}.")
 
 
 def test_lesson_13() -> None:

@@ -248,7 +248,7 @@ MEASURED = {  # of an edit of a reference, which no named mistake is
     "every number is sqrt(`d_model`) times the right one": ("warmup_rate", "d_model**-0.5 * ", ""),
     "another `smoothing`, tried": ("smoothed_loss", "wanted * logits", "wanted + logits"),
     "with another `tokens` it changes as the right value does, with another `single` or": (
-        *("noise_scale", "number * joint - single", "joint - single"),
+        *("gradient_noise_scale", "number * joint - single", "joint - single"),
     ),
 }
 

@@ -30,7 +30,7 @@ RIGHT = {
         *("total = total", "weights = moved.exp()\n        total = total"),
     ),
     "a beam ends where nothing better can come": (
-        *("beam", ROUND),
+        *("beam_search", ROUND),
         f"{ROUND}\n        if not living or best_prob >= living[0][1]:\n            break",
     ),
     "a cache with a fused kernel": (
@@ -42,7 +42,7 @@ RIGHT = {
         *("src.new_tensor([ids])", "torch.tensor(ids)[None]"),
     ),
     "a fault is looked for in many steps": (
-        *("fault", "range(3)", "range(6)"),
+        *("training_fault", "range(3)", "range(6)"),
         *("itertools.pairwise(states)", "(states[:2], states[-2:])"),
     ),
     "a loss is asked about random logits": (
@@ -53,14 +53,18 @@ RIGHT = {
 # Those that alone hold a case of their exercise: without it, this passes and no mutant does.
 WRONG = {
     "the best 6": (
-        *("most_probable", LIVE, f"{LIVE}\n        open_ones.sort(key=lambda x: -x[1])"),
+        *("most_probable_sentence", LIVE, f"{LIVE}\n        open_ones.sort(key=lambda x: -x[1])"),
         *("-x[1])", "-x[1])\n        del open_ones[6:]"),
     ),
-    "short ones first": ("kept_types", "word: (-counts[word]", "word: (-counts[word], len(word)"),
-    "no capitals": ("kept_types", "Counter(tokens)", "Counter(map(str.lower, tokens))"),
-    "some word": ("most_probable", "> best_prob", "> best_prob and len(written) > 1"),
-    "by alphabet alone": ("kept_types", "-counts[word]", "-counts[word] * (min_frequency < 2)"),
-    "two is enough": ("kept_types", ">= min_frequency", ">= min(min_frequency, 2)"),
+    "short ones first": (
+        "frequent_types",
+        "word: (-counts[word]",
+        "word: (-counts[word], len(word)",
+    ),
+    "no capitals": ("frequent_types", "Counter(tokens)", "Counter(map(str.lower, tokens))"),
+    "some word": ("most_probable_sentence", "> best_prob", "> best_prob and len(written) > 1"),
+    "by alphabet alone": ("frequent_types", "-counts[word]", "-counts[word] * (min_frequency < 2)"),
+    "two is enough": ("frequent_types", ">= min_frequency", ">= min(min_frequency, 2)"),
     "no unknown words": (
         *("pad_and_shift", SENTENCES, MARKS.format("[i for i in ids if i > 3]") + SENTENCES),
     ),
@@ -69,19 +73,23 @@ WRONG = {
         *("attention_in_blocks", TOP, " if best.isinf().any() else best"),
     ),
     "e to a large number": (
-        *("sample", "(logits / temperature).softmax(dim=-1)"),
+        *("top_p_sample", "(logits / temperature).softmax(dim=-1)"),
         "((powers := (logits / temperature).exp()) / powers.sum())",
     ),
     "joined words": ("clipped_counts", GRAMS, 'collections.Counter(map("".join, grams))'),
     "both ends": ("clipped_counts", GRAMS, "collections.Counter((g[0], g[-1]) for g in grams)"),
     "no capital": ("clipped_counts", "*(words", "*([w.lower() for w in words]"),
     "at most two": ("clipped_counts", "range(n)", "range(min(n, 2))"),
-    "strong links": ("links", "src != eos", "src != eos and weights[tgt, src] >= 0.3"),
+    "strong links": ("strongest_links", "src != eos", "src != eos and weights[tgt, src] >= 0.3"),
     "half the totals": ("beam_step", "totals[:, None]", "totals[:, None] / 2"),
-    "ties as one text": ("best_pair", "(-counts[pair], pair)", '(-counts[pair], "".join(pair))'),
+    "ties as one text": (
+        "most_frequent_pair",
+        "(-counts[pair], pair)",
+        '(-counts[pair], "".join(pair))',
+    ),
     "no end": ("decoder_mask", "(tgt_in != pad_id)", "((tgt_in != pad_id) & (tgt_in != 3))"),
-    "each pair once": ("leaked", "    seen =", "    test = list(set(test))\n    seen ="),
-    "small weights": ("spread", "w > 0", "w > 0.01"),
+    "each pair once": ("leaked_share", "    seen =", "    test = list(set(test))\n    seen ="),
+    "small weights": ("attention_entropy", "w > 0", "w > 0.01"),
     "the other": ("phrase_f1", "common =", ENDS.format("[::2]")),
 }
 
@@ -129,12 +137,12 @@ def names_that_never_close(tokens):
 def test_an_answer_of_another_make_does_not():
     def of_first_words(train, test):
         first = [[(a.split()[0], b.split()[0]) for a, b in pairs] for pairs in (train, test)]
-        return ALL["leaked"].reference(*first)
+        return ALL["leaked_share"].reference(*first)
 
     assert status("attention_in_blocks", all_scores_in_a_list) == "wrong"
-    assert status("leaked", of_first_words) == "wrong"
-    assert status("groups", in_three_hops) == "wrong"
-    assert status("closing", names_that_never_close) == "wrong"
+    assert status("leaked_share", of_first_words) == "wrong"
+    assert status("connected_groups", in_three_hops) == "wrong"
+    assert status("closing_brackets", names_that_never_close) == "wrong"
 
 
 def groups_by_hand(pairs):
@@ -166,14 +174,20 @@ def test_advice_names_the_mistake():
     def rounded(n, k):
         return max(1, math.ceil(math.log(n) / math.log(k)))
 
-    stopped = [redefine_with_edits(ALL["beam"].reference, *edits) for edits in STOPPED.values()]
+    stopped = [
+        redefine_with_edits(ALL["beam_search"].reference, *edits) for edits in STOPPED.values()
+    ]
     mask = redefine_with_edits(ALL["decoder_mask"].reference, "return real & past", MASKS)
     fused = redefine_with_edits(ALL["attention"].reference, "weights @ value,", FUSED)
     for exercise, answer, says in (
-        ("groups", groups_by_hand, "English *Stop* and French *Stop*"),
-        ("groups", lambda pairs: sorted(map(sorted, group_pairs(pairs))), "compare them as they"),
-        ("reach", rounded, "math.log(125, 5)"),
-        *(("beam", answer, "some sentence is finished") for answer in stopped),
+        ("connected_groups", groups_by_hand, "English *Stop* and French *Stop*"),
+        (
+            "connected_groups",
+            lambda pairs: sorted(map(sorted, group_pairs(pairs))),
+            "compare them as they",
+        ),
+        ("num_dilated_layers", rounded, "math.log(125, 5)"),
+        *(("beam_search", answer, "some sentence is finished") for answer in stopped),
         ("decoder_mask", mask, "it calls `padding_mask` of transformer.masks"),
         ("attention", fused, "it calls PyTorch's `scaled_dot_product_attention`"),
     ):

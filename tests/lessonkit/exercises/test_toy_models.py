@@ -20,7 +20,7 @@ def test_a_toy_ends_a_loop_that_has_no_end() -> None:
         while True:
             next_scores([BOS_ID])
 
-    assert f"asked {MAX_TABLE_CALLS} times" in repr(ALL["most_probable"].check(endless))
+    assert f"asked {MAX_TABLE_CALLS} times" in repr(ALL["most_probable_sentence"].check(endless))
     with pytest.raises(ValueError, match="bos first"):
         ProbabilityTable({BOS_ID: {EOS_ID: 1.0}})([4])
 
