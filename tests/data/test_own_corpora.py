@@ -102,8 +102,8 @@ def test_the_users_own_test_set_stays_whole_and_out_of_training(data: Path) -> N
 
 def test_nothing_is_left_of_what_fails(data: Path, monkeypatch: Patch) -> None:
     for pairs, message in (
-        ([("a", "a")], r"no pair is left for train \(1 both sides equal\)"),
-        ([("a", "b")] * 3, r"no pair is left for validation .*validation files of your own"),
+        ([("a", "a")], r"of 1 pairs none is left for train \(1 both sides equal\)"),
+        ([("a", "b")] * 3, r"none is left for validation .*validation files of your own"),
     ):
         with pytest.raises(UserError, match=message):
             add(pairs=pairs)

@@ -1,5 +1,6 @@
 """TMX, PO and XLIFF: what of them is text, and which line of which file is refused."""
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -9,7 +10,12 @@ from transformer.data.catalogs import MULTI_LINE_REASON
 from transformer.data.po_files import OBSOLETE
 from transformer.data.source_text import UNTRANSLATED_REASON, PairsWithOrigin
 from transformer.data.translation_files import read_translation_files
-from transformer.data.xml_formats import LEFT_OUT_AS_OTHER_LANGUAGES, UNFINISHED, language_matches
+from transformer.data.xml_formats import (
+    LEFT_OUT_AS_OTHER_LANGUAGES,
+    NOT_FOR_TRANSLATION,
+    UNFINISHED,
+    language_matches,
+)
 from transformer.support.errors import UserError
 
 TMX = """<?xml version="1.0" encoding="utf-8"?>
@@ -175,7 +181,6 @@ def test_other_encodings_than_utf8_are_read(tmp_path: Path) -> None:
         ("xliff", XLIFF_1.encode("cp1251"), r"line 7 of .*my\.xliff is no XML"),
         ("xliff", TMX, r"my\.xliff cannot be read \(it is no XLIFF\)"),
         ("xliff", XLIFF_2.replace('n="2.1"', 'n="3.0"'), r"my\.xliff is XLIFF 3\.0"),
-        ("xliff", '<xliff version="1.2"/>', r"my\.xliff cannot be read"),
         ("xliff", XLIFF_2.replace("uk", "be"), r"my\.xliff has nothing in en and uk.*\(en, be\)"),
         ("po", "hello\n", r"line 1 of .*my\.po is no PO"),
         ("po", PO.replace('"not done"', '"not done'), r"line 24 of .*my\.po is no PO"),
@@ -201,10 +206,83 @@ def test_a_file_that_declares_entities_is_refused(tmp_path: Path) -> None:
     for format, root, content in (("tmx", "tmx", TMX), ("xliff", "xliff", XLIFF_1)):
         declared = declaration.format(root) + content.partition(f"<{root} ")[2]
         for encoding in ("utf-8", "utf-16"):
-            with pytest.raises(UserError, match=rf"line 1 of .*my\.{format} declares an entity"):
+            with pytest.raises(UserError, match=rf"my\.{format} declares an entity, hello"):
                 read(tmp_path, format, declared.encode(encoding))
     with pytest.raises(UserError, match=r"line 5 of .*my\.tmx: unknown entity"):
         read(tmp_path, "tmx", TMX.replace("Click", "&click;"))
+
+
+ITS = 'xmlns:its="http://www.w3.org/2005/11/its" its:translate'
+
+
+@pytest.mark.parametrize(
+    ("content", "old", "new", "num_left_out"),
+    [
+        (XLIFF_1, 'unit id="4"', 'unit id="4" translate="no"', 1),
+        (XLIFF_1, 'unit id="4"', f'unit id="4" {ITS}="no"', 1),
+        (XLIFF_1, ">alt<", '><mrk mtype="protected">alt</mrk><', 1),
+        (XLIFF_1, ">alt<", '> <g id="1" translate="no">alt</g><', 1),
+        (XLIFF_1, ">alt<", '>a<mrk mtype="protected">lt</mrk><', 0),
+        (XLIFF_2, "<unit", '<unit translate="no"', 2),
+        (XLIFF_2, "><unit", ' translate="no"><unit', 2),
+        (XLIFF_2, "><unit", ' translate="no"><unit translate="yes"', 0),
+    ],
+)
+def test_what_xliff_says_is_not_to_be_translated_is_left_out(
+    tmp_path: Path, content: str, old: str, new: str, num_left_out: int
+) -> None:
+    """Said of a unit, of all units, or of all that is in a source; not of a word in it."""
+    before = read(tmp_path, "xliff", content)
+    text = read(tmp_path, "xliff", content.replace(old, new, 1))
+    assert text.left_out.get(NOT_FOR_TRANSLATION, 0) == num_left_out
+    num_unfinished = 1 if num_left_out == 2 else 0
+    assert before.left_out[UNFINISHED] - text.left_out.get(UNFINISHED, 0) == num_unfinished
+    num_kept = len(before.pairs) - num_left_out + num_unfinished
+    assert text.pairs == before.pairs[:num_kept]
+
+
+READ_AND_MEASURE = """
+import re, sys
+from pathlib import Path
+from transformer.data.translation_files import read_translation_files
+
+def peak_kilobytes():
+    return int(re.search(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text())[1])
+
+_, format, small, large = sys.argv
+read_translation_files(format, [Path(small)], ("en", "uk"))
+before = peak_kilobytes()
+text = read_translation_files(format, [Path(large)], ("en", "uk"))
+print(len(text.pairs), sum(text.left_out.values()), peak_kilobytes() - before)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="peaks are read from /proc")
+@pytest.mark.parametrize(
+    ("format", "content", "unit"),
+    [("tmx", TMX, "tu"), ("xliff", XLIFF_1, "trans-unit"), ("xliff", XLIFF_2, "unit")],
+)
+def test_a_large_file_takes_no_more_memory_than_its_text(
+    tmp_path: Path, format: str, content: str, unit: str
+) -> None:
+    """Here 20 MB of notes, which are no text."""
+    expected = read(tmp_path, format, content)
+    with_note = f"<{unit}><note>{'x' * 1000}</note></{unit}>"
+    large = tmp_path / "large"
+    large.write_text(content.replace(f"<{unit}", f"{with_note * 20_000}<{unit}", 1))
+    command = [sys.executable, "-c", READ_AND_MEASURE, format, tmp_path / f"my.{format}", large]
+    out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    num_pairs, num_left_out, kilobytes = map(int, out.split())
+    assert num_pairs == len(expected.pairs)
+    assert num_left_out == sum(expected.left_out.values()) + 20_000
+    assert kilobytes < 8_000
+
+
+def test_a_line_far_down_is_named(tmp_path: Path) -> None:
+    content = TMX.replace(' lang="uk"', "").replace("<note>", "<note>" + "\n" * 70_000, 1)
+    with pytest.raises(UserError, match=r"line 70011 of .*my\.tmx: a tuv has no language"):
+        read(tmp_path, "tmx", content)
 
 
 def test_without_the_extra_one_line_says_how_to_install_it(

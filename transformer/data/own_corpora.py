@@ -105,13 +105,13 @@ def add_own_corpus(
     held_out = held_out or {}
     splits, dropped = _clean_and_split(languages, text.pairs, held_out)
     dropped = Counter(text.left_out) + dropped
+    num_read = sum(map(len, (text.pairs, *held_out.values()))) + sum(text.left_out.values())
     for split in SPLITS:
         reasons = f" ({drop_reasons_in_words(dropped)})" if dropped else ""
-        message = f"no pair is left for {split}{reasons}: give more text"
+        message = f"of {num_read:,} pairs none is left for {split}{reasons}: give more text"
         remedy = "" if split == "train" else f", or {split} files of your own"
         require(bool(splits[split]), f"{message}{remedy}")
     num_kept = {split: len(splits[split]) for split in SPLITS}
-    num_read = sum(map(len, (text.pairs, *held_out.values()))) + sum(text.left_out.values())
     folder = own_corpora_folder() / name
     check_writable_folder(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)

@@ -13,13 +13,17 @@ from transformer.support.errors import UserError, require
 from transformer.support.progress import with_progress
 
 
-def read_nonempty_bytes(path: Path) -> bytes:
-    """Return what a file holds; a UserError unless it is a file, and not empty."""
+def require_nonempty_file(path: Path) -> None:
+    """Raise a UserError unless a path is a file, and not empty."""
     message = f"{path} is a folder or a device" if path.exists() else f"no file {path}"
     require(path.is_file(), f"{message}: give the name of a text file")
-    content = path.read_bytes()
-    require(content != b"", f"{path} is empty: give a file with text")
-    return content
+    require(path.stat().st_size > 0, f"{path} is empty: give a file with text")
+
+
+def read_nonempty_bytes(path: Path) -> bytes:
+    """Return what a file holds; a UserError unless it is a file, and not empty."""
+    require_nonempty_file(path)
+    return path.read_bytes()
 
 
 def read_text_lines(path: Path) -> list[str]:

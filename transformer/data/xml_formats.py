@@ -1,29 +1,34 @@
 """Translation memories (TMX) and XLIFF files, versions 1 and 2, as pairs of two languages.
 
-Not in the paper. translate-toolkit reads them, the extra [formats]; what of a segment is text and
-what is code of its document, is decided here.
+Not in the paper. lxml reads them, which comes with translate-toolkit (the extra [formats]), unit by
+unit, so that a memory of any size takes no more than its text. What of a segment is text and what
+is code of its document, is decided here.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
-from xml.parsers import expat
 
 from transformer.data.grouping import Pair
 from transformer.data.placeholders import find_placeholders
 from transformer.data.source_text import UNTRANSLATED_REASON
-from transformer.data.text_files import read_nonempty_bytes
+from transformer.data.text_files import require_nonempty_file
 from transformer.support.errors import UserError, require
+from transformer.support.progress import open_with_progress
 
 UNFINISHED = "unfinished"
 LEFT_OUT_AS_OTHER_LANGUAGES = "without the two languages"
+NOT_FOR_TRANSLATION = "not to be translated"
 # Elements inside a segment that stand for code of its document: of TMX 1.4, XLIFF 1.2 and 2.1. The
 # first kind opens or closes formatting, so that no blank belongs there.
 PAIRED_CODES = frozenset(("bpt", "ept", "bx", "ex", "sc", "ec"))
 STANDALONE_CODES = frozenset(("ph", "x", "it", "ut", "cp", "sm", "em"))
 # Attributes in which such an element may hold what a program fills in, as Angular's "{{name}}".
 CODE_DISPLAY_ATTRIBUTES = ("equiv-text", "equiv", "disp")
+# XLIFF's own attribute, and that of the Internationalization Tag Set (ITS).
+TRANSLATE_ATTRIBUTES = ("translate", "{http://www.w3.org/2005/11/its}translate")
 
 PairsAndLeftOut = tuple[list[Pair], Counter[str]]  # what was left out, by reason
 
@@ -34,14 +39,13 @@ def read_tmx_file(path: Path, languages: tuple[str, str]) -> PairsAndLeftOut:
     Of several segments in one language, as "en-GB" and "en-US" for "en", the first counts. A
     UserError names the file and the line that cannot be read.
     """
-    from translate.storage.tmx import tmxfile
-
+    _root_attributes(path, "TMX")
     pairs: list[Pair] = []
     left_out: Counter[str] = Counter()
     seen: dict[str, None] = {}
-    for unit in _parse(path, "TMX", lambda version: tmxfile).units:
+    for unit in _units(path, ("tu",)):
         segments: dict[str, Any] = {}  # by language
-        for node in unit.getlanguageNodes():
+        for node in unit.iterchildren("{*}tuv"):
             lang = node.get("{http://www.w3.org/XML/1998/namespace}lang") or node.get("lang")
             segment = next((child for child in node if _local_name(child) == "seg"), None)
             if lang is None or segment is None:
@@ -61,37 +65,40 @@ def read_tmx_file(path: Path, languages: tuple[str, str]) -> PairsAndLeftOut:
 def read_xliff_file(path: Path, languages: tuple[str, str]) -> PairsAndLeftOut:
     """Return the pairs of an XLIFF file, version 1 or 2, in either direction of two languages.
 
-    Units without a target are left out, and those whose state says that they wait for a translator:
-    "new", "needs-...", of version 2 "initial". A UserError names the file and the line that cannot
-    be read.
+    Units without a target are left out, those that are not to be translated, and those whose state
+    says that they wait for a translator: "new", "needs-...", of version 2 "initial". A UserError
+    names the file and the line that cannot be read.
     """
-    from translate.storage.xliff import Xliff1File
-    from translate.storage.xliff2 import Xliff2File
-
-    def store_of_version(version: str) -> Any:
-        message = f"{path} is XLIFF {version}: only versions 1 and 2 are read"
-        require(version[:2] in ("", "1.", "2."), message)
-        return Xliff2File if version.startswith("2") else Xliff1File
-
+    version = _root_attributes(path, "XLIFF").get("version", "")
+    message = f"{path} is XLIFF {version}: only versions 1 and 2 are read"
+    require(version[:2] in ("", "1.", "2."), message)
     pairs: list[Pair] = []
     left_out: Counter[str] = Counter()
     seen: dict[str, None] = {}
-    for unit in _parse(path, "XLIFF", store_of_version).units:
-        langs = _unit_languages(unit.xmlelement)
+    for segment in _xliff_segments(path):
+        langs = _segment_languages(segment)
         seen.update({lang: None for lang in langs if lang})
-        nodes = {_local_name(node): node for node in unit.xmlelement}
+        nodes = {_local_name(node): node for node in segment}
         turned = _is_turned(langs, languages)
         if turned is None:
             left_out[LEFT_OUT_AS_OTHER_LANGUAGES] += 1
+        elif "source" in nodes and _is_not_for_translation(nodes["source"]):
+            left_out[NOT_FOR_TRANSLATION] += 1
         elif "source" not in nodes or "target" not in nodes:
             left_out[UNTRANSLATED_REASON] += 1
-        elif _waits_for_translator(unit.xmlelement, nodes["target"]):
+        elif _waits_for_translator(segment, nodes["target"]):
             left_out[UNFINISHED] += 1
         else:
             sides = [segment_text_without_codes(nodes[name], path) for name in ("source", "target")]
             _add_pair(pairs, left_out, *(sides[::-1] if turned else sides))
     _require_languages(path, pairs, left_out, languages, seen)
     return pairs, left_out
+
+
+def _xliff_segments(path: Path) -> Iterator[Any]:
+    """Yield the elements of an XLIFF file that hold a source: of version 2 a unit may have many."""
+    for unit in _units(path, ("trans-unit", "unit")):
+        yield from list(unit.iter("{*}segment")) or [unit]
 
 
 def segment_text_without_codes(segment: Any, path: Path) -> str:
@@ -147,6 +154,7 @@ def _add_pair(pairs: list[Pair], left_out: Counter[str], source: str, target: st
         left_out[UNTRANSLATED_REASON] += 1
 
 
+@cache
 def language_matches(lang: str, tag: str) -> bool:
     """Return whether text tagged "en-GB" is in the language "en" or "en_GB"."""
     lang, tag = (code.replace("_", "-").lower() for code in (lang, tag))
@@ -160,8 +168,8 @@ def _segment_in(segments: dict[str, Any], lang: str) -> Any:
     return segments[(exact or tags)[0]] if tags else None
 
 
-def _unit_languages(element: Any) -> tuple[str | None, str | None]:
-    """Return the languages that an XLIFF unit inherits from its file."""
+def _segment_languages(element: Any) -> tuple[str | None, str | None]:
+    """Return the languages that an XLIFF segment inherits from its file."""
     source = target = None
     for ancestor in element.iterancestors():
         source = source or ancestor.get("source-language") or ancestor.get("srcLang")
@@ -184,9 +192,32 @@ def _is_turned(langs: tuple[str | None, str | None], languages: tuple[str, str])
     return None
 
 
-def _waits_for_translator(unit: Any, target: Any) -> bool:
-    """Return whether the state of an XLIFF unit says that its target is unfinished."""
-    state = target.get("state") or unit.get("state") or ""
+def _is_not_for_translation(source: Any) -> bool:
+    """Return whether the nearest mark says so, on what an XLIFF source is in or all that is in it.
+
+    A name within a sentence may be marked too: that is text like any other.
+    """
+    children = list(source)
+    if len(children) == 1 and not _has_letters_beside(source, children[0]):
+        # Version 1.2 has a type of marker for this, and version 2 the same attribute.
+        if children[0].get("mtype") == "protected":
+            return True
+        source = children[0]
+    for element in (source, *source.iterancestors()):
+        for attribute in TRANSLATE_ATTRIBUTES:
+            if attribute in element.attrib:
+                return bool(element.get(attribute) == "no")
+    return False
+
+
+def _has_letters_beside(element: Any, child: Any) -> bool:
+    """Return whether an element has text of its own before or after its one child."""
+    return bool((element.text or "").strip() or (child.tail or "").strip())
+
+
+def _waits_for_translator(segment: Any, target: Any) -> bool:
+    """Return whether the state of an XLIFF segment says that its target is unfinished."""
+    state = target.get("state") or segment.get("state") or ""
     return state in ("new", "initial") or state.startswith("needs-")
 
 
@@ -203,42 +234,52 @@ def _require_languages(
     require(not only_others, f"{message} ({', '.join(seen)}) as --languages")
 
 
-def _parse(path: Path, kind: str, store_of_version: Callable[[str], Any]) -> Any:
-    """Return a file as translate-toolkit has it; a UserError where it cannot be read."""
-    store = store_of_version(_root_attributes(path).get("version", ""))
-    try:
-        return store.parsestring(path.read_bytes())
-    except (SyntaxError, ValueError, LookupError, AssertionError, StopIteration) as error:
-        line = getattr(error, "lineno", None)
-        where = f"line {line} of {path}" if line else str(path)
-        reason = " ".join(str(error).split()) or f"it is no {kind}"
-        raise UserError(f"{where} cannot be read ({reason}): mend it, or export it anew") from error
+def _root_attributes(path: Path, kind: str) -> dict[str, str]:
+    """Return the attributes of the root of an XML file of this kind, "TMX" or "XLIFF".
 
-
-def _root_attributes(path: Path) -> dict[str, str]:
-    """Return the attributes of an XML file's root, before anything else of it is read.
-
-    A UserError where the file declares entities: expanded, a few lines could fill the memory, or
-    name a file of this computer.
+    A UserError where the root is another, or the file declares entities: expanded, a few lines
+    could fill the memory, or name a file of this computer.
     """
-    found: list[dict[str, str]] = []
+    require_nonempty_file(path)
+    with path.open("rb") as file:
+        # The first event comes before anything inside the root is read.
+        root = next(_parse(file, path, events=("start",)))
+    dtd = root.getroottree().docinfo.internalDTD
+    declared = [entity.name for entity in dtd.iterentities()] if dtd is not None else []
+    if declared:
+        raise UserError(f"{path} declares an entity, {declared[0]}: remove it")
+    message = f"{path} cannot be read (it is no {kind}): mend it, or export it anew"
+    require(_local_name(root) == kind.lower(), message)
+    return dict(root.attrib)
 
-    def refuse_entities(*_: object) -> None:
-        line = parser.CurrentLineNumber
-        raise UserError(f"line {line} of {path} declares an entity: remove it")
 
-    def keep_root(name: str, attributes: dict[str, str]) -> None:
-        if not found:
-            found.append(attributes)
+def _units(path: Path, names: tuple[str, ...]) -> Iterator[Any]:
+    """Yield the elements of these names, each with its ancestors; one is gone when the next comes.
 
-    parser = expat.ParserCreate()
-    parser.EntityDeclHandler = refuse_entities
-    parser.StartElementHandler = keep_root
-    content = read_nonempty_bytes(path)
+    `_root_attributes` has found nothing against reading on.
+    """
+    with open_with_progress(path, f"reading {path.name}") as file:
+        for unit in _parse(file, path, events=("end",), tag=[f"{{*}}{name}" for name in names]):
+            yield unit
+            parent = unit.getparent()
+            unit.clear(keep_tail=False)
+            while parent is not None and parent[0] is not unit:
+                del parent[0]
+
+
+def _parse(file: Any, path: Path, **what: Any) -> Iterator[Any]:
+    """Yield elements of an XML file while it is read; a UserError names the line where it is none.
+
+    Entities are not expanded, no other file is read, and lxml's limits on sizes hold.
+    """
+    from lxml import etree
+
     try:
-        parser.Parse(content, True)
-    except expat.ExpatError as error:
-        reason = expat.errors.messages[error.code]
-        message = f"line {error.lineno} of {path} is no XML ({reason})"
+        parsed = etree.iterparse(file, resolve_entities=False, collect_ids=False, **what)
+        yield from (element for _, element in parsed)
+    except (etree.XMLSyntaxError, LookupError) as error:
+        line = getattr(error, "lineno", None) or 1
+        # The message ends with the line, and may go on with where that is in it.
+        reason = " ".join(str(error).split()).partition(", line ")[0]
+        message = f"line {line} of {path} is no XML ({reason})"
         raise UserError(f"{message}: mend it, or export it anew") from error
-    return found[0]

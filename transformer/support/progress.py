@@ -1,9 +1,12 @@
 """How far a long loop is: a line on a terminal, with the time left, after two seconds."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, TypeVar
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, TypeVar
 
 from tqdm import tqdm
+from tqdm.utils import CallbackIOWrapper
 
 SECONDS_BEFORE_PROGRESS = 2.0
 # tqdm hides what does not fit the screen, and takes a terminal without a size, as programs that
@@ -31,6 +34,17 @@ def chunks_with_progress(
             chunk = items[start : start + chunk_size]
             yield chunk
             bar.update(len(chunk))
+
+
+@contextmanager
+def open_with_progress(path: Path, description: str) -> Iterator[IO[bytes]]:
+    """Open a file of bytes; on a terminal its reader's way through it shows, as in `with_progress`.
+
+    The file offers `read` alone.
+    """
+    size = path.stat().st_size
+    with path.open("rb") as file, _make_tqdm_bar(description, "bytes", total=size) as bar:
+        yield CallbackIOWrapper(bar.update, file, "read")
 
 
 def _make_tqdm_bar(description: str, unit: str, **settings: Any) -> Any:
