@@ -21,7 +21,8 @@ from lessonkit.charts.attention import draw_attention, draw_heads, draw_mask
 from transformer.config import DataConfig
 from transformer.data import tokenizers
 from transformer.data.parallel import ParallelText
-from transformer.data.tokenizers import WordTokenizer, split_words
+from transformer.data.tokenizers import WordTokenizer
+from transformer.data.word_splitting import split_words
 from transformer.decoding import beam_search, greedy_search
 from transformer.evaluation import scores
 from transformer.support.errors import UserError

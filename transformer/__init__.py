@@ -27,6 +27,7 @@ EXPORTED_NAMES_BY_MODULE = {
     "data.embedded_corpus": ("embedded",),
     "data.grouping": ("group_pairs",),
     "data.parallel": ("ParallelText", "tokenize_for_alignment"),
+    "data.word_splitting": ("split_words",),
     "data.batches": (
         "Batch",
         "TokenBudgetBatches",
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
     from transformer.data.embedded_corpus import embedded
     from transformer.data.grouping import group_pairs
     from transformer.data.parallel import ParallelText, tokenize_for_alignment
+    from transformer.data.word_splitting import split_words
     from transformer.decoding import beam_search, greedy_search, length_penalty
     from transformer.embeddings import Embedding
     from transformer.evaluation.evaluate import evaluate_translator, text_loss

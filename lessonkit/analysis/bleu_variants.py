@@ -12,7 +12,7 @@ from sacrebleu.metrics import BLEU
 from transformer.config import EOS_ID
 from transformer.data.batches import TokenBudgetBatches
 from transformer.data.parallel import ParallelText
-from transformer.data.tokenizers import has_word_splitting_rules, split_words
+from transformer.data.word_splitting import has_word_splitting_rules, split_words
 from transformer.evaluation.bleu_tokenizers import bleu_tokenizer
 from transformer.evaluation.evaluate import encode_fitting_pairs
 from transformer.evaluation.scores import bleu, bleu_tokenised_lowercased, chrf_plus_plus

@@ -13,11 +13,10 @@ from transformer.data.normalizers import normalize_german
 from transformer.data.tokenizers import (
     BPETokenizer,
     WordTokenizer,
-    has_word_splitting_rules,
     load,
-    split_words,
     train,
 )
+from transformer.data.word_splitting import split_words
 from transformer.support.errors import UserError
 from transformer.support.files import write_json
 
@@ -144,19 +143,6 @@ def test_words_joint_counts_both_sides_and_each_keeps_its_language() -> None:
     assert (src.to_dict()["lang"], tgt.to_dict()["lang"]) == ("de", "en")
 
 
-def test_words_follow_the_rules_of_their_language() -> None:
-    for lang, text, cut in (
-        ("de", "Das gibt's z.B. hier.", "Das gibt's z.B. hier ."),
-        ("en", "They don't, Mr. Ash.", "They do n't , Mr. Ash ."),
-        ("fr", "L'homme n'est pas là.", "L' homme n' est pas là ."),
-        ("tree", "(NP DT NN )NP", "(NP DT NN )NP"),
-    ):
-        assert split_words(lang, text) == cut.split()
-        assert split_words(lang, text, lowercase=True) == cut.lower().split()
-        assert has_word_splitting_rules(lang)
-    assert not has_word_splitting_rules("tlh")
-
-
 def test_a_language_that_nobody_listed_is_encoded_and_comes_back() -> None:
     text = ["tlhIngan Hol  Dajatlh'a’?", "¿Habla español?"]
     src, tgt = train(config(src_lang="tlh", tgt_lang="es"), text[:1] * 2, text[1:] * 2)
@@ -177,12 +163,9 @@ def test_words_show_unknown_words_and_decode_leaves_special_ids_out() -> None:
     assert tokenizer.decode([BOS_ID, UNK_ID, 4, 5, EOS_ID, PAD_ID]) == "dog ."
 
 
-def test_words_refuse_what_they_cannot_cut_or_learn() -> None:
+def test_words_are_not_learned_where_all_are_rare() -> None:
     with pytest.raises(UserError, match="min_frequency = 2 times: give more text"):
         train(WORDS, ["ein Hund"], ["a dog"])
-    for lang in ("dee", "", "punctuation", "../de"):
-        with pytest.raises(UserError, match=rf"language '{lang}': set tokenizer=bpe"):
-            split_words(lang, "ciao")
 
 
 # --- both kinds -----------------------------------------------------------------------
@@ -204,6 +187,15 @@ def test_text_is_normalized_alike_in_training_and_on_every_way_in(kind: str, joi
     assert src.tokens(TYPED) == src.tokens(WRITTEN)
     assert tgt.encode("It’s here!") == tgt.encode("It's here!")
     assert tgt.tokens("It’s here!")[-1] == "!"  # no French blank in English
+
+
+def test_a_lone_surrogate_is_refused_in_training_and_in_encoding() -> None:
+    for kind in ("bpe", "words"):
+        with pytest.raises(UserError, match="half a letter"):
+            train(config(kind), ["ein Hund", "ein\ud800"], ["a dog"] * 2)
+    for tokenizer in (TRAINED, WordTokenizer("en", ["dog"])):
+        with pytest.raises(UserError, match="half a letter"):
+            tokenizer.encode_all(["dog", "\ud800"])
 
 
 def test_a_saved_tokenizer_comes_back_the_same(tmp_path: Path) -> None:

@@ -19,7 +19,8 @@ from transformer.data import corpora
 from transformer.data.batches import Example, collate
 from transformer.data.normalizers import NORMALIZERS, normalizer_name_of_language
 from transformer.data.parallel import ParallelText
-from transformer.data.tokenizers import Tokenizer, split_words, train
+from transformer.data.tokenizers import Tokenizer, train
+from transformer.data.word_splitting import split_words
 from transformer.recipes import find_recipe
 
 pytestmark = pytest.mark.slow

@@ -10,7 +10,8 @@ import pytest
 import sacrebleu
 
 from lessonkit.analysis.bleu_comparison import bleu_from_counts, sentence_bleu_counts
-from transformer.data.tokenizers import BPETokenizer, WordTokenizer, split_words
+from transformer.data.tokenizers import BPETokenizer, WordTokenizer
+from transformer.data.word_splitting import split_words
 from transformer.evaluation import bleu_tokenizers
 from transformer.evaluation.bleu_tokenizers import bleu_tokenizer, missing_tokenizer_in_words
 from transformer.evaluation.scores import (

@@ -12,7 +12,7 @@ from transformer.data import corpora
 from transformer.data.batches import Example, TokenBudgetBatches, encode_pairs
 from transformer.data.parallel import ParallelText, parallel_text_from_lines
 from transformer.data.text_files import read_aligned_files
-from transformer.data.tokenizers import TREE_LANGUAGE, has_word_splitting_rules
+from transformer.data.word_splitting import TREE_LANGUAGE, has_word_splitting_rules
 from transformer.evaluation import scores
 from transformer.evaluation.baselines import measure_baselines
 from transformer.evaluation.bleu_tokenizers import bleu_tokenizer, missing_tokenizer_in_words

@@ -12,8 +12,8 @@ from typing import Any
 from sacrebleu.metrics import BLEU, CHRF
 
 from transformer.data.normalizers import normalize_composed
-from transformer.data.tokenizers import split_words
 from transformer.data.unspaced_scripts import split_words_or_characters
+from transformer.data.word_splitting import split_words
 from transformer.evaluation.bleu_tokenizers import bleu_tokenizer
 from transformer.support.errors import require
 from transformer.support.signatures import check_argument_types, check_type

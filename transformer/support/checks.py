@@ -156,6 +156,18 @@ def check_token_ids(ids: Any, vocab_size: int) -> list[int]:
     return token_ids
 
 
+# --- text -----------------------------------------------------------------------------------
+
+
+def check_no_lone_surrogate(text: str) -> None:
+    """Raise if a text holds a lone surrogate, which no library can read."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        message = "a text holds half a letter (a lone surrogate): mend it"
+        raise UserError(message) from error
+
+
 # --- tensors --------------------------------------------------------------------------------
 
 

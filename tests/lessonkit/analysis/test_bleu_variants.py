@@ -9,7 +9,7 @@ from torchtext.data.metrics import bleu_score
 from lessonkit.analysis import bleu_variants
 from transformer.data import corpora
 from transformer.data.parallel import ParallelText
-from transformer.data.tokenizers import split_words
+from transformer.data.word_splitting import split_words
 from transformer.models.translator import Translator
 
 HYPOTHESES = ["The dog sees a cat.", "A small house is there.", "Yes."]
