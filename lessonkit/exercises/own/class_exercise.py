@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from lessonkit.exercises.answers import is_blank
-from lessonkit.exercises.compare import format_value
+from lessonkit.exercises.compare import are_identical, format_value
 from lessonkit.exercises.diagnosis import JudgedCase
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.message import Message
@@ -106,13 +106,19 @@ class ClassExercise(Exercise):
         def run(code: str, sizes: ConstructorSizes, inputs: dict[str, Any]) -> Any:
             module = self.build_with_check_weights(build, *sizes).eval()
             before = copy.deepcopy(module.state_dict())
+            unchanged_inputs = copy.deepcopy(inputs)
             value = value_of_case_code(code, module, inputs)
             for name, weight in module.state_dict().items():
                 if not torch.equal(weight, before[name]):
                     raise BrokenRuleError(f"it changes its weight {name} when it is called")
             reference = self.build_with_check_weights(self.reference, *sizes).eval()
-            if not describe_difference_safely(value, value_of_case_code(code, reference, inputs)):
-                raise_unless_gradients_match(code, module.train(), reference.train(), inputs)
+            right = value_of_case_code(code, reference, copy.deepcopy(unchanged_inputs))
+            if not are_identical(inputs, unchanged_inputs):
+                return value  # which is refused: see `run_case`
+            if not describe_difference_safely(value, right):
+                raise_unless_gradients_match(
+                    code, module.train(), reference.train(), unchanged_inputs
+                )
             return value
 
         run.__wrapped__ = getattr(build, "forward", build)  # type: ignore[attr-defined]
@@ -157,7 +163,7 @@ class ClassExercise(Exercise):
     def _describe_pattern_of_error(self, answer: Any, cases: Sequence[JudgedCase]) -> str:
         """Name the first part of the class that is given, or returns, something else."""
         failure = next(case for case in cases if case.complaint)
-        if failure.outcome.stop_cause:
+        if failure.outcome.stop_cause or failure.outcome.changed:
             return ""
         code, sizes, inputs = failure.args
         yours = _submodule_calls(code, self.build_with_check_weights(answer, *sizes).eval(), inputs)
@@ -190,18 +196,22 @@ class SubmoduleCall(NamedTuple):
 def _submodule_calls(
     code: str, module: nn.Module, inputs: dict[str, Any]
 ) -> dict[str, SubmoduleCall]:
-    """Return every call of a part of a module, by the part's name, in order."""
+    """Return every call of a part of a module, by the part's name, in order.
+
+    The module is given copies, and copies are returned: a class may change its inputs in place.
+    """
     calls: dict[str, SubmoduleCall] = {}
 
     def add_call(name: str, part: nn.Module, args: Any, options: Any, output: Any) -> None:
         bound = inspect.signature(part.forward).bind(*args, **options).arguments
-        tensors = {key: value for key, value in bound.items() if isinstance(value, Tensor)}
+        tensors = {key: value.clone() for key, value in bound.items() if isinstance(value, Tensor)}
         number = sum(other.split(" (")[0] == name for other in calls) + 1
         key = name if number == 1 else f"{name} (call {number})"
-        calls[key] = SubmoduleCall(tensors, output)
+        calls[key] = SubmoduleCall(tensors, copy.deepcopy(output))
 
     for name, part in module.named_modules():
         if name:
             part.register_forward_hook(partial(add_call, f"`{name}`"), with_kwargs=True)
-    value_of_case_code(code, module, inputs)
+    with torch.no_grad():  # so that outputs can be copied
+        value_of_case_code(code, module, copy.deepcopy(inputs))
     return calls

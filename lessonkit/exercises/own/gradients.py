@@ -1,5 +1,6 @@
 """Whether a class can learn: its gradients beside the reference's (not in the paper)."""
 
+import copy
 from typing import Any, NamedTuple
 
 import torch
@@ -60,7 +61,7 @@ def _value_and_gradients(
         if isinstance(part, nn.Dropout):  # no part of the lesson, and no mistake
             part.p = 0.0
     leaves = {
-        name: value.clone().requires_grad_() if _is_float_tensor(value) else value
+        name: value.clone().requires_grad_() if _is_float_tensor(value) else copy.deepcopy(value)
         for name, value in inputs.items()
     }
     value = value_of_case_code(code, module, leaves)

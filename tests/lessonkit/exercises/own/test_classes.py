@@ -129,6 +129,32 @@ def test_what_changes_from_call_to_call_is_refused() -> None:
     assert "mine.train()" in said
 
 
+CHANGES_ITS_INPUTS = [
+    (own.attention, "queries = self.split(", "mask.fill_(True)\n        queries = self.split("),
+    (own.embedding, "return self.token", "ids.fill_(1)\n        return self.token"),
+    (own.residual, "x + sublayer", "x.add_(1) + sublayer"),
+    (own.residual, "x + sublayer(self.norm(x))", "x.add_(sublayer(self.norm(x)))"),
+    (own.encoder_layer, "x = self.self", "src_mask.fill_(True)\n        x = self.self"),
+    (own.decoder_layer, "x = self.self", "memory.mul_(2)\n        x = self.self"),
+    (own.stack, "for layer", "context[0].add_(1)\n        for layer"),
+    (
+        own.transformer,
+        "= self.tgt_embedding(tgt_in)",
+        "= self.tgt_embedding(tgt_in); tgt_in.zero_()",
+    ),
+]
+
+
+@pytest.mark.parametrize(("part", "old", "new"), CHANGES_ITS_INPUTS)
+def test_what_changes_its_inputs_is_refused_and_spoils_no_later_check(
+    part: ClassExercise, old: str, new: str
+) -> None:
+    verdict = part.check(as_own(part, old, new))
+    assert verdict.status == "wrong"
+    assert "it changes what it was given" in verdict.text
+    assert part.check(as_own(part)).status == "passed"
+
+
 CALLED = "heads, weights = scaled_dot_product_attention(queries, keys, values, mask)"
 BY_HAND = """scores = torch.einsum("bhqd,bhkd->bhqk", queries, keys) / keys.shape[-1] ** 0.5
         weights = (scores + torch.where(mask, 0.0, -1e9)).softmax(-1)
