@@ -20,60 +20,27 @@ from numpy.typing import NDArray
 from sacrebleu.significance import estimate_ci
 from tqdm import tqdm
 
+from experiments.bleu_populations import (
+    Population,
+    real_populations,
+    simulated_populations,
+)
 from experiments.tables import markdown_table
 from lessonkit.analysis.bleu_comparison import (
     NUM_RESAMPLES,
     BleuCounts,
     BleuScores,
     approximate_randomization_p_value,
-    bleu_from_counts,
+    bleu_difference,
     resampled_bleu,
-    sentence_bleu_counts,
 )
-from transformer.data import corpora
-from transformer.models.translator import Translator
 from transformer.support.files import write_json
 from transformer.support.provenance import provenance
 
 NUM_TEST_SETS = 500
 TEST_SET_SIZES = (100, 300)  # sentences
 NUM_EXCHANGES = 2000  # of approximate randomization; the course itself takes more
-NUM_SIMULATED_SENTENCES = 10_000  # of a simulated population
-SIMULATED_LEAD = 4.0  # points of BLEU, where one simulated system is better
-SIMULATION_SEED = 53
-# The translators of Multi30k's captions, all into English, and their beams.
-REAL_SYSTEMS = {
-    "de-en, beam 4": ("de-en", 4),
-    "de-en, greedy": ("de-en", 1),
-    "fr-en, beam 4": ("fr-en", 4),
-}
-REAL_PAIRS = (("de-en, greedy", "de-en, beam 4"), ("de-en, beam 4", "fr-en, beam 4"))
-
-
-class Population(NamedTuple):
-    """Two systems' `sentence_bleu_counts` on one large text."""
-
-    first: BleuCounts
-    second: BleuCounts
-    is_exchanged: bool = False  # a coin deals out each sentence's translations: equal systems
-
-    def scores(self) -> tuple[float, float]:
-        """Return the BLEU of both, in points."""
-        first, second = self.first.sum(0), self.second.sum(0)
-        if self.is_exchanged:
-            first = second = first + second
-        return float(bleu_from_counts(first)), float(bleu_from_counts(second))
-
-    def draw_test_set(
-        self, sentences: int, rng: np.random.Generator
-    ) -> tuple[BleuCounts, BleuCounts]:
-        """Draw sentences with replacement; return both systems' counts on them."""
-        rows = rng.integers(len(self.first), size=sentences)
-        first, second = self.first[rows], self.second[rows]
-        if self.is_exchanged:
-            coins = rng.integers(2, size=(sentences, 1), dtype=bool)
-            return np.where(coins, second, first), np.where(coins, first, second)
-        return first, second
+DRAWING_SEED = 53  # of the test sets
 
 
 class ResampledTestSet(NamedTuple):
@@ -94,14 +61,13 @@ class ResampledTestSet(NamedTuple):
 
 def resample(first_counts: BleuCounts, second_counts: BleuCounts, seed: int) -> ResampledTestSet:
     """Compute what all tests and intervals of one test set need."""
-    difference = bleu_from_counts(second_counts.sum(0)) - bleu_from_counts(first_counts.sum(0))
     return ResampledTestSet(
         first_counts,
         second_counts,
-        float(difference),
-        resampled_bleu(first_counts, seed=seed),
-        resampled_bleu(second_counts, seed=seed),
-        seed,
+        difference=bleu_difference(first_counts, second_counts),
+        first_scores=resampled_bleu(first_counts, seed=seed),
+        second_scores=resampled_bleu(second_counts, seed=seed),
+        seed=seed,
     )
 
 
@@ -162,7 +128,7 @@ def measure_tests(population: Population, sentences: int, test_sets: int) -> dic
         population's figure: of both scores by percentiles, of both by sacreBLEU's mean and half
         width, and of the difference by percentiles.
     """
-    rng = np.random.default_rng(SIMULATION_SEED)
+    rng = np.random.default_rng(DRAWING_SEED)
     truths = population.scores()
     p_values: dict[str, list[float]] = {name: [] for name in P_VALUE_FUNCTIONS_BY_TEST}
     covered: dict[str, list[bool]] = {"score": [], "score, sacreBLEU": [], "difference": []}
@@ -196,80 +162,6 @@ def p_value_shares(p_values: Sequence[float]) -> dict[str, float]:
     return {name: round(float(share.mean()), 3) for name, share in shares.items()}
 
 
-def simulated_populations(sentences: int = NUM_SIMULATED_SENTENCES) -> dict[str, Population]:
-    """Return pairs of systems that copy so many English sentences with mistakes.
-
-    All differ in what they get wrong. "alike" errs as often as the first system does, "uneven" is
-    better on some sentences and worse on the others; both have its BLEU. "ahead" is better.
-    """
-    references = corpora.load("embedded", "train", "fr", "en").tgt[:sentences]
-    rng = np.random.default_rng(SIMULATION_SEED)
-    difficulties = rng.normal(0, 0.1, len(references))  # shared: what is hard is hard for all
-    base, alike, better, worse = (
-        sentence_bleu_counts(
-            noisy_sentence_copies(references, share + difficulties, rng),
-            [[each] for each in references],
-        )
-        for share in (0.8, 0.8, 0.88, 0.7)
-    )
-    level = float(bleu_from_counts(base.sum(0)))
-    others = {
-        "alike": splice_counts_to_target_bleu(
-            better if _is_bleu_below(alike, level) else worse, alike, level
-        ),
-        "uneven": splice_counts_to_target_bleu(better, worse, level),
-        "ahead": splice_counts_to_target_bleu(better, alike, level + SIMULATED_LEAD),
-    }
-    return {name: Population(base, other) for name, other in others.items()}
-
-
-def _is_bleu_below(counts: BleuCounts, level: float) -> bool:
-    return bool(bleu_from_counts(counts.sum(0)) < level)
-
-
-def noisy_sentence_copies(
-    references: Sequence[str], shares_right: NDArray[np.float64], rng: np.random.Generator
-) -> list[str]:
-    """Copy sentences, each word with a probability; of the others half are lost, half replaced."""
-    vocabulary = sorted({word for reference in references for word in reference.split()})
-    copies = []
-    for reference, share in zip(references, np.clip(shares_right, 0, 1), strict=True):
-        words = []
-        for word in reference.split():
-            chance = rng.random()
-            if chance < share:
-                words.append(word)
-            elif chance < (1 + share) / 2:
-                words.append(vocabulary[rng.integers(len(vocabulary))])
-        copies.append(" ".join(words))
-    return copies
-
-
-def splice_counts_to_target_bleu(one: BleuCounts, other: BleuCounts, level: float) -> BleuCounts:
-    """Return the first rows of one and the others of the other, cut where BLEU comes closest."""
-    sums = other.sum(0) + np.cumsum(one - other, axis=0)
-    cut = int(np.abs(bleu_from_counts(sums) - level).argmin()) + 1
-    return np.concatenate((one[:cut], other[cut:]))
-
-
-def real_populations() -> dict[str, Population]:
-    """Return pairs of shipped models on a test set of captions, as they are and exchanged."""
-    counts = {}
-    for name, (model, beam_size) in REAL_SYSTEMS.items():
-        translator = Translator.load(model)
-        data = translator.recipe.data
-        split = corpora.default_test_split(data.corpus)
-        text = corpora.load(data.corpus, split, data.src_lang, data.tgt_lang)
-        translations = translator.translate(text.src, beam_size=beam_size)
-        counts[name] = sentence_bleu_counts(translations, [[each] for each in text.tgt])
-    populations = {}
-    for first, second in REAL_PAIRS:
-        pair = f"{first} and {second}"
-        populations[pair] = Population(counts[first], counts[second])
-        populations[f"{pair}, exchanged"] = Population(counts[first], counts[second], True)
-    return populations
-
-
 def record_calibration(file: Path) -> None:
     """Measure all tests on all populations, for test sets of `TEST_SET_SIZES`."""
     populations = simulated_populations() | real_populations()
@@ -278,7 +170,7 @@ def record_calibration(file: Path) -> None:
         for name, population in tqdm(populations.items(), unit="pair of systems")
     }
     base = populations["alike"].first[: TEST_SET_SIZES[0]]
-    same = resample(base, base, SIMULATION_SEED)
+    same = resample(base, base, DRAWING_SEED)
     identical = {
         name: round(p_value(same), 4) for name, p_value in P_VALUE_FUNCTIONS_BY_TEST.items()
     }

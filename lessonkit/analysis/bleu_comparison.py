@@ -48,11 +48,21 @@ def compare_bleu(
     """
     first_counts = sentence_bleu_counts(first, references)
     second_counts = sentence_bleu_counts(second, references)
-    difference = bleu_from_counts(second_counts.sum(0)) - bleu_from_counts(first_counts.sum(0))
     first_scores, second_scores = resampled_bleu(first_counts), resampled_bleu(second_counts)
     low, high = np.percentile(second_scores - first_scores, (2.5, 97.5))
     p_value = approximate_randomization_p_value(first_counts, second_counts)
-    return BleuComparison(float(difference), float(low), float(high), p_value)
+    difference = bleu_difference(first_counts, second_counts)
+    return BleuComparison(difference, float(low), float(high), p_value)
+
+
+@check_argument_types
+def bleu_difference(first_counts: BleuCounts, second_counts: BleuCounts) -> float:
+    """Return BLEU of the second system less BLEU of the first, on all sentences, in points.
+
+    Args:
+        first_counts, second_counts: Each `sentence_bleu_counts` of the same sentences.
+    """
+    return float(bleu_from_counts(second_counts.sum(0)) - bleu_from_counts(first_counts.sum(0)))
 
 
 @check_argument_types

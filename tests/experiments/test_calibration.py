@@ -8,7 +8,7 @@ from sacrebleu.metrics import BLEU
 from sacrebleu.significance import PairedTest
 from scipy.stats import binom
 
-from experiments import calibration
+from experiments import bleu_populations, calibration
 from lessonkit.analysis.bleu_comparison import (
     RESAMPLING_SEED,
     bleu_from_counts,
@@ -22,7 +22,7 @@ ACCEPTED = [[reference] for reference in REFERENCES]
 
 def copies(share: float, seed: int) -> list[str]:
     shares = np.full(len(REFERENCES), share)
-    return calibration.noisy_sentence_copies(REFERENCES, shares, np.random.default_rng(seed))
+    return bleu_populations.noisy_sentence_copies(REFERENCES, shares, np.random.default_rng(seed))
 
 
 def test_sacrebleu_s_p_values_are_its_own() -> None:
@@ -64,12 +64,12 @@ def test_identical_systems_do_not_differ_but_for_sacrebleu() -> None:
 
 
 def test_populations_are_what_they_are_called() -> None:
-    populations = calibration.simulated_populations(613)
+    populations = bleu_populations.simulated_populations(613)
     scores = {name: each.scores() for name, each in populations.items()}
     for first, second in (scores["alike"], scores["uneven"]):
         assert second == pytest.approx(first, abs=0.1)
     first, second = scores["ahead"]
-    assert second - first == pytest.approx(calibration.SIMULATED_LEAD, abs=0.1)
+    assert second - first == pytest.approx(bleu_populations.SIMULATED_LEAD, abs=0.1)
     exchanged = populations["ahead"]._replace(is_exchanged=True)
     assert first < exchanged.scores()[0] == exchanged.scores()[1] < second
     # Both translations of each sentence that was drawn are there, in either order.
@@ -86,7 +86,7 @@ def test_populations_are_what_they_are_called() -> None:
 def test_spliced_systems_have_the_bleu_that_was_asked_for() -> None:
     one, other = (sentence_bleu_counts(copies(share, 7), ACCEPTED) for share in (0.9, 0.6))
     low, high = (bleu_from_counts(each.sum(0)) for each in (other, one))
-    spliced = calibration.splice_counts_to_target_bleu(one, other, (low + high) / 2)
+    spliced = bleu_populations.splice_counts_to_target_bleu(one, other, (low + high) / 2)
     assert bleu_from_counts(spliced.sum(0)) == pytest.approx((low + high) / 2, abs=1.5)
     is_one = (spliced == one).all(axis=1)
     assert ((spliced == other).all(axis=1) | is_one).all()
@@ -121,7 +121,7 @@ def test_a_table_joins_equal_systems_and_names_the_others() -> None:
 def test_the_course_s_test_and_intervals_are_calibrated() -> None:
     """Of 400 pairs of equal systems, as many as chance allows in all but one case of 1,000."""
     pairs = 400
-    populations = calibration.simulated_populations(3001)
+    populations = bleu_populations.simulated_populations(3001)
     for name in ("alike", "uneven"):
         found = calibration.measure_tests(populations[name], 101, pairs)
 
