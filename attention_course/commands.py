@@ -251,7 +251,7 @@ def write_page_with_model(options: argparse.Namespace) -> None:
     option_adder("--bos", "N", "id of the token that begins a target", type=int),
     option_adder("--eos", "N", "id of the token that ends a sentence", type=int),
 )
-def diagnose_target(options: argparse.Namespace) -> int:
+def run_diagnose_command(options: argparse.Namespace) -> int:
     """Try the laws of an encoder-decoder on anybody's code.
 
     Laws are what every right model obeys: no position sees the future, padding changes nothing, a
@@ -266,6 +266,6 @@ def diagnose_target(options: argparse.Namespace) -> int:
       python -m transformer diagnose code/my_model.py:make --length-first --pad 1
       python -m transformer diagnose demo-en-fr --json > report.json
     """
-    from lessonkit.diagnose import diagnose_target
+    from lessonkit.diagnose import run_diagnose_command
 
-    return diagnose_target(options)
+    return run_diagnose_command(options)

@@ -5,7 +5,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from functools import partial
 from pathlib import Path
 
 from torch import Tensor
@@ -51,9 +50,19 @@ def broken_finding(seen: str, **ids: Tensor) -> Finding:
     return Finding(Verdict.BROKEN, f"{example}: {seen}" if ids else seen)
 
 
-kept_finding = partial(Finding, Verdict.KEPT)
-warned_finding = partial(Finding, Verdict.WARNED)
-not_tried_finding = partial(Finding, Verdict.NOT_TRIED)
+def kept_finding(seen: str) -> Finding:
+    """Return the finding that a law holds."""
+    return Finding(Verdict.KEPT, seen)
+
+
+def warned_finding(seen: str) -> Finding:
+    """Return the finding that a law does not meet its rule of thumb, as right code may."""
+    return Finding(Verdict.WARNED, seen)
+
+
+def not_tried_finding(seen: str) -> Finding:
+    """Return the finding that a law could not be tried; `seen` is the reason."""
+    return Finding(Verdict.NOT_TRIED, seen)
 
 
 @dataclass(frozen=True)

@@ -205,7 +205,7 @@ def _notebook_cells(page: Path) -> list[NotebookCell]:
 def read_prose(page: Path) -> str:
     """Return a page's own words, lines joined, without made tables and the paper's passages."""
     if page.suffix != ".ipynb":
-        return _own_prose(page.read_text(encoding="utf-8"))
+        return _strip_tables_and_addresses(page.read_text(encoding="utf-8"))
     prose = [cell for cell in _notebook_cells(page) if cell["cell_type"] == "markdown"]
     return " ".join(_cell_prose(cell) for cell in prose)
 
@@ -213,10 +213,12 @@ def read_prose(page: Path) -> str:
 def _cell_prose(cell: NotebookCell) -> str:
     """Return the own words of a lesson's cell of prose, without the paper's passages."""
     blocks = "".join(cell["source"]).split("\n\n")
-    return _own_prose("\n\n".join(block for block in blocks if not block.startswith("> **Paper")))
+    return _strip_tables_and_addresses(
+        "\n\n".join(block for block in blocks if not block.startswith("> **Paper"))
+    )
 
 
-def _own_prose(text: str) -> str:
+def _strip_tables_and_addresses(text: str) -> str:
     """Return prose on one line, without made tables and addresses."""
     text = GENERATED_TABLE_PATTERN.sub("", text)
     text = re.sub(r"\]\([^)]*\)|arXiv\s[\d.]+", "]", text)

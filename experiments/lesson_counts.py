@@ -110,7 +110,12 @@ def _cell_source(cell: dict[str, Any]) -> str:
 def _num_lines_to_read(cell: dict[str, Any]) -> int:
     source = _cell_source(cell)
     folded = cell["metadata"].get("jupyter", {}).get("source_hidden", False)
-    if folded or "# your answer" in source or ".predict(" in source or "recall.answer(" in source:
+    if (
+        folded
+        or "# your answer" in source
+        or ".predict(" in source
+        or "earlier_lessons_quiz.answer(" in source
+    ):
         return 0
     return sum(bool(line.strip()) for line in source.splitlines())
 

@@ -11,7 +11,7 @@ from attention_laws.report import Report
 from lessonkit.adapters import adapt_folder
 
 
-def diagnose_target(options: argparse.Namespace) -> int:
+def run_diagnose_command(options: argparse.Namespace) -> int:
     """Try the laws on a folder or on code, print the report, and return the exit status."""
     # A folder may have a colon in its name, too: C:\runs\demo.
     if ":" in options.target and not Path(options.target).is_dir():

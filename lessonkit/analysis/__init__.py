@@ -10,7 +10,7 @@ from transformer.support.exports import lazy_exports
 
 # The exported names, by the module that defines them. The block below repeats them for editors.
 EXPORTED_NAMES_BY_MODULE = {
-    "ablation": ("Ablation", "EDGE_KIND_BY_STACK", "translate_without_each_head"),
+    "ablation": ("AblationSpec", "EDGE_KIND_BY_STACK", "translate_without_each_head"),
     "activations": ("mean_head_outputs", "next_token_probabilities"),
     "alignment": ("alignment_error_rate", "diagonal_links", "word_attention"),
     "articles": ("find_article_cases", "count_correct_articles"),
@@ -69,7 +69,7 @@ __all__, __dir__, __getattr__ = lazy_exports(__name__, EXPORTED_NAMES_BY_MODULE)
 if TYPE_CHECKING:
     from lessonkit.analysis.ablation import (
         EDGE_KIND_BY_STACK,
-        Ablation,
+        AblationSpec,
         translate_without_each_head,
     )
     from lessonkit.analysis.activations import mean_head_outputs, next_token_probabilities

@@ -28,7 +28,7 @@ from transformer.models.translator import Translator
 from transformer.support.signatures import check_argument_types
 
 
-class Ablation(NamedTuple):
+class AblationSpec(NamedTuple):
     """What is taken away; several things may be."""
 
     before: Collection[
@@ -68,7 +68,7 @@ class AblationStudy:
         self.src_tokens = translator.src_tokenizer.ids_to_pieces(self._src[0].tolist())
         self.tgt_tokens = translator.tgt_tokenizer.ids_to_pieces(ids)
 
-    def translate_sentence_without(self, ablation: Ablation) -> AblatedTranslation:
+    def translate_sentence_without(self, ablation: AblationSpec) -> AblatedTranslation:
         """Translate with something taken away; raise a UserError if it cannot be."""
         model = SourceMaskedModel(self.model, ablation.before, ablation.after)
         with patch_heads(self.model, ablation.heads), ablate_edges(self.model, ablation.edges):
@@ -105,24 +105,26 @@ ZERO_HEAD_KIND, MEAN_HEAD_KIND = "a head, by zero", "a head, by its mean"
 PATCHED_HEAD_KIND = "a head, swapped"
 
 
-class LabelledAblation(NamedTuple):
+class LabelledAblationSpec(NamedTuple):
     """An ablation, and where it stands among all that a study can make."""
 
     kind: str  # one of the constants above
     target: str  # which position, edge or head: "3", "2-3" (query and key), "encoder 1.2"
-    ablation: Ablation
+    ablation: AblationSpec
 
 
-def source_ablations(study: AblationStudy) -> Iterator[LabelledAblation]:
+def source_ablation_specs(study: AblationStudy) -> Iterator[LabelledAblationSpec]:
     """Yield two ablations of each source position: hidden before and hidden after the encoder."""
     for position in range(len(study.src_tokens)):
-        yield LabelledAblation(
-            SOURCE_BEFORE_ENCODER_KIND, str(position), Ablation(before=[position])
+        yield LabelledAblationSpec(
+            SOURCE_BEFORE_ENCODER_KIND, str(position), AblationSpec(before=[position])
         )
-        yield LabelledAblation(SOURCE_AFTER_ENCODER_KIND, str(position), Ablation(after=[position]))
+        yield LabelledAblationSpec(
+            SOURCE_AFTER_ENCODER_KIND, str(position), AblationSpec(after=[position])
+        )
 
 
-def edge_ablations(study: AblationStudy) -> Iterator[LabelledAblation]:
+def edge_ablation_specs(study: AblationStudy) -> Iterator[LabelledAblationSpec]:
     """Yield an ablation of each edge of each stack, in all heads of all its layers.
 
     The decoder's first row sees nothing but "<bos>" and keeps it.
@@ -137,12 +139,12 @@ def edge_ablations(study: AblationStudy) -> Iterator[LabelledAblation]:
                 keys = range(query + 1) if query else range(0)
             for key in keys:
                 edges = {head: [(query, key)] for head in heads}
-                yield LabelledAblation(kind, f"{query}-{key}", Ablation(edges=edges))
+                yield LabelledAblationSpec(kind, f"{query}-{key}", AblationSpec(edges=edges))
 
 
-def head_ablations(
+def head_ablation_specs(
     study: AblationStudy, means: Mapping[Head, Tensor], other: Activations
-) -> Iterator[LabelledAblation]:
+) -> Iterator[LabelledAblationSpec]:
     """Yield the ablations of each head: by zero, by its mean, and patched from another sentence.
 
     The means are from `mean_head_outputs`; the other sentence's outputs are put at every position
@@ -150,11 +152,13 @@ def head_ablations(
     """
     for head, mean in means.items():
         name = str(head)
-        yield LabelledAblation(ZERO_HEAD_KIND, name, Ablation(heads={head: torch.zeros_like(mean)}))
-        yield LabelledAblation(MEAN_HEAD_KIND, name, Ablation(heads={head: mean}))
+        yield LabelledAblationSpec(
+            ZERO_HEAD_KIND, name, AblationSpec(heads={head: torch.zeros_like(mean)})
+        )
+        yield LabelledAblationSpec(MEAN_HEAD_KIND, name, AblationSpec(heads={head: mean}))
         common = len(study.src_tokens) if head.stack == "encoder" else None
         vectors = dict(enumerate(other.heads[head][:common]))
-        yield LabelledAblation(PATCHED_HEAD_KIND, name, Ablation(heads={head: vectors}))
+        yield LabelledAblationSpec(PATCHED_HEAD_KIND, name, AblationSpec(heads={head: vectors}))
 
 
 @check_argument_types
@@ -174,6 +178,6 @@ def translate_without_each_head(
     translations: dict[str, dict[Head, str]] = {"by zero": {}, "by its mean": {}}
     for head, mean in means.items():
         for way, vector in (("by zero", torch.zeros_like(mean)), ("by its mean", mean)):
-            ablated = study.translate_sentence_without(Ablation(heads={head: vector}))
+            ablated = study.translate_sentence_without(AblationSpec(heads={head: vector}))
             translations[way][head] = study.translation_text(ablated)
     return translations

@@ -16,7 +16,7 @@ class Phrase(NamedTuple):
         return self.start <= word < self.end
 
 
-class PhraseTree:
+class ConstituencyTree:
     """A sentence's phrases, outer ones first, and the part of speech of each word.
 
     The parse is bracketed as in "(S (NP DT NN )NP (VP VB )VP . )S".

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from lessonkit.analysis.alignment import SentencePair
-from lessonkit.analysis.phrase_tree import PhraseTree
+from lessonkit.analysis.phrase_tree import ConstituencyTree
 from transformer.data.embedded_corpus import TrilingualSentence, detokenize
 from transformer.models.translator import Translator
 from transformer.support.signatures import check_argument_types
@@ -65,7 +65,7 @@ class QueryWithKeys(NamedTuple):
 
 def queries_with_keys(sentence: TrilingualSentence) -> Iterator[QueryWithKeys]:
     """Yield every pair that a question asks about, in one English sentence of the corpus."""
-    words, tree = sentence.en.split(), PhraseTree(sentence.parse)
+    words, tree = sentence.en.split(), ConstituencyTree(sentence.parse)
     for word, text in enumerate(words):
         yield QueryWithKeys(SAME_WORD_QUESTION, word, (word,))
         if word:
@@ -83,7 +83,7 @@ def queries_with_keys(sentence: TrilingualSentence) -> Iterator[QueryWithKeys]:
             yield pair
 
 
-def _determiner_queries(words: list[str], tree: PhraseTree) -> Iterator[QueryWithKeys]:
+def _determiner_queries(words: list[str], tree: ConstituencyTree) -> Iterator[QueryWithKeys]:
     """Yield determiners and their nouns, and the owner whom *his*, *her*, *their* stand for."""
     for word, text in enumerate(words):
         if tree.tags[word] != "DT":
@@ -101,7 +101,7 @@ def _determiner_queries(words: list[str], tree: PhraseTree) -> Iterator[QueryWit
             )
 
 
-def _pronoun_queries(words: list[str], tree: PhraseTree) -> Iterator[QueryWithKeys]:
+def _pronoun_queries(words: list[str], tree: ConstituencyTree) -> Iterator[QueryWithKeys]:
     """Yield pronouns after *because*, which in this corpus mean the subject of the sentence."""
     for word in range(1, len(words)):
         if words[word - 1] == "because" and words[word] in ("he", "she", "they"):
@@ -113,7 +113,7 @@ def _pronoun_queries(words: list[str], tree: PhraseTree) -> Iterator[QueryWithKe
                 )
 
 
-def _verb_queries(tree: PhraseTree) -> Iterator[QueryWithKeys]:
+def _verb_queries(tree: ConstituencyTree) -> Iterator[QueryWithKeys]:
     """Yield verbs that a relative clause divides from their subject.
 
     Figure 3 of the paper has one: *making ... more difficult*.

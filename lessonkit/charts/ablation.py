@@ -18,12 +18,12 @@ from lessonkit.analysis.ablation import (
     SOURCE_BEFORE_ENCODER_KIND,
     ZERO_HEAD_KIND,
     AblatedTranslation,
-    Ablation,
+    AblationSpec,
     AblationStudy,
-    LabelledAblation,
-    edge_ablations,
-    head_ablations,
-    source_ablations,
+    LabelledAblationSpec,
+    edge_ablation_specs,
+    head_ablation_specs,
+    source_ablation_specs,
 )
 from lessonkit.analysis.activations import record_activations
 from lessonkit.analysis.heads import Head, all_heads
@@ -132,17 +132,17 @@ def _check_num_ablations(src_len: int, tgt_len: int, edges: bool) -> None:
 
 def _all_ablations(
     study: AblationStudy, edges: bool, means: Mapping[Head, Tensor], other: str
-) -> Iterator[LabelledAblation]:
+) -> Iterator[LabelledAblationSpec]:
     """Yield every ablation that can be chosen, the empty one first."""
-    yield LabelledAblation(NO_ABLATION_KIND, "", Ablation())
-    yield from source_ablations(study)
+    yield LabelledAblationSpec(NO_ABLATION_KIND, "", AblationSpec())
+    yield from source_ablation_specs(study)
     if edges:
-        yield from edge_ablations(study)
-    yield from head_ablations(study, means, record_activations(study.translator, other))
+        yield from edge_ablation_specs(study)
+    yield from head_ablation_specs(study, means, record_activations(study.translator, other))
 
 
 def _chart_rows(
-    study: AblationStudy, ablations: Iterable[LabelledAblation]
+    study: AblationStudy, ablations: Iterable[LabelledAblationSpec]
 ) -> Iterator[dict[str, object]]:
     """Yield the two lines of tokens that always stand, and a row for each ablation."""
     yield {"line": 0, "label": "source", "tokens": study.src_tokens}

@@ -137,9 +137,9 @@ def _draw_head_thumbnails(num_layers: int, num_heads: int) -> alt.LayerChart:
         )
         .mark_rect(aria=False)
         .encode(
-            x=_make_thumbnail_channel(alt.X, "left", "head", num_heads),
+            x=_make_thumbnail_axis_encoding(alt.X, "left", "head", num_heads),
             x2="right:Q",
-            y=_make_thumbnail_channel(alt.Y, "top", "layer", num_layers),
+            y=_make_thumbnail_axis_encoding(alt.Y, "top", "layer", num_layers),
             y2="bottom:Q",
             color=alt.Color("value:Q", scale=WEIGHT_COLOUR_SCALE, legend=None),
         )
@@ -166,7 +166,7 @@ def _draw_head_thumbnails(num_layers: int, num_heads: int) -> alt.LayerChart:
     )
 
 
-def _make_thumbnail_channel(kind: Any, field: str, title: str, count: int) -> Any:
+def _make_thumbnail_axis_encoding(kind: Any, field: str, title: str, count: int) -> Any:
     """Number the layers (downwards) or heads at the middle of their pictures."""
     axis = alt.Axis(
         title=title,

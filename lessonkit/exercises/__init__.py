@@ -7,5 +7,5 @@ Not in the paper. CONTRIBUTING.md says how one is added. In a lesson:
     ex.perplexity.check(my_perplexity)   # passed, not attempted, or wrong and where
     ex.perplexity.hint()                 # several, from gentle to plain
     ex.perplexity.solution()
-    ex.progress()                        # how far one is, in all lessons
+    ex.show_progress()                   # how far one is, in all lessons
 """

@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn, tensor
 
 from lessonkit.exercises.exercise import Exercise
-from lessonkit.exercises.progress_table import show_progress
+from lessonkit.exercises.progress_table import show_progress as show_progress
 from lessonkit.exercises.rules import ForbidFunctions, LimitTensorSizes, forbidding_calls_of_module
 from lessonkit.exercises.toy_models import ReadOnceKeyValueBlocks
 from lessonkit.exercises.toys import make_normal_sampler, seeded_generator
@@ -21,8 +21,7 @@ from lessonkit.exercises.words import read_exercise_texts
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID
 
 exercise_texts = read_exercise_texts("02")
-progress = show_progress
-recall = exercise_texts.recall()
+earlier_lessons_quiz = exercise_texts.earlier_lessons_quiz()
 silent_query = exercise_texts.prediction("silent_query")
 unscaled_gradient = exercise_texts.prediction("unscaled_gradient")
 

@@ -1,4 +1,4 @@
-"""The gaps and exercises of lesson 12, in its order. `ToyDecoder` is its toy.
+"""The gaps and exercises of lesson 12, in its order. `DecoderWithFault` is its toy.
 
 A step of an LSTM, additive attention, how far dilated convolutions reach, and what a decoder sees
 that it must not or does not that it must.
@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn, tensor
 
 from lessonkit.exercises.exercise import Exercise
-from lessonkit.exercises.progress_table import show_progress
+from lessonkit.exercises.progress_table import show_progress as show_progress
 from lessonkit.exercises.toy_models import MAX_SENTENCE_LENGTH
 from lessonkit.exercises.toys import BaseToy, make_normal_sampler, seeded_generator
 from lessonkit.exercises.words import read_exercise_texts
@@ -22,15 +22,14 @@ from transformer.config import PAD_ID
 DECODER_FAULT_NAMES = ("none", "sees the future", "sees padding", "deaf to the source")
 
 exercise_texts = read_exercise_texts("12")
-progress = show_progress
-recall = exercise_texts.recall()
+earlier_lessons_quiz = exercise_texts.earlier_lessons_quiz()
 digits_right_with_one_state = exercise_texts.prediction("digits_right_with_one_state")
 recurrent_time_ratio = exercise_texts.prediction("recurrent_time_ratio")
 bleu_with_all_four_faults = exercise_texts.prediction("bleu_with_all_four_faults")
 
 
 @dataclass(repr=False)
-class ToyDecoder(BaseToy):
+class DecoderWithFault(BaseToy):
     """A toy decoder that may see too much, or too little.
 
     Each position sums up what has been written, by age, and adds the sum of the source, whose
@@ -225,11 +224,14 @@ decoder_fault = Exercise(
     my_decoder_fault,
     exercise_texts,
     worked=[
-        ((ToyDecoder("none", 0), tensor([5]), tensor([2, 4])), "none"),
-        ((ToyDecoder("deaf to the source", 0), tensor([5]), tensor([2])), "deaf to the source"),
+        ((DecoderWithFault("none", 0), tensor([5]), tensor([2, 4])), "none"),
+        (
+            (DecoderWithFault("deaf to the source", 0), tensor([5]), tensor([2])),
+            "deaf to the source",
+        ),
     ],
     cases=[
-        (ToyDecoder(spot, seed), src, tgt_in)
+        (DecoderWithFault(spot, seed), src, tgt_in)
         for spot in DECODER_FAULT_NAMES
         for seed in range(2)
         for src, tgt_in in _sight_case_token_ids()

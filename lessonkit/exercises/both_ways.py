@@ -1,4 +1,4 @@
-"""The gaps and the exercise of lesson 09, in its order. `Trainer` is its toy.
+"""The gaps and the exercise of lesson 09, in its order. `TrainerWithFault` is its toy.
 
 What leaks from training, groups of pairs that do not, and which fault a step of training has.
 """
@@ -11,8 +11,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from lessonkit.exercises.exercise import Exercise
-from lessonkit.exercises.progress_table import show_progress
-from lessonkit.exercises.toy_models import TinyNetwork
+from lessonkit.exercises.progress_table import show_progress as show_progress
+from lessonkit.exercises.toy_models import TinyTrainableNetwork
 from lessonkit.exercises.toys import BaseToy
 from lessonkit.exercises.words import read_exercise_texts
 
@@ -22,8 +22,7 @@ LEARNING_RATE_OF_TRAINER = 1e-6  # so small that a step must be looked for close
 SentencePair = tuple[str, str]
 
 exercise_texts = read_exercise_texts("09")
-progress = show_progress
-recall = exercise_texts.recall()
+earlier_lessons_quiz = exercise_texts.earlier_lessons_quiz()
 bleu_from_french_source = exercise_texts.prediction("bleu_from_french_source")
 judge_score_of_swapped_words = exercise_texts.prediction("judge_score_of_swapped_words")
 lookup_bleu_on_random_split = exercise_texts.prediction("lookup_bleu_on_random_split")
@@ -124,19 +123,19 @@ connected_groups = Exercise(
 )
 
 
-class Trainer(BaseToy):
+class TrainerWithFault(BaseToy):
     """A training with one batch and a tiny rate; its step may have one of `TRAINER_FAULT_NAMES`."""
 
     def __init__(self, fault: str, seed: int) -> None:
         self.fault, self.seed = fault, seed
-        self._model = TinyNetwork(7, 4, seed).double().train()
+        self._model = TinyTrainableNetwork(7, 4, seed).double().train()
         moved = list(self._model.parameters())
         if seed % 2:  # near 0 the steps grow at first
             torch.nn.utils.vector_to_parameters(
                 0.05 * torch.nn.utils.parameters_to_vector(moved), moved
             )
         if fault == "nothing moves":
-            moved = list(TinyNetwork(7, 4, seed).double().parameters())
+            moved = list(TinyTrainableNetwork(7, 4, seed).double().parameters())
         if fault == "some weights stay":
             moved = [moved[seed // 2 % 2]]
         self._optimizer = torch.optim.SGD(
@@ -182,8 +181,8 @@ def my_training_fault(trainer: Any) -> str:
 training_fault = Exercise(
     my_training_fault,
     exercise_texts,
-    worked=[((Trainer("none", 0),), "none"), ((Trainer("uphill", 0),), "uphill")],
-    cases=[(Trainer(each, seed),) for each in TRAINER_FAULT_NAMES for seed in range(7)],
+    worked=[((TrainerWithFault("none", 0),), "none"), ((TrainerWithFault("uphill", 0),), "uphill")],
+    cases=[(TrainerWithFault(each, seed),) for each in TRAINER_FAULT_NAMES for seed in range(7)],
     expected=lambda trainer: trainer.fault,
     properties={"the answer is one of the five": lambda value, _: value in TRAINER_FAULT_NAMES},
 )

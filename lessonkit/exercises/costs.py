@@ -1,12 +1,11 @@
 """The exercises of lesson 16, in order: intensity, the noise scale, a step's operations."""
 
 from lessonkit.exercises.exercise import Exercise
-from lessonkit.exercises.progress_table import show_progress
+from lessonkit.exercises.progress_table import show_progress as show_progress
 from lessonkit.exercises.words import read_exercise_texts
 
 exercise_texts = read_exercise_texts("16")
-progress = show_progress
-recall = exercise_texts.recall()
+earlier_lessons_quiz = exercise_texts.earlier_lessons_quiz()
 p100_flops_share = exercise_texts.prediction("p100_flops_share")
 time_ratio_of_64_vectors = exercise_texts.prediction("time_ratio_of_64_vectors")
 model_with_noisier_gradient = exercise_texts.prediction("model_with_noisier_gradient")

@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from lessonkit.exercises.exercise import Exercise
-from lessonkit.exercises.progress_table import show_progress
+from lessonkit.exercises.progress_table import show_progress as show_progress
 from lessonkit.exercises.toy_models import (
     EncodeOnceTransformer,
     ProbabilityTable,
@@ -26,8 +26,7 @@ from transformer.config import BOS_ID, EOS_ID
 from transformer.masks import padding_mask
 
 exercise_texts = read_exercise_texts("06")
-progress = show_progress
-recall = exercise_texts.recall()
+earlier_lessons_quiz = exercise_texts.earlier_lessons_quiz()
 greedy_search_errors = exercise_texts.prediction("greedy_search_errors")
 recomputed_without_cache = exercise_texts.prediction("recomputed_without_cache")
 

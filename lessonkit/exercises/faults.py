@@ -1,8 +1,8 @@
 """The gaps and the exercise of lesson 14, in its order, and the ten tickets of its appendix.
 
 How far ahead a decoder sees, the first output that differs from a reference's, the loss of a model
-that knows how often each token occurs; and the fault of a loss, told from outside. `Glimpse` and
-`Loss` are its toys.
+that knows how often each token occurs; and the fault of a loss, told from outside. Its toys are
+`LeakyDecoder` and `LossWithFault`.
 """
 
 import collections
@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from torch import Tensor, tensor
 
 from lessonkit.exercises.exercise import Exercise
-from lessonkit.exercises.progress_table import show_progress
+from lessonkit.exercises.progress_table import show_progress as show_progress
 from lessonkit.exercises.tickets import Tickets
 from lessonkit.exercises.toys import BaseToy, seeded_generator
 from lessonkit.exercises.words import read_exercise_texts
@@ -28,17 +28,16 @@ LOSS_FAULT_NAMES = ("none", "padding counts", "sentences count alike", "softmax 
 MAX_SENTENCE_TOKENS = 16
 
 exercise_texts = read_exercise_texts("14")
-progress = show_progress
-recall = exercise_texts.recall()
+earlier_lessons_quiz = exercise_texts.earlier_lessons_quiz()
 sound_training_curve = exercise_texts.prediction("sound_training_curve")
 cause_of_too_low_loss = exercise_texts.prediction("cause_of_too_low_loss")
 bleu_in_one_batch = exercise_texts.prediction("bleu_in_one_batch")
-unnamed_fault = exercise_texts.tables["unnamed"]  # of one of two curves in the lesson
+undisclosed_fault_name = exercise_texts.tables["unnamed"]  # of one of two curves in the lesson
 tickets = Tickets(exercise_texts.tables["tickets"])
 
 
 @dataclass(repr=False)
-class Glimpse(BaseToy):
+class LeakyDecoder(BaseToy):
     """A toy decoder that sees what has been written, and some tokens that it must not.
 
     `leaks` has a pair (position, place) for each later token that a position sees. Its numbers
@@ -65,7 +64,7 @@ class Glimpse(BaseToy):
 
 
 @dataclass(repr=False)
-class Loss(BaseToy):
+class LossWithFault(BaseToy):
     """A loss in nats, over a batch's tokens or for each of them, that may have a fault."""
 
     fault: str  # one of `LOSS_FAULT_NAMES`
@@ -114,12 +113,12 @@ tokens_seen_ahead = Exercise(
     my_tokens_seen_ahead,
     exercise_texts,
     worked=[
-        ((Glimpse([], 0), tensor([2, 4])), 0),
-        ((Glimpse([(0, 1)], 0), tensor([2, 4])), 1),
-        ((Glimpse([(0, 2)], 0), tensor([5, 3, 6])), 2),
+        ((LeakyDecoder([], 0), tensor([2, 4])), 0),
+        ((LeakyDecoder([(0, 1)], 0), tensor([2, 4])), 1),
+        ((LeakyDecoder([(0, 2)], 0), tensor([5, 3, 6])), 2),
     ],
     cases=[
-        (Glimpse(leaks, seed), tensor(text))
+        (LeakyDecoder(leaks, seed), tensor(text))
         for seed, leaks in enumerate(_LEAK_PAIRS_OF_AHEAD_CASES)
         for text in _AHEAD_CASE_TOKEN_IDS
     ],
@@ -219,9 +218,12 @@ def my_loss_fault(loss: Any) -> str:
 loss_fault = Exercise(
     my_loss_fault,
     exercise_texts,
-    worked=[((Loss("none"),), "none"), ((Loss("softmax twice", True),), "softmax twice")],
+    worked=[
+        ((LossWithFault("none"),), "none"),
+        ((LossWithFault("softmax twice", True),), "softmax twice"),
+    ],
     cases=[
-        (Loss(fault, total),)
+        (LossWithFault(fault, total),)
         for fault in LOSS_FAULT_NAMES
         for total in (False, True)
         if not (total and fault == "sentences count alike")  # a sum of means looks like a sum

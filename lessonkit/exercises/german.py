@@ -1,6 +1,6 @@
 """The gaps and the exercise of lesson 08: an average, pairs kept, and what to average.
 
-`SquaredDistanceLoss` is its toy.
+`SquaredDistanceFromBestWeights` is its toy.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, tensor
 
 from lessonkit.exercises.exercise import Exercise
-from lessonkit.exercises.progress_table import show_progress
+from lessonkit.exercises.progress_table import show_progress as show_progress
 from lessonkit.exercises.toys import BaseToy, make_normal_sampler
 from lessonkit.exercises.words import read_exercise_texts
 
@@ -19,8 +19,7 @@ StateDict = dict[str, Tensor]
 PhenomenonResultRows = list[dict[str, Any]]
 
 exercise_texts = read_exercise_texts("08")
-progress = show_progress
-recall = exercise_texts.recall()
+earlier_lessons_quiz = exercise_texts.earlier_lessons_quiz()
 ablations_beyond_chance = exercise_texts.prediction("ablations_beyond_chance")
 whole_word_perplexity_rank = exercise_texts.prediction("whole_word_perplexity_rank")
 negation_pairs_right = exercise_texts.prediction("negation_pairs_right")
@@ -105,7 +104,7 @@ minimal_pairs_kept = Exercise(
 
 
 @dataclass(repr=False)
-class SquaredDistanceLoss(BaseToy):
+class SquaredDistanceFromBestWeights(BaseToy):
     """A toy loss: how far the weights "w" of a state are from the best."""
 
     best: list[float]
@@ -133,7 +132,7 @@ def my_choose_checkpoints(
 
 
 def _checkpoints_chosen_by_running_mean(
-    states: list[StateDict], loss_of: SquaredDistanceLoss
+    states: list[StateDict], loss_of: SquaredDistanceFromBestWeights
 ) -> list[int]:
     """Move the mean by its distance from each checkpoint, and move it back."""
     chosen, mean = [len(states) - 1], states[-1]["w"]
@@ -144,7 +143,7 @@ def _checkpoints_chosen_by_running_mean(
     return chosen
 
 
-def _chosen_checkpoints_cases() -> list[tuple[list[StateDict], SquaredDistanceLoss]]:
+def _chosen_checkpoints_cases() -> list[tuple[list[StateDict], SquaredDistanceFromBestWeights]]:
 
     def run(*weights: float) -> list[StateDict]:
         return [{"w": tensor([each])} for each in weights]
@@ -152,11 +151,15 @@ def _chosen_checkpoints_cases() -> list[tuple[list[StateDict], SquaredDistanceLo
     lines = [(1.0,), (0.0, 1.0), (3.0, 1.0), (1.0, -1.0), (2.0, -1.0, 1.0), (4.0, 1.0, -1.0)]
     lines += [(-1.0, 5.0, 1.0), (1.0, 2.0, 4.0, -2.0), (0.5, -3.0, 2.0, 1.0), (-2.0, 2.0, 5.0, 1.0)]
     lines += [(-1.0, 3.0, -2.0, 2.0, 1.0), (6.0, -3.0, 3.0, -1.0, 0.5)]
-    cases = [(run(*line), SquaredDistanceLoss([best])) for line in lines for best in (0.0, 1.5)]
+    cases = [
+        (run(*line), SquaredDistanceFromBestWeights([best]))
+        for line in lines
+        for best in (0.0, 1.5)
+    ]
     draw = make_normal_sampler(5)
     for _ in range(6):
         states = [{"b": draw(1), "w": draw(2)} for _ in range(5)]
-        cases.append((states, SquaredDistanceLoss([0.0, 0.0])))
+        cases.append((states, SquaredDistanceFromBestWeights([0.0, 0.0])))
     return cases
 
 
@@ -166,9 +169,12 @@ choose_checkpoints = Exercise(
     my_choose_checkpoints,
     exercise_texts,
     worked=[
-        (([_UP, _DOWN], SquaredDistanceLoss([0.0])), [0, 1]),  # their mean is 0
-        (([_UP, _DOWN], SquaredDistanceLoss([-1.0])), [1]),  # the last one alone is best
-        (([_UP, _UP, _DOWN], SquaredDistanceLoss([0.0])), [1, 2]),  # a third would be too many
+        (([_UP, _DOWN], SquaredDistanceFromBestWeights([0.0])), [0, 1]),  # their mean is 0
+        (([_UP, _DOWN], SquaredDistanceFromBestWeights([-1.0])), [1]),  # the last one alone is best
+        (
+            ([_UP, _UP, _DOWN], SquaredDistanceFromBestWeights([0.0])),
+            [1, 2],
+        ),  # a third would be too many
     ],
     cases=_chosen_checkpoints_cases(),
     expected=_checkpoints_chosen_by_running_mean,

@@ -11,13 +11,12 @@ import torch
 from torch import Tensor, nn
 
 from lessonkit.exercises.exercise import Exercise
-from lessonkit.exercises.progress_table import show_progress
+from lessonkit.exercises.progress_table import show_progress as show_progress
 from lessonkit.exercises.toys import BaseToy
 from lessonkit.exercises.words import read_exercise_texts
 
 exercise_texts = read_exercise_texts("15")
-progress = show_progress
-recall = exercise_texts.recall()
+earlier_lessons_quiz = exercise_texts.earlier_lessons_quiz()
 micro_batch_memory_share = exercise_texts.prediction("micro_batch_memory_share")
 weights_changed_in_bfloat16 = exercise_texts.prediction("weights_changed_in_bfloat16")
 fused_memory_ratio = exercise_texts.prediction("fused_memory_ratio")
@@ -173,7 +172,7 @@ loss_scaler_step = Exercise(
 )
 
 
-class SimulatedAllReduce(BaseToy):
+class SimulatedAllReduceSum(BaseToy):
     """What another process has, and a sum with it: stands for `torch.distributed.all_reduce`."""
 
     def __init__(self, others: list[Gradients]) -> None:
@@ -202,13 +201,13 @@ _ONE, _TWO = torch.tensor([1.0, 2.0]), torch.tensor([3.0, 6.0])
 average_gradients = Exercise(
     my_average_gradients,
     exercise_texts,
-    worked=[(([_ONE], SimulatedAllReduce([[_TWO]]), 2), [torch.tensor([2.0, 4.0])])],
+    worked=[(([_ONE], SimulatedAllReduceSum([[_TWO]]), 2), [torch.tensor([2.0, 4.0])])],
     cases=[
-        ([_ONE], SimulatedAllReduce([]), 1),
-        ([_ONE, _TWO], SimulatedAllReduce([[_TWO, _TWO]]), 2),
+        ([_ONE], SimulatedAllReduceSum([]), 1),
+        ([_ONE, _TWO], SimulatedAllReduceSum([[_TWO, _TWO]]), 2),
         (
             [_ONE, torch.ones(2, 3)],
-            SimulatedAllReduce([[_TWO, torch.zeros(2, 3)], [_ONE, torch.ones(2, 3)]]),
+            SimulatedAllReduceSum([[_TWO, torch.zeros(2, 3)], [_ONE, torch.ones(2, 3)]]),
             3,
         ),
     ],

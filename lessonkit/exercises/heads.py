@@ -7,15 +7,14 @@ import torch
 from torch import Tensor, tensor
 
 from lessonkit.exercises.exercise import Exercise
-from lessonkit.exercises.progress_table import show_progress
+from lessonkit.exercises.progress_table import show_progress as show_progress
 from lessonkit.exercises.toys import make_normal_sampler
 from lessonkit.exercises.words import read_exercise_texts
 
 AlignmentLinks = list[tuple[int, int]]  # a sentence's links, (source, target)
 
 exercise_texts = read_exercise_texts("11")
-progress = show_progress
-recall = exercise_texts.recall()
+earlier_lessons_quiz = exercise_texts.earlier_lessons_quiz()
 bleu_without_dull_head = exercise_texts.prediction("bleu_without_dull_head")
 bleu_without_encoder_heads = exercise_texts.prediction("bleu_without_encoder_heads")
 alignment_by_mean_of_heads = exercise_texts.prediction("alignment_by_mean_of_heads")

@@ -12,13 +12,12 @@ import torch
 from torch import Tensor, tensor
 
 from lessonkit.exercises.exercise import Exercise
-from lessonkit.exercises.progress_table import show_progress
+from lessonkit.exercises.progress_table import show_progress as show_progress
 from lessonkit.exercises.toys import BaseToy
 from lessonkit.exercises.words import read_exercise_texts
 
 exercise_texts = read_exercise_texts("10")
-progress = show_progress
-recall = exercise_texts.recall()
+earlier_lessons_quiz = exercise_texts.earlier_lessons_quiz()
 articles_right_with_routes_cut = exercise_texts.prediction("articles_right_with_routes_cut")
 articles_changed_by_patch = exercise_texts.prediction("articles_changed_by_patch")
 

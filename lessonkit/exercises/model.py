@@ -1,6 +1,6 @@
 """The exercises of lesson 04, in its order: a norm, a count, a layer; its gaps are `own`'s.
 
-`Layer` is its toy.
+`DecoderLayerParts` is its toy.
 """
 
 import bisect
@@ -13,16 +13,15 @@ from torch import Tensor, nn, tensor
 
 from lessonkit.analysis.table_3 import expected_num_parameters
 from lessonkit.exercises.exercise import Exercise
-from lessonkit.exercises.progress_table import show_progress
-from lessonkit.exercises.toy_models import Layer
+from lessonkit.exercises.progress_table import show_progress as show_progress
+from lessonkit.exercises.toy_models import DecoderLayerParts
 from lessonkit.exercises.toys import make_normal_sampler, seeded_generator
 from lessonkit.exercises.words import read_exercise_texts
 from transformer.config import ModelConfig
 from transformer.masks import causal_mask
 
 exercise_texts = read_exercise_texts("04")
-progress = show_progress
-recall = exercise_texts.recall()
+earlier_lessons_quiz = exercise_texts.earlier_lessons_quiz()
 gradient_without_residuals = exercise_texts.prediction("gradient_without_residuals")
 mistake_seen_in_first_loss = exercise_texts.prediction("mistake_seen_in_first_loss")
 
@@ -124,7 +123,7 @@ def my_decoder_layer(
 
 
 def _torch_decoder_layer_with_weights_of(
-    layer: Layer, pre_norm: bool
+    layer: DecoderLayerParts, pre_norm: bool
 ) -> nn.TransformerDecoderLayer:
     width, heads, d_ff = layer.d_model, layer.num_heads, layer.inner.shape[1]
     theirs = nn.TransformerDecoderLayer(
@@ -153,7 +152,7 @@ def _decoder_layer_output_by_pytorch(
     memory: Tensor,
     tgt_mask: Tensor,
     src_mask: Tensor,
-    layer: Layer,
+    layer: DecoderLayerParts,
     pre_norm: bool,
 ) -> Tensor:
     """Let PyTorch's layer do it; its masks say what may *not* be seen, head by head."""
@@ -166,7 +165,7 @@ def _decoder_layer_output_by_pytorch(
         return theirs(hidden, memory, tgt_mask=no_target, memory_mask=no_source)
 
 
-def _decoder_layer_cases() -> list[tuple[Tensor, Tensor, Tensor, Tensor, Layer, bool]]:
+def _decoder_layer_cases() -> list[tuple[Tensor, Tensor, Tensor, Tensor, DecoderLayerParts, bool]]:
     """One token and more, as many as the source has and not; dropout off and on, both orders."""
     draw, cases = make_normal_sampler(0), []
     for seed, (batch, tgt_len, src_len, num_heads, d_model) in enumerate(
@@ -177,7 +176,7 @@ def _decoder_layer_cases() -> list[tuple[Tensor, Tensor, Tensor, Tensor, Layer, 
         src_mask = torch.ones(batch, 1, 1, src_len, dtype=torch.bool)
         src_mask[-1, ..., -1] = False
         for drops, pre_norm in itertools.product((False, True), repeat=2):
-            layer = Layer(d_model, num_heads, seed, drops)
+            layer = DecoderLayerParts(d_model, num_heads, seed, drops)
             cases.append((hidden, memory, causal_mask(tgt_len), src_mask, layer, pre_norm))
     return cases
 
@@ -192,13 +191,26 @@ decoder_layer = Exercise(
     worked=[
         # every matrix is the identity, and one token attends to itself and to one other:
         # 1 3 + 1 3 is normed to -1 1; + 1 1 is 0 2, normed to -1 1; + 0 1 is -1 2, normed
-        ((_IN, _MEMORY, _ONE_KEY_MASK, _ONE_KEY_MASK, Layer(2, 1), False), tensor([[[-1.0, 1.0]]])),
+        (
+            (_IN, _MEMORY, _ONE_KEY_MASK, _ONE_KEY_MASK, DecoderLayerParts(2, 1), False),
+            tensor([[[-1.0, 1.0]]]),
+        ),
         # 1 3 + -1 1 is 0 4; + 1 1 is 1 5; its norm is -1 1, of which the ReLU leaves 0 1
-        ((_IN, _MEMORY, _ONE_KEY_MASK, _ONE_KEY_MASK, Layer(2, 1), True), tensor([[[1.0, 6.0]]])),
+        (
+            (_IN, _MEMORY, _ONE_KEY_MASK, _ONE_KEY_MASK, DecoderLayerParts(2, 1), True),
+            tensor([[[1.0, 6.0]]]),
+        ),
         # dropout leaves 0 of the first number and makes 3/2 of the second:
         # 1 3 + 0 1.5 is 1 4.5; + 0 1.5 is 1 6; + 0 1.5
         (
-            (_IN, _MEMORY, _ONE_KEY_MASK, _ONE_KEY_MASK, Layer(2, 1, None, drops=True), True),
+            (
+                _IN,
+                _MEMORY,
+                _ONE_KEY_MASK,
+                _ONE_KEY_MASK,
+                DecoderLayerParts(2, 1, None, drops=True),
+                True,
+            ),
             tensor([[[1.0, 7.5]]]),
         ),
     ],

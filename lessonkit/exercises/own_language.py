@@ -5,14 +5,13 @@ import re
 from collections import Counter, defaultdict, deque
 
 from lessonkit.exercises.exercise import Exercise
-from lessonkit.exercises.progress_table import show_progress
+from lessonkit.exercises.progress_table import show_progress as show_progress
 from lessonkit.exercises.words import read_exercise_texts
 
 SentencePair = tuple[str, str]
 
 exercise_texts = read_exercise_texts("17")
-progress = show_progress
-recall = exercise_texts.recall()
+earlier_lessons_quiz = exercise_texts.earlier_lessons_quiz()
 test_share_seen_in_training = exercise_texts.prediction("test_share_seen_in_training")
 nearest_sentence_bleu = exercise_texts.prediction("nearest_sentence_bleu")
 

@@ -6,14 +6,13 @@ import torch
 from torch import Tensor
 
 from lessonkit.exercises.exercise import Exercise
-from lessonkit.exercises.progress_table import show_progress
+from lessonkit.exercises.progress_table import show_progress as show_progress
 from lessonkit.exercises.toys import seeded_generator
 from lessonkit.exercises.words import read_exercise_texts
 from transformer.positions import sinusoidal_positions
 
 exercise_texts = read_exercise_texts("03")
-progress = show_progress
-recall = exercise_texts.recall()
+earlier_lessons_quiz = exercise_texts.earlier_lessons_quiz()
 position_most_like_20 = exercise_texts.prediction("position_most_like_20")
 unchanged_by_position_shift = exercise_texts.prediction("unchanged_by_position_shift")
 

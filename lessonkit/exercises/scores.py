@@ -17,7 +17,7 @@ from torch import Tensor
 
 from lessonkit.analysis.significance import t_critical_value
 from lessonkit.exercises.exercise import Exercise
-from lessonkit.exercises.progress_table import show_progress
+from lessonkit.exercises.progress_table import show_progress as show_progress
 from lessonkit.exercises.toys import BaseToy, seeded_generator
 from lessonkit.exercises.words import read_exercise_texts
 
@@ -25,8 +25,7 @@ WordList = list[str]
 ScoreFromSums = Callable[[Tensor], float]
 
 exercise_texts = read_exercise_texts("07")
-progress = show_progress
-recall = exercise_texts.recall()
+earlier_lessons_quiz = exercise_texts.earlier_lessons_quiz()
 bleu_spread_over_variants = exercise_texts.prediction("bleu_spread_over_variants")
 seven_points_significant = exercise_texts.prediction("seven_points_significant")
 bootstrap_false_positives = exercise_texts.prediction("bootstrap_false_positives")
@@ -80,7 +79,7 @@ clipped_counts = Exercise(
 
 
 @dataclass(repr=False)
-class ShareScore(BaseToy):
+class ShareScorer(BaseToy):
     """A toy score of a text: the sum of what is right, over the sum of all, in points."""
 
     def __call__(self, sums: Tensor) -> float:
@@ -102,14 +101,14 @@ def my_paired_bootstrap(
 
 def _paired_resampling_case(
     sentences: int, number: int
-) -> tuple[Tensor, Tensor, Tensor, ShareScore]:
+) -> tuple[Tensor, Tensor, Tensor, ShareScorer]:
     """Two systems on some sentences, and as many draws as there are sentences."""
     generator = seeded_generator(10 * sentences + number)
     whole = torch.randint(1, 9, (2, sentences), generator=generator)
     right = (whole * torch.rand(2, sentences, generator=generator)).long()
     draws = torch.randint(sentences, (sentences, sentences), generator=generator)
     counts = torch.stack((right, whole), dim=-1)  # (systems, sentences, 2)
-    return counts[0], counts[1], draws, ShareScore()
+    return counts[0], counts[1], draws, ShareScorer()
 
 
 _ALONE, _BOTH = torch.tensor([[1, 2], [0, 2]]), torch.tensor([[1, 2], [2, 2]])
@@ -120,8 +119,8 @@ paired_bootstrap = Exercise(
     exercise_texts,
     worked=[
         # of 4 words 3 right and 1; 4 and 0; of the first sentence alone both have half
-        ((_ALONE, _BOTH, _RESAMPLED_SENTENCE_INDICES, ShareScore()), [50.0, 100.0, 0.0]),
-        ((_ALONE, _ALONE, _RESAMPLED_SENTENCE_INDICES, ShareScore()), [0.0, 0.0, 0.0]),
+        ((_ALONE, _BOTH, _RESAMPLED_SENTENCE_INDICES, ShareScorer()), [50.0, 100.0, 0.0]),
+        ((_ALONE, _ALONE, _RESAMPLED_SENTENCE_INDICES, ShareScorer()), [0.0, 0.0, 0.0]),
     ],
     cases=[
         _paired_resampling_case(sentences, number) for sentences in (2, 3, 5) for number in range(4)
@@ -146,7 +145,7 @@ def my_swapped_differences(
     return differences
 
 
-def _exchange_case(sentences: int, number: int) -> tuple[Tensor, Tensor, Tensor, ShareScore]:
+def _exchange_case(sentences: int, number: int) -> tuple[Tensor, Tensor, Tensor, ShareScorer]:
     """Two systems on some sentences, and three rows of coins more than there are sentences."""
     first, second, _, score = _paired_resampling_case(sentences, number)
     generator = seeded_generator(100 * sentences + number)
@@ -161,8 +160,8 @@ swapped_differences = Exercise(
     exercise_texts,
     worked=[
         # of 4 words 1 right and 3; then 3 and 1; the first sentences are alike
-        ((_ALONE, _BOTH, _EXCHANGE_MASKS, ShareScore()), [50.0, -50.0, 50.0]),
-        ((_ALONE, _ALONE, _EXCHANGE_MASKS, ShareScore()), [0.0, 0.0, 0.0]),
+        ((_ALONE, _BOTH, _EXCHANGE_MASKS, ShareScorer()), [50.0, -50.0, 50.0]),
+        ((_ALONE, _ALONE, _EXCHANGE_MASKS, ShareScorer()), [0.0, 0.0, 0.0]),
     ],
     cases=[_exchange_case(sentences, number) for sentences in (2, 3, 5) for number in range(4)],
     # what changes sides, taken from one sum and added to the other

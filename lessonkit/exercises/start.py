@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from lessonkit.exercises.exercise import Exercise
-from lessonkit.exercises.progress_table import show_progress
+from lessonkit.exercises.progress_table import show_progress as show_progress
 from lessonkit.exercises.toy_models import (
     ProbabilityTable,
     best_sentence_by_beam_search,
@@ -21,7 +21,6 @@ from lessonkit.exercises.words import read_exercise_texts
 from transformer.config import BOS_ID, EOS_ID
 
 exercise_texts = read_exercise_texts("00")
-progress = show_progress
 bleu_after_short_training = exercise_texts.prediction("bleu_after_short_training")
 part_to_hide_noun_from = exercise_texts.prediction("part_to_hide_noun_from")
 

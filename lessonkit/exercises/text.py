@@ -8,13 +8,12 @@ from torch import Tensor, tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from lessonkit.exercises.exercise import Exercise
-from lessonkit.exercises.progress_table import show_progress
+from lessonkit.exercises.progress_table import show_progress as show_progress
 from lessonkit.exercises.words import read_exercise_texts
 from transformer.config import BOS_ID, EOS_ID, UNK_ID
 
 exercise_texts = read_exercise_texts("01")
-progress = show_progress
-recall = exercise_texts.recall()
+earlier_lessons_quiz = exercise_texts.earlier_lessons_quiz()
 first_merge = exercise_texts.prediction("first_merge")
 unknown_german_share = exercise_texts.prediction("unknown_german_share")
 padding_share_when_shuffled = exercise_texts.prediction("padding_share_when_shuffled")

@@ -56,9 +56,10 @@ class Tickets:
         self.made: set[tuple[int, str]] = set()  # experiments: a ticket's number, a name
 
     def __repr__(self) -> str:
-        return "Ten tickets: tickets.log(1), tickets.experiment(1, 'future'), tickets.answer(...)"
+        calls = "tickets.show_log(1), tickets.run_experiment(1, 'future'), tickets.answer(...)"
+        return f"Ten tickets: {calls}"
 
-    def log(self, number: int) -> Message:
+    def show_log(self, number: int) -> Message:
         """Show a ticket, 1 to 10: what was reported, and the log of 60 steps of copying."""
         ticket = self._find_ticket(number)
         generator = torch.Generator().manual_seed(MODEL_SEED)
@@ -75,7 +76,7 @@ class Tickets:
                 lines.append(f"   step {step:2}: loss {loss:.1f}, gradient norm {norm:.1f}")
         return Message("\n".join(lines))
 
-    def experiment(self, number: int, name: str) -> Message:
+    def run_experiment(self, number: int, name: str) -> Message:
         """Make an experiment on a ticket's model, freshly built; each counts once."""
         ticket = self._find_ticket(number)
         if name not in EXPERIMENTS:

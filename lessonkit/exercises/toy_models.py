@@ -146,7 +146,7 @@ def deterministic_dropout(hidden: Tensor) -> Tensor:
 
 
 @dataclass(repr=False)
-class Layer(BaseToy):
+class DecoderLayerParts(BaseToy):
     """The parts of a decoder layer, for the learner to put together.
 
     Its weights are drawn by chance; with no seed every matrix is the identity, every gain 1 and
@@ -210,7 +210,7 @@ class Layer(BaseToy):
         return hidden.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
 
 
-class TinyNetwork(BaseToy, nn.Module):
+class TinyTrainableNetwork(BaseToy, nn.Module):
     """A small network to train: its logits depend on the last token and the source's first.
 
     It comes in evaluation mode, as after a validation; in training it drops the same numbers of a

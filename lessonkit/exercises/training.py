@@ -1,6 +1,6 @@
 """The gaps and the exercise of lesson 05, in its order: loss, rate, step, and Adam's own formula.
 
-`ShownBatch` and `GradientDescent` are its toys, beside `TinyNetwork` (§5.3, §5.4).
+`ShownBatch` and `GradientDescent` are its toys, beside `TinyTrainableNetwork` (§5.3, §5.4).
 """
 
 import functools
@@ -17,15 +17,14 @@ from torch import Tensor, nn, tensor
 from lessonkit.exercises.compare import format_value
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.outcome import AnswerFunction
-from lessonkit.exercises.progress_table import show_progress
-from lessonkit.exercises.toy_models import TinyNetwork
+from lessonkit.exercises.progress_table import show_progress as show_progress
+from lessonkit.exercises.toy_models import TinyTrainableNetwork
 from lessonkit.exercises.toys import make_normal_sampler
 from lessonkit.exercises.words import read_exercise_texts
 from transformer.data.batches import Batch
 
 exercise_texts = read_exercise_texts("05")
-progress = show_progress
-recall = exercise_texts.recall()
+earlier_lessons_quiz = exercise_texts.earlier_lessons_quiz()
 best_smoothed_confidence = exercise_texts.prediction("best_smoothed_confidence")
 twelve_digits_copied = exercise_texts.prediction("twelve_digits_copied")
 
@@ -154,7 +153,7 @@ def my_training_step(
 
 
 def _two_training_steps_by_autograd(
-    model: TinyNetwork,
+    model: TinyTrainableNetwork,
     optimizer: GradientDescent,
     batch: ShownBatch,
     rate: float,
@@ -178,10 +177,10 @@ _smoothed_loss_for_step_cases = functools.partial(my_smoothed_loss, smoothing=0.
 
 
 def _training_step_cases() -> list[
-    tuple[TinyNetwork, GradientDescent, ShownBatch, float, LossFunction]
+    tuple[TinyTrainableNetwork, GradientDescent, ShownBatch, float, LossFunction]
 ]:
     batches = [([[4, 3]], [[5]]), ([[5, 3]], [[4, 5]]), ([[4, 5, 3]] * 2, [[4, 0], [5, 6]])]
-    cases: list[tuple[TinyNetwork, GradientDescent, ShownBatch, float, LossFunction]] = []
+    cases: list[tuple[TinyTrainableNetwork, GradientDescent, ShownBatch, float, LossFunction]] = []
     for seed, (rate, loss_of) in enumerate(
         itertools.product(
             (0.01, 0.5), (_unsmoothed_loss_for_step_cases, _smoothed_loss_for_step_cases)
@@ -190,12 +189,12 @@ def _training_step_cases() -> list[
         for src, tgt in batches:
             ids = tensor([[2, *row, 3] for row in tgt])
             batch = ShownBatch(tensor(src), ids[:, :-1].contiguous(), ids[:, 1:].contiguous())
-            model = TinyNetwork(7, 2 + seed % 2, seed)
+            model = TinyTrainableNetwork(7, 2 + seed % 2, seed)
             cases.append((model, GradientDescent(model), batch, rate, loss_of))
     return cases
 
 
-_ZERO_NETWORK = TinyNetwork(
+_ZERO_NETWORK = TinyTrainableNetwork(
     7, 2
 )  # nothing but zeros: all types are equally likely, and every gradient is 0
 _ONE_WORD_BATCH = ShownBatch(tensor([[4, 3]]), tensor([[2, 5]]), tensor([[5, 3]]))

@@ -5,15 +5,14 @@ import itertools
 import re
 
 from lessonkit.exercises.exercise import Exercise
-from lessonkit.exercises.progress_table import show_progress
+from lessonkit.exercises.progress_table import show_progress as show_progress
 from lessonkit.exercises.words import read_exercise_texts
 from transformer.evaluation.scores import count_tree_phrases
 
 LabelledSpan = tuple[str, int, int]
 
 exercise_texts = read_exercise_texts("13")
-progress = show_progress
-recall = exercise_texts.recall()
+earlier_lessons_quiz = exercise_texts.earlier_lessons_quiz()
 rows_shown_to_differ = exercise_texts.prediction("rows_shown_to_differ")
 wide_bleu_at_half_rate = exercise_texts.prediction("wide_bleu_at_half_rate")
 

@@ -3,7 +3,7 @@
 A lesson's module makes of them what a notebook calls after `ex.`:
 
     exercise_texts = read_exercise_texts("02")
-    recall = exercise_texts.recall()
+    earlier_lessons_quiz = exercise_texts.earlier_lessons_quiz()
     cost_of_length = exercise_texts.prediction("cost_of_length")
 """
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from lessonkit.exercises.prediction import Prediction
-from lessonkit.exercises.recall import Question, Recall
+from lessonkit.exercises.quiz import Question, Quiz
 
 WORDS_FOLDER = Path(__file__).parent / "words"
 
@@ -42,10 +42,10 @@ class ExerciseTexts:
         """Return the prediction of this name."""
         return Prediction(name, **self.predictions[name])
 
-    def recall(self) -> Recall:
+    def earlier_lessons_quiz(self) -> Quiz:
         """Return the three questions on earlier lessons."""
         questions = [Question(**fields) for fields in self.tables["questions"]]
-        return Recall(self.lesson, questions)
+        return Quiz(self.lesson, questions)
 
 
 def read_exercise_texts(lesson: str) -> ExerciseTexts:

@@ -14,7 +14,7 @@ import lessonkit.exercises
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.own.class_exercise import ClassExercise
 from lessonkit.exercises.prediction import Prediction
-from lessonkit.exercises.recall import Question, Recall
+from lessonkit.exercises.quiz import Question, Quiz
 from tests.helpers import ROOT
 
 IMPORT = re.compile(r"^from lessonkit\.exercises import (\w+) as ex$", re.MULTILINE)
@@ -62,13 +62,15 @@ MODULES = [
 LESSONS = lessons()
 ALL = {each.name: each for module in MODULES for each in exercises(module).values()}
 PREDICTIONS = {each.name: each for module in MODULES for each in predictions(module).values()}
-RECALLS: dict[str, Recall] = {
-    number: vars(module)["recall"] for number, module in LESSONS.items() if "recall" in vars(module)
+QUIZZES: dict[str, Quiz] = {
+    number: vars(module)["earlier_lessons_quiz"]
+    for number, module in LESSONS.items()
+    if "earlier_lessons_quiz" in vars(module)
 }
 QUESTIONS: dict[str, Question] = {
     f"{number}.{place}": question
-    for number, recall in RECALLS.items()
-    for place, question in enumerate(recall.questions, start=1)
+    for number, quiz in QUIZZES.items()
+    for place, question in enumerate(quiz.questions, start=1)
 }
 
 

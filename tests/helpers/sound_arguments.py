@@ -149,7 +149,7 @@ BY_NAME: dict[str, Callable[[], Any]] = {
     "dropout": lambda: 0.1,
     "scaled_dot_product_attention.dropout": lambda: nn.Dropout(0.1),
     "edges": lambda: {},
-    "Ablation.edges": lambda: {},
+    "AblationSpec.edges": lambda: {},
     "examples": lambda: EXAMPLES,
     "epoch": lambda: 0,
     "example": lambda: EXAMPLES[0],

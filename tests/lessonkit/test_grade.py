@@ -132,7 +132,9 @@ def test_progress_counts_what_has_passed_and_names_what_is_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert "00      0 of 2     0 of 1           0 of 2     my_perplexity" in repr(start.progress())
+    assert "00      0 of 2     0 of 1           0 of 2     my_perplexity" in repr(
+        start.show_progress()
+    )
     names: dict[str, Any] = {"__name__": "__main__"}
     exec(str(start.perplexity.solution()), names)
     wrong = start.perplexity.mistaken_functions_by_name["mean_of_exponentials"]
@@ -142,9 +144,9 @@ def test_progress_counts_what_has_passed_and_names_what_is_next(
     prediction = next(each for each in vars(start).values() if isinstance(each, Prediction))
     prediction.predict([*prediction.options, prediction.low][0])
     Path("my_transformer.py").write_text("def my_weighted_average(weights, values): ...")
-    shown = repr(start.progress())
+    shown = repr(start.show_progress())
     assert "00      2 of 2     0 of 1           1 of 2     my_most_probable_sentence" in shown
     assert shown.endswith("Next: my_most_probable_sentence, in lesson 00.")
     for name in ("my_progress.json", "my_transformer.py"):
         Path(name).write_text("{ no [ sense")
-    assert "00      0 of 2" in repr(start.progress())
+    assert "00      0 of 2" in repr(start.show_progress())

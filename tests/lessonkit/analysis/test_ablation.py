@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from lessonkit.analysis import ablation as ab
-from lessonkit.analysis.ablation import Ablation, AblationStudy
+from lessonkit.analysis.ablation import AblationSpec, AblationStudy
 from lessonkit.analysis.activations import (
     next_token_probabilities,
     record_activations,
@@ -28,7 +28,7 @@ def study(shipped: Translator) -> AblationStudy:
 
 
 def test_with_nothing_cut_it_is_the_model(shipped: Translator, study: AblationStudy) -> None:
-    outcome = study.translate_sentence_without(Ablation())
+    outcome = study.translate_sentence_without(AblationSpec())
     assert outcome.ids == study.baseline.ids
     assert outcome.ids[-1] == EOS_ID
     assert (
@@ -44,7 +44,7 @@ def test_with_nothing_cut_it_is_the_model(shipped: Translator, study: AblationSt
 
 def test_hidden_places(shipped: Translator, study: AblationStudy) -> None:
     seen = set()
-    for what, which, cut in ab.source_ablations(study):
+    for what, which, cut in ab.source_ablation_specs(study):
         outcome = study.translate_sentence_without(cut)
         places: dict[str, Any] = {
             "before" if what == ab.SOURCE_BEFORE_ENCODER_KIND else "after": [int(which)]
@@ -61,7 +61,7 @@ def test_hidden_places(shipped: Translator, study: AblationStudy) -> None:
 
 
 def test_edges_in_all_heads_of_a_stack(shipped: Translator, study: AblationStudy) -> None:
-    cuts = {(what, which): cut for what, which, cut in ab.edge_ablations(study)}
+    cuts = {(what, which): cut for what, which, cut in ab.edge_ablation_specs(study)}
     src_len, tgt_len = len(study.src_tokens), len(study.tgt_tokens)
     below = tgt_len * (tgt_len + 1) // 2 - 1  # all but <bos> to itself
     assert len(cuts) == src_len**2 + src_len * tgt_len + below
@@ -84,7 +84,7 @@ def test_heads_by_zero_by_a_vector_and_swapped(shipped: Translator, study: Ablat
         record_activations(shipped, SENTENCE),
         record_activations(shipped, "The old dog is reading a book."),
     )
-    cuts = {(what, which): cut for what, which, cut in ab.head_ablations(study, means, own)}
+    cuts = {(what, which): cut for what, which, cut in ab.head_ablation_specs(study, means, own)}
     assert len(cuts) == 3 * len(means)
     head = Head("decoder", 1, 3)
     with ablate_heads(study.model, [head]):
@@ -101,7 +101,7 @@ def test_heads_by_zero_by_a_vector_and_swapped(shipped: Translator, study: Ablat
             torch.testing.assert_close(same, study.baseline.probabilities, atol=1e-5, rtol=1e-4)
     swaps = {
         which: c
-        for what, which, c in ab.head_ablations(study, means, longer)
+        for what, which, c in ab.head_ablation_specs(study, means, longer)
         if what == ab.PATCHED_HEAD_KIND
     }
     assert len(swaps) == len(means)
@@ -114,4 +114,4 @@ def test_errors(shipped: Translator, study: AblationStudy) -> None:
     with pytest.raises(UserError, match="give some words"):
         AblationStudy(shipped, " ")
     with pytest.raises(UserError, match="no place 9"):
-        study.translate_sentence_without(Ablation(before=[9]))
+        study.translate_sentence_without(AblationSpec(before=[9]))

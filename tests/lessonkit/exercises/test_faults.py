@@ -72,16 +72,16 @@ def test_a_blank_cell_lists_the_causes_and_nonsense_raises_nothing() -> None:
         assert 'Answer with a letter, "a" to "m".' in said(verdict)
     for number in (0, 11, -1, "1", None, 1.5):
         with pytest.raises(UserError, match="they are 1 to 10"):
-            ex.tickets.log(number)
+            ex.tickets.show_log(number)
     with pytest.raises(UserError, match="there is no experiment 'guess': choose future, padding"):
-        ex.tickets.experiment(1, "guess")
+        ex.tickets.run_experiment(1, "guess")
 
 
 def test_a_log_says_the_same_each_time_and_leaves_chance_alone() -> None:
     chance = torch.random.get_rng_state()
-    log = said(ex.tickets.log(7))
+    log = said(ex.tickets.show_log(7))
     assert log.startswith("7. The loss wobbles and does not fall.")
-    assert log == said(ex.tickets.log(7))
+    assert log == said(ex.tickets.show_log(7))
     assert log.count("step") == 4
     assert torch.equal(torch.random.get_rng_state(), chance)
 

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from IPython.core.inputtransformer2 import TransformerManager
 
-from lessonkit.exercises.recall import ANSWER_CELL
+from lessonkit.exercises.quiz import ANSWER_CELL
 from tests.helpers.exercise_walk import LESSONS, cells, exercises, predictions
 from tests.notebook_lint import NOTEBOOKS
 
 REVEALS = re.compile(r"\bex\.(\w+)\.compare\(")
 FEWEST = 2  # predictions in a lesson
-RECALL_BEFORE = 4  # cells: the header, the import, the questions' heading
+QUIZ_BEFORE = 4  # cells: the header, the import, the questions' heading
 
 
 def test_lessons_with_exercises_are_found() -> None:
@@ -70,8 +70,8 @@ def test_a_lesson_that_asks_first_does_it_in_full(lesson: str) -> None:
     text = "\n".join(sources)
     assert set(re.findall(r"\bex\.(\w+)\.predict\(", text) + REVEALS.findall(text)) <= set(own)
     assert len(own) >= FEWEST
-    if hasattr(LESSONS[lesson], "recall"):
-        assert any(ANSWER_CELL in each for each in sources[:RECALL_BEFORE])
+    if hasattr(LESSONS[lesson], "earlier_lessons_quiz"):
+        assert any(ANSWER_CELL in each for each in sources[:QUIZ_BEFORE])
     for name, each in own.items():
         assert sources.count(each.blank_cell) == 1, (
             f"{name}: one cell must hold just this:\n{each.blank_cell}"

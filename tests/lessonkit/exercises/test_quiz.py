@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lessonkit.exercises.message import MAX_LINE_WIDTH
-from lessonkit.exercises.recall import ANSWER_CELL, OPTION_LETTERS, Question, Recall
+from lessonkit.exercises.quiz import ANSWER_CELL, OPTION_LETTERS, Question, Quiz
 from tests.helpers import exercise_walk as walk
 
 HERE = {"lesson": "02", "heading": "Several heads"}
@@ -32,7 +32,7 @@ WORD = Question(
 
 
 def test_an_answer_is_judged_under_its_question() -> None:
-    text = repr(Recall("03", (CHOOSE, NUMBER, WORD)).answer("a", 8.0, "La"))
+    text = repr(Quiz("03", (CHOOSE, NUMBER, WORD)).answer("a", 8.0, "La"))
     again = 'Read again: lesson 02, "Several heads".'
     assert text == (
         "1. Which?\n   a  This.\n   b  That.\n"
@@ -51,7 +51,7 @@ def test_answers_by_hand() -> None:
     ):
         assert {question.judge(given)[0] for given in right} == {"passed"}
         assert {question.judge(given)[0] for given in wrong} == {"wrong"}
-    blank = Recall("03", (CHOOSE, NUMBER, WORD)).answer("b", 8)
+    blank = Quiz("03", (CHOOSE, NUMBER, WORD)).answer("b", 8)
     assert blank.status == "not attempted"
     end = "2 of 3 right, 1 not attempted. Put an answer in place of None."
     assert repr(blank).endswith(end)
@@ -69,22 +69,22 @@ def wrong_answers(question: Any) -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize("lesson", walk.RECALLS)
+@pytest.mark.parametrize("lesson", walk.QUIZZES)
 def test_a_lessons_questions_are_shown_and_judged(lesson: str) -> None:
-    recall = walk.RECALLS[lesson]
-    blank = eval(ANSWER_CELL, {"ex": type("ex", (), {"recall": recall})})
+    quiz = walk.QUIZZES[lesson]
+    blank = eval(ANSWER_CELL, {"ex": type("ex", (), {"earlier_lessons_quiz": quiz})})
     assert blank.status == "not attempted"
     assert "->" not in repr(blank)
-    for number, question in enumerate(recall.questions, start=1):
+    for number, question in enumerate(quiz.questions, start=1):
         assert f"{number}. {question.question}" in " ".join(repr(blank).split())
     for given in itertools.product(walk.BLANK, repeat=3):
-        assert repr(recall.answer(*given)) == repr(blank)
+        assert repr(quiz.answer(*given)) == repr(blank)
     for value in walk.NONSENSE:
-        verdict = recall.answer(value, value, value)
+        verdict = quiz.answer(value, value, value)
         assert verdict.status == "wrong"
         assert repr(verdict).endswith("0 of 3 right.")
     for answer in (right_answer, lambda question: wrong_answers(question)[0]):
-        text = repr(recall.answer(*map(answer, recall.questions)))
+        text = repr(quiz.answer(*map(answer, quiz.questions)))
         assert all(len(line) <= MAX_LINE_WIDTH for line in text.splitlines())
 
 
@@ -113,10 +113,10 @@ def test_one_answer_is_right_and_every_other_has_its_line_and_the_place(name: st
 
 
 def test_every_lesson_but_the_first_asks_of_lessons_before_it() -> None:
-    assert set(walk.RECALLS) == set(walk.LESSONS) - {"00"}
-    for lesson, recall in walk.RECALLS.items():
-        asked = Counter(int(question.lesson) for question in recall.questions)
-        assert recall.lesson == lesson
+    assert set(walk.QUIZZES) == set(walk.LESSONS) - {"00"}
+    for lesson, quiz in walk.QUIZZES.items():
+        asked = Counter(int(question.lesson) for question in quiz.questions)
+        assert quiz.lesson == lesson
         assert asked.total() == 3
         assert max(asked) < int(lesson)
 

@@ -1,7 +1,8 @@
 """Three questions on earlier lessons, with which a lesson opens (not in the paper).
 
-`ex.recall.answer(one=None, two=None, three=None)` shows them. It says of each answer whether it is
-right and why, and after a wrong one where to read again. Nothing here raises, whatever is typed.
+`ex.earlier_lessons_quiz.answer(one=None, two=None, three=None)` shows them. It says of each answer
+whether it is right and why, and after a wrong one where to read again. Nothing here raises,
+whatever is typed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +14,9 @@ from lessonkit.exercises.message import AnswerStatus, Message, score_message, wr
 from lessonkit.exercises.outcome import format_short
 
 OPTION_LETTERS = "abcdef"
-ANSWER_CELL = "ex.recall.answer(one=None, two=None, three=None)"  # as a lesson offers it
+ANSWER_CELL = (
+    "ex.earlier_lessons_quiz.answer(one=None, two=None, three=None)"  # as a lesson offers it
+)
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,7 @@ class Question:
         again = f'Read again: lesson {self.lesson}, "{self.heading}".'
         return "wrong", f"{name}: no. {comment} {again}"
 
-    def option_rows(self) -> list[str]:
+    def lettered_options(self) -> list[str]:
         """Return the options with their letters, a row each."""
         pairs = zip(OPTION_LETTERS, self.options, strict=False)
         return [wrap_text(text, f"   {letter}  ") for letter, (text, _) in pairs]
@@ -75,7 +78,7 @@ class Question:
 
 
 @dataclass(frozen=True, repr=False)
-class Recall:
+class Quiz:
     """The three questions that open a lesson, given by its number, "02"."""
 
     lesson: str
@@ -91,7 +94,7 @@ class Recall:
         answered = zip(self.questions, (one, two, three), strict=True)
         for number, (question, answer) in enumerate(answered, start=1):
             status, comment = question.judge(answer)
-            lines += [wrap_text(question.question, f"{number}. "), *question.option_rows()]
+            lines += [wrap_text(question.question, f"{number}. "), *question.lettered_options()]
             if comment:
                 lines.append(wrap_text(comment, "   -> "))
             lines.append("")
