@@ -81,7 +81,8 @@ def translate_standard_input(options: argparse.Namespace) -> None:
     included, in nats. Candidates are ranked by their score, which is the log-probability divided by
     the length penalty of §6.1. An empty line has no candidates. --json prints the same as one line
     of JSON for each sentence, and says whether each candidate is finished: one that was cut off at
-    the length limit comes after those that ended.
+    the length limit comes after those that ended. It also says whether the sentence is far longer
+    than any of training, and whether it was cut short.
 
     Examples:
       python -m transformer translate runs/demo --attention dog.png < sentence.txt
@@ -112,9 +113,10 @@ def translate_standard_input(options: argparse.Namespace) -> None:
     number = 1  # of the first sentence of a block
     longest_source = read_longest_source(find_model_folder(options.model))
     for block in read_standard_input_blocks():
-        warn_of_long_lines(translator, block, number, longest_source)
+        sources = translator.encode_all(block)
+        warn_of_long_lines(sources, number, longest_source)
         for line in translate_to_output_lines(
-            translator, block, number, options.beam, options.n_best, options.json
+            translator, sources, number, longest_source, options.beam, options.n_best, options.json
         ):
             print(line)
         number += len(block)

@@ -3,26 +3,32 @@
 import warnings
 from collections.abc import Sequence
 
-from transformer.models.translator import Translator
+from transformer.models.translator import EncodedSource
 
 # A source of more tokens than this share of the longest one of training is far longer.
 FAR_LONGER = 1.5
 MAX_NAMED_LINES = 5
 
 
-def warn_of_long_lines(
-    translator: Translator, lines: Sequence[str], first_number: int, longest_source: int
-) -> None:
-    """Warn, once, of lines whose translation cannot be relied on; their numbers are from 1.
+def is_far_longer(source: EncodedSource, longest_source: int) -> bool:
+    """Return whether a sentence is so long that its translation cannot be relied on.
 
-    What is too long for the model altogether is left to the warning that it is cut short.
     `longest_source` is the number of tokens of the longest source that the model was trained on.
     """
-    max_len = translator.recipe.model.max_len
+    return source.num_tokens > FAR_LONGER * longest_source
+
+
+def warn_of_long_lines(
+    sources: Sequence[EncodedSource], first_number: int, longest_source: int
+) -> None:
+    """Warn, once, of lines that are far longer; their numbers are from 1.
+
+    What is too long for the model altogether is left to the warning that it is cut short.
+    """
     lengths = {
-        number: len(ids)
-        for number, ids in enumerate(translator.src_tokenizer.encode_all(lines), first_number)
-        if FAR_LONGER * longest_source < len(ids) < max_len
+        number: source.num_tokens
+        for number, source in enumerate(sources, first_number)
+        if is_far_longer(source, longest_source) and not source.is_cut_short
     }
     if not lengths:
         return

@@ -3,14 +3,16 @@
 import json
 from collections.abc import Iterator, Sequence
 
+from attention_course.long_lines import is_far_longer
 from transformer.data.normalizers import normalize_whitespace
-from transformer.models.translator import Translator
+from transformer.models.translator import EncodedSource, Translator
 
 
 def translate_to_output_lines(
     translator: Translator,
-    sentences: Sequence[str],
+    sources: Sequence[EncodedSource],
     first_number: int,
+    longest_source: int,
     beam_size: int,
     n_best: int | None = None,
     as_json: bool = False,
@@ -22,19 +24,23 @@ def translate_to_output_lines(
 
     Args:
         translator: What translates.
-        sentences: In the order of the input.
+        sources: As its `encode_all` encodes them, in the order of the input.
         first_number: The number of the first one in the input, from 1.
+        longest_source: The tokens of the longest source of training, for `is_far_longer`.
         beam_size: As of `Translator.translate`.
         n_best: How many candidates of a sentence, each with its scores; None: the best without.
         as_json: A line of JSON for each sentence instead.
     """
-    if n_best is None and not as_json:
-        yield from map(normalize_whitespace, translator.translate(sentences, beam_size))
-        return
-    all_candidates = translator.translate_n_best(
-        sentences, 1 if n_best is None else n_best, beam_size
+    all_candidates = translator.translate_encoded(
+        sources, 1 if n_best is None else n_best, beam_size
     )
-    for number, candidates in enumerate(all_candidates, start=first_number):
+    if n_best is None and not as_json:
+        for candidates in all_candidates:
+            yield normalize_whitespace(candidates[0].translation) if candidates else ""
+        return
+    for number, (source, candidates) in enumerate(
+        zip(sources, all_candidates, strict=True), start=first_number
+    ):
         fields = [
             {
                 "translation": normalize_whitespace(candidate.translation),
@@ -45,7 +51,13 @@ def translate_to_output_lines(
             for candidate in candidates
         ]
         if as_json:
-            yield json.dumps({"sentence": number, "candidates": fields}, ensure_ascii=False)
+            sentence = {
+                "sentence": number,
+                "far_longer_than_training": is_far_longer(source, longest_source),
+                "cut_short": source.is_cut_short,
+                "candidates": fields,
+            }
+            yield json.dumps(sentence, ensure_ascii=False)
             continue
         for rank, candidate in enumerate(fields, start=1):
             scores = f"{candidate['score']:.4f}\t{candidate['log_prob']:.4f}"

@@ -6,6 +6,7 @@ import shlex
 import subprocess
 import sys
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from subprocess import PIPE
 
@@ -16,6 +17,7 @@ from tests.cli.conftest import Run
 from tests.helpers import TINY
 from transformer.data import corpora
 from transformer.data.normalizers import normalize_whitespace
+from transformer.data.tokenizers import BPETokenizer
 from transformer.models.folder import read_description, read_longest_source
 from transformer.models.translator import Translator
 from transformer.models.weights import model_weights, save_tensors
@@ -135,6 +137,25 @@ def test_a_line_far_longer_than_any_of_training_is_marked(run: Run, tiny_folder:
     assert err.startswith("warning: line 2 has up to ")
     assert f"none of over {longest}" in err
     assert run("translate", tiny_folder, "--beam", 1, stdin="the " * (longest // 2) + "\n")[2] == ""
+    out = run("translate", tiny_folder, "--beam", 1, "--json", stdin=f"{stdin}{'cat ' * 1000}\n")[1]
+    said = [json.loads(line) for line in out.splitlines()]
+    assert [line["far_longer_than_training"] for line in said] == [False, True, True]
+    assert [line["cut_short"] for line in said] == [False, False, True]
+
+
+def test_each_line_is_encoded_once(run: Run, tiny_folder: Path, monkeypatch: Patch) -> None:
+    encoded: list[str] = []
+    plain = BPETokenizer.encode_all
+
+    def noted(tokenizer: BPETokenizer, texts: Sequence[str]) -> list[list[int]]:
+        encoded.extend(texts)
+        return plain(tokenizer, texts)
+
+    monkeypatch.setattr(BPETokenizer, "encode_all", noted)
+    for options in ((), ("--json",)):
+        assert run("translate", tiny_folder, "--beam", 1, *options, stdin="dog\n\ncat\n")[0] == 0
+        assert sorted(encoded) == ["cat", "dog"]
+        encoded.clear()
 
 
 def test_translate_with_earlier_weights(run: Run, tiny_folder: Path, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """A translator keeps order, minds its limits, and shows the attention of what it says."""
 
+import sys
 import warnings
 from functools import partial
 from pathlib import Path
@@ -7,11 +8,13 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests.helpers.terminal import Terminal
 from transformer.config import BOS_ID, EOS_ID
 from transformer.data import corpora
 from transformer.data.batches import collate_sources
 from transformer.decoding import beam_search
 from transformer.models.translator import MAX_BATCH_TOKENS, Translator
+from transformer.support import progress
 from transformer.support.errors import UserError
 
 
@@ -125,6 +128,26 @@ def test_the_n_best_have_the_scores_that_teacher_forcing_gives(
             score = log_prob / ((5 + len(ids)) / 6) ** 0.7
             assert candidate.score == pytest.approx(score, rel=1e-4, abs=1e-5)
     assert {candidate.finished for candidate in first} == {lean == 1}
+
+
+def test_what_was_encoded_before_is_translated_alike(
+    tiny: Translator, sentences: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And a terminal sees how much of it is done."""
+    monkeypatch.setattr(progress, "SECONDS_BEFORE_PROGRESS", 0.0)
+    lines = [sentences[0], "\u200b", sentences[1], "the " * 300]
+    with pytest.warns(UserWarning, match="^'the the .* has 300 tokens, .* cut off$") as caught:
+        sources = tiny.encode_all(lines)
+    assert [warning.filename for warning in caught] == [__file__]
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    candidates = tiny.translate_encoded(sources, n_best=2, beam_size=3)
+    assert "translating" in terminal.getvalue()
+    assert f"/{sum(len(source.ids) for source in sources)}" in terminal.getvalue()
+    with pytest.warns(UserWarning, match="cut off"):
+        assert candidates == tiny.translate_n_best(lines, n_best=2, beam_size=3)
+    assert [source.is_cut_short for source in sources] == [False, False, False, True]
+    assert (sources[1].ids, sources[3].num_tokens, len(sources[3].ids)) == ([], 300, 255)
 
 
 def test_the_n_best_of_too_small_a_beam_are_refused(tiny: Translator) -> None:

@@ -6,13 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers.terminal import Terminal
 from transformer.support import progress
 from transformer.support.progress import chunks_with_progress, open_with_progress, with_progress
-
-
-class Terminal(StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 @pytest.mark.parametrize(("stream", "shown"), [(Terminal, True), (StringIO, False)])

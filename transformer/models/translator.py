@@ -24,9 +24,22 @@ from transformer.support.checks import check_number
 from transformer.support.devices import usable_device
 from transformer.support.errors import UserError, require
 from transformer.support.folders import find_model_folder
+from transformer.support.progress import progress_bar
 from transformer.support.signatures import check_argument_types, check_type
 
 MAX_BATCH_TOKENS = 4096  # source tokens searched at once, padding included, times the beam
+
+
+class EncodedSource(NamedTuple):
+    """A sentence as a model reads it."""
+
+    ids: list[int]  # cut short to what the model takes; none of a blank sentence
+    num_tokens: int  # before it was cut short; without the end mark
+
+    @property
+    def is_cut_short(self) -> bool:
+        """Whether the model reads the beginning alone."""
+        return len(self.ids) < self.num_tokens
 
 
 class ScoredTranslation(NamedTuple):
@@ -103,7 +116,9 @@ class Translator:
         check_type("sentences", sentences, Sequence[str])
         check_search_settings(beam_size, alpha)
         sources = self._encode_all(sentences)
-        all_hypotheses = self._search_in_batches(sources, beam_size, alpha)
+        all_hypotheses = self._search_in_batches(
+            [source.ids for source in sources], beam_size, alpha
+        )
         return [
             self.tgt_tokenizer.decode(hypotheses[0].ids) if hypotheses else ""
             for hypotheses in all_hypotheses
@@ -125,8 +140,22 @@ class Translator:
         check_type("sentences", sentences, Sequence[str])
         check_n_best(n_best, beam_size)
         check_search_settings(beam_size, alpha)
-        sources = self._encode_all(sentences)
-        all_hypotheses = self._search_in_batches(sources, beam_size, alpha)
+        return self.translate_encoded(self._encode_all(sentences), n_best, beam_size, alpha)
+
+    def translate_encoded(
+        self,
+        sources: Sequence[EncodedSource],
+        n_best: int = 1,
+        beam_size: int = BEAM_SIZE,
+        alpha: float = LENGTH_PENALTY,
+    ) -> list[list[ScoredTranslation]]:
+        """Return what `translate_n_best` does, of sentences that `encode_all` has encoded."""
+        check_type("sources", sources, Sequence[EncodedSource])
+        check_n_best(n_best, beam_size)
+        check_search_settings(beam_size, alpha)
+        all_hypotheses = self._search_in_batches(
+            [source.ids for source in sources], beam_size, alpha
+        )
         return [
             [self._to_scored_translation(hypothesis, alpha) for hypothesis in hypotheses[:n_best]]
             for hypotheses in all_hypotheses
@@ -163,41 +192,54 @@ class Translator:
     def encode(self, sentence: str) -> list[int]:
         """Return a sentence's source ids, none for a blank one; warn if it is cut short."""
         check_type("the sentence", sentence, str)
-        ids, warning = self._encode(sentence)
-        if warning is not None:
-            warnings.warn(warning, stacklevel=3)
-        return ids
+        source = self._encode(sentence)
+        if source.is_cut_short:
+            warnings.warn(self._cut_short_in_words(sentence, source), stacklevel=3)
+        return source.ids
 
-    def _encode_all(self, sentences: Sequence[str]) -> list[list[int]]:
-        """Return each sentence's source ids; warn once if some are cut short."""
-        encoded = [self._encode(sentence) for sentence in sentences]
-        found = [warning for _, warning in encoded if warning is not None]
-        if found:
-            others = f" (and {len(found) - 1:,} more sentences like it)" if len(found) > 1 else ""
+    def encode_all(self, sentences: Sequence[str]) -> list[EncodedSource]:
+        """Encode sentences as `translate` does, with its one warning if some are cut short."""
+        check_type("sentences", sentences, Sequence[str])
+        return self._encode_all(sentences)
+
+    def _encode_all(self, sentences: Sequence[str]) -> list[EncodedSource]:
+        """Return each sentence encoded; warn once if some are cut short."""
+        sources = [self._encode(sentence) for sentence in sentences]
+        cut = [index for index, source in enumerate(sources) if source.is_cut_short]
+        if cut:
+            first = self._cut_short_in_words(sentences[cut[0]], sources[cut[0]])
+            others = f" (and {len(cut) - 1:,} more sentences like it)" if len(cut) > 1 else ""
             # It names the line that called `translate`.
-            warnings.warn(f"{found[0]}{others}", stacklevel=3)
-        return [ids for ids, _ in encoded]
+            warnings.warn(f"{first}{others}", stacklevel=3)
+        return sources
 
-    def _encode(self, sentence: str) -> tuple[list[int], str | None]:
-        """Return a sentence's source ids, and a warning if it is cut short."""
+    def _encode(self, sentence: str) -> EncodedSource:
+        """Return a sentence encoded, cut short if it is too long for the model."""
         text = sentence.strip()
         ids = [] if self.src_tokenizer.is_blank(text) else self.src_tokenizer.encode(text)
         max_tokens = self.recipe.model.max_len - 1  # one position is for eos
-        if len(ids) <= max_tokens:
-            return ids, None
+        return EncodedSource(ids[:max_tokens], len(ids))
+
+    def _cut_short_in_words(self, sentence: str, source: EncodedSource) -> str:
+        """Return what is to be said of a sentence that was cut short."""
+        text = sentence.strip()
         beginning = text if len(text) <= 40 else f"{text[:40]}..."
-        message = f"{beginning!r} has {len(ids)} tokens, and this model takes {max_tokens}"
-        return ids[:max_tokens], f"{message}: the rest was cut off"
+        message = f"{beginning!r} has {source.num_tokens} tokens, and this model takes"
+        return f"{message} {len(source.ids)}: the rest was cut off"
 
     def _search_in_batches(
         self, sources: Sequence[list[int]], beam_size: int, alpha: float
     ) -> list[list[Hypothesis]]:
         """Return each source's hypotheses, the best first, in order; none of an empty source."""
         all_hypotheses: list[list[Hypothesis]] = [[] for _ in sources]
-        for rows in self._length_sorted_batches(sources, beam_size):
-            found = self._search([sources[row] for row in rows], beam_size, alpha)
-            for row, hypotheses in zip(rows, found, strict=True):
-                all_hypotheses[row] = hypotheses
+        # The longest come last: tokens tell the time left better than sentences.
+        with progress_bar(sum(map(len, sources)), "translating", "source tokens") as bar:
+            for rows in self._length_sorted_batches(sources, beam_size):
+                batch = [sources[row] for row in rows]
+                found = self._search(batch, beam_size, alpha)
+                for row, hypotheses in zip(rows, found, strict=True):
+                    all_hypotheses[row] = hypotheses
+                bar.update(sum(map(len, batch)))
         return all_hypotheses
 
     def _length_sorted_batches(

@@ -21,7 +21,7 @@ def with_progress(items: Sequence[Item], description: str, unit: str) -> Iterabl
 
     The line goes when the loop ends. Into a file or a notebook nothing is written.
     """
-    progress: Iterable[Item] = _make_tqdm_bar(description, unit, iterable=items)
+    progress: Iterable[Item] = _make_tqdm_bar(items, description, unit, total=None)
     return progress
 
 
@@ -29,7 +29,7 @@ def chunks_with_progress(
     items: Sequence[Item], chunk_size: int, description: str, unit: str
 ) -> Iterator[Sequence[Item]]:
     """Yield the items in slices of `chunk_size`, the last one shorter, as `with_progress` does."""
-    with _make_tqdm_bar(description, unit, total=len(items)) as bar:
+    with progress_bar(len(items), description, unit) as bar:
         for start in range(0, len(items), chunk_size):
             chunk = items[start : start + chunk_size]
             yield chunk
@@ -43,12 +43,23 @@ def open_with_progress(path: Path, description: str) -> Iterator[IO[bytes]]:
     The file offers `read` alone.
     """
     size = path.stat().st_size
-    with path.open("rb") as file, _make_tqdm_bar(description, "bytes", total=size) as bar:
+    with path.open("rb") as file, progress_bar(size, description, "bytes") as bar:
         yield CallbackIOWrapper(bar.update, file, "read")
 
 
-def _make_tqdm_bar(description: str, unit: str, **settings: Any) -> Any:
+def progress_bar(total: int, description: str, unit: str) -> "tqdm[Any]":
+    """Return a progress bar of `total` units, to be entered; `update(n)` says that n more are done.
+
+    It shows what `with_progress` shows.
+    """
+    return _make_tqdm_bar(None, description, unit, total)
+
+
+def _make_tqdm_bar(
+    items: Sequence[Any] | None, description: str, unit: str, total: int | None
+) -> "tqdm[Any]":
     return tqdm(
+        items,
         desc=description,
         unit=f" {unit}",
         unit_scale=True,
@@ -56,5 +67,5 @@ def _make_tqdm_bar(description: str, unit: str, **settings: Any) -> Any:
         delay=SECONDS_BEFORE_PROGRESS,
         disable=None,
         nrows=TERMINAL_ROWS,
-        **settings,
+        total=total,
     )
