@@ -31,6 +31,7 @@ SEE = re.compile(r"\*What to (see|look for)\.\*")
 MACHINE_PATH = re.compile(
     r"(?<![\w.~-])/(home|root|tmp|Users|work|opt|mnt|var)/\w|\b[A-Z]:\\+(Users|home)"
 )
+NOTHING_YET = re.compile(r"^\w+: (there is no guess|not attempted)")
 TIMESTAMP = re.compile(r"\b20\d\d-\d\d-\d\d[ T]\d\d:\d\d")
 
 APPENDIX = re.compile(r"# A\d")  # the title of a notebook that belongs to a lesson
@@ -126,6 +127,20 @@ def explained(cell: Cell, below: str) -> Iterator[str]:
         yield f"a picture without alt text in its metadata: {EXECUTE}"
 
 
+def keeps_its_answer(cell: Cell) -> Iterator[str]:
+    """Yield what a folded output gives away, of which JupyterLab 4 shows the first line.
+
+    There must be no figure in it, and what is printed there must stand word for word in the cell.
+    """
+    folded = cell["metadata"].get("jupyter", {}).get("outputs_hidden")
+    texts = output_texts(cell) if folded else []
+    line = next((line for text in texts for line in text.splitlines() if line), "")
+    is_fixed = line in source(cell) or line.startswith("Picture:") or NOTHING_YET.match(line)
+    if re.search(r"\d", line) or not is_fixed:
+        remedy = "print a heading first, a text without a figure"
+        yield f"a folded output shows {line!r}: {remedy}"
+
+
 def anonymous(cell: Cell) -> Iterator[str]:
     """Nothing tells which machine ran the lesson, or when."""
     for text in [source(cell), *(output_texts(cell) if cell["cell_type"] == "code" else [])]:
@@ -201,7 +216,7 @@ def findings(notebook: Any, size: int) -> Iterator[Finding]:
     for count, (index, cell) in enumerate(code_cells(cells), start=1):
         below = cells[index + 1] if index + 1 < len(cells) else {}
         words = source(below) if below.get("cell_type") == "markdown" else ""
-        rules = [executed(cell, count), clean_outputs(cell), short(cell)]
+        rules = [executed(cell, count), clean_outputs(cell), short(cell), keeps_its_answer(cell)]
         if pictures(cell):
             rules.append(explained(cell, words))
         yield from ((index, what) for rule in rules for what in rule)

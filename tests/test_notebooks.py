@@ -57,6 +57,7 @@ def add_output(text: str, name: str = "stdout") -> Callable[[dict], None]:
 
 
 UNCOMPARED = {"tags": ["nbval-ignore-output"]}
+FOLDED = {"jupyter": {"outputs_hidden": True}}
 BAD: dict[str, tuple[Callable[[dict], None], str]] = {
     "stripped": (change(1, execution_count=None, outputs=[]), "cell 1: execution count None"),
     "stderr": (add_output("Warning", "stderr"), "cell 1: wrote to stderr"),
@@ -67,6 +68,11 @@ BAD: dict[str, tuple[Callable[[dict], None], str]] = {
     "recap": (change(5, source="## Exercises"), "no heading 'Recap'"),
     "unexplained": (change(4, source="Next."), "cell 3: a picture without explanation"),
     "incomparable": (change(1, metadata=UNCOMPARED), "cell 1: no text to compare"),
+    "folded figure": (change(1, metadata=FOLDED), "cell 1: a folded output shows '5'"),
+    "folded word": (
+        change(1, metadata=FOLDED, source="print(lost)", outputs=[printed("encoder\n")]),
+        "cell 1: a folded output shows 'encoder'",
+    ),
     "link": (
         change(2, source="> **Paper §3.** Ours."),
         "cell 2: question_callout 'Paper §3' has no link",
@@ -98,6 +104,11 @@ def test_lint_passes_a_good_notebook(tmp_path: Path) -> None:
         path = tmp_path / "good.ipynb"
         path.write_text(json.dumps(notebook), encoding="utf-8")
         assert lint(path) == []
+    folded = good_notebook()
+    heading = {"source": 'print("A sum:")\nprint(2 + 3)', "outputs": [printed("A sum:\n5\n")]}
+    folded["cells"][1].update(heading, metadata=FOLDED)
+    path.write_text(json.dumps(folded), encoding="utf-8")
+    assert lint(path) == []
     appendix = good_notebook()
     appendix["cells"][0]["source"] = "# A1" + appendix["cells"][0]["source"][1:]
     path.write_text(json.dumps(appendix | {"cells": appendix["cells"][:-1]}), encoding="utf-8")

@@ -131,10 +131,14 @@ class Exercise:
         return f"def {ANSWER_PREFIX}{self.name}({names}):"
 
     def check(self, answer: Any) -> Message:
-        """Judge an answer: passed, not attempted, or what is wrong, on the smallest case.
+        """Print and return a verdict: passed, not attempted, or what is wrong on the smallest case.
 
         What the answer prints in that case is shown with the verdict.
         """
+        return self.judge(answer).printed()
+
+    def judge(self, answer: Any) -> Message:
+        """Return the verdict that `check` prints."""
         with fixed_torch_state_context():
             verdict = self._judge_answer(answer)
         if verdict.status == "passed" and getattr(answer, "__module__", None) == "__main__":
@@ -142,11 +146,11 @@ class Exercise:
         return verdict
 
     def accept(self, answer: Any) -> Any:
-        """Check an answer; return it if it passes, else the course's, and say which.
+        """Judge an answer; return it if it passes, else the course's, and say which.
 
         An answer that passes is written into the learner's file if this exercise is saved.
         """
-        verdict = self.check(answer)
+        verdict = self.judge(answer)
         passed = verdict.status == "passed"
         whose = "YOUR" if passed and answer is not self.fallback else "THE COURSE'S"
         in_a_cell = getattr(answer, "__module__", None) == "__main__"
@@ -162,23 +166,27 @@ class Exercise:
             return self.first_failed_case(answer) is None
 
     def hint(self) -> Message:
-        """Return the next hint, a plainer one each time; the last one again at the end."""
+        """Print and return the next hint, a plainer one each time; at the end the last again."""
         self._hints_shown = min(self._hints_shown + 1, len(self.hints))
         number = self._hints_shown
         lines = [f"Hint {number} of {len(self.hints)}. {self.hints[number - 1]}"]
         if number == len(self.hints):
             lines.append(f"After this one there is {self.handle}.solution().")
-        return Message("\n".join(map(wrap_text, lines)))
+        return Message("\n".join(map(wrap_text, lines))).printed()
 
     def solution(self) -> Message:
-        """Return a right answer; it can be pasted into the cell as it is."""
+        """Print and return a right answer; it can be pasted into the cell as it is."""
+        return Message(self.solution_source()).printed()
+
+    def solution_source(self) -> str:
+        """Return the source of a right answer."""
         source = textwrap.dedent(inspect.getsource(self.reference)).rstrip()
         first_line = ast.parse(source).body[0].body[0].lineno  # type: ignore[attr-defined]
         body = "\n".join(source.splitlines()[first_line - 1 :])
         lines = [self._answer_def_line, body]
         if imports := self._solution_import_lines(body):
             lines = [*imports, "", "", *lines]
-        return Message("\n".join(lines))
+        return "\n".join(lines)
 
     def _solution_import_lines(self, body: str) -> list[str]:
         """Return the lines of import that the body of a solution needs."""

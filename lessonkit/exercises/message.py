@@ -6,7 +6,7 @@ Not in the paper.
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Self
 
 MAX_LINE_WIDTH = 76
 
@@ -15,13 +15,21 @@ AnswerStatus = Literal["passed", "not attempted", "wrong", ""]
 
 @dataclass(frozen=True)
 class Message:
-    """What an exercise says; a notebook shows it as plain text."""
+    """What an exercise says; whatever a learner calls prints it."""
 
     text: str  # the words, with line breaks
     status: AnswerStatus = ""  # of an answer; "" of a hint or solution
 
     def __repr__(self) -> str:
-        return self.text  # this is what a notebook prints
+        return self.text
+
+    def printed(self) -> Self:
+        """Print it, and return it: it is seen wherever the call stands in a cell."""
+        print(self)
+        return self
+
+    def _ipython_display_(self) -> None:
+        """Show nothing more where it is a cell's value: it has been printed."""
 
 
 def wrap_text(text: str, head: str = "") -> str:

@@ -53,7 +53,18 @@ class Prediction:
         return f"guess = None  # {self.allowed_guesses_description}\nex.{self.name}.predict(guess)"
 
     def predict(self, guess: Any = None) -> Message:
-        """Note what a learner expects; a new guess replaces the one before."""
+        """Note what a learner expects, and say so; a new guess replaces the one before."""
+        return self._note_guess(guess).printed()
+
+    def compare(self, measured: Any) -> Message:
+        """Print the guess beside what was just measured; if there is no guess, say so."""
+        if self._guess is None:
+            text = f"{self.name}: there is no guess to compare."
+            return Message(text, "not attempted").printed()
+        text = wrap_text(f"{self.name}: {self._describe_comparison(measured)}")
+        return Message(text).printed()
+
+    def _note_guess(self, guess: Any) -> Message:
         self._guess = None
         if is_blank(guess):
             text = (
@@ -69,12 +80,6 @@ class Prediction:
         if hasattr(sys.modules["__main__"], "get_ipython"):
             record_progress("predicted", self.name)
         return Message(wrap_text(f"{self.name}: you expect {self._format_guess(value)}. Now see."))
-
-    def compare(self, measured: Any) -> Message:
-        """Compare the guess with what was just measured; do nothing if there is no guess."""
-        if self._guess is None:
-            return Message(f"{self.name}: there is no guess to compare.", "not attempted")
-        return Message(wrap_text(f"{self.name}: {self._describe_comparison(measured)}"))
 
     def _describe_comparison(self, measured: Any) -> str:
         value = self._parse_guess(measured)

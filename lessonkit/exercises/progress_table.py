@@ -8,7 +8,7 @@ ROW_FORMAT = "{:6}  {:9}  {:15}  {:9}  {}"
 
 
 def show_progress() -> Message:
-    """Show how many gaps, exercises and predictions of each lesson are done, and what comes next.
+    """Print how many gaps, exercises and predictions of each lesson are done, and what comes next.
 
     It counts what has passed in cells run in this folder, and what `my_transformer.py` has.
     """
@@ -43,7 +43,7 @@ def show_progress() -> Message:
         lines.append(row)
         if todo:
             next_steps.append(f"Next: {todo[0]}, in lesson {lesson}.")
-    return Message("\n".join([*lines, *next_steps[:1]]))
+    return Message("\n".join([*lines, *next_steps[:1]])).printed()
 
 
 def _format_done_count(names: list[str], done: set[str]) -> str:

@@ -88,7 +88,7 @@ class Quiz:
         return f"Three questions on earlier lessons: {ANSWER_CELL}"
 
     def answer(self, one: Any = None, two: Any = None, three: Any = None) -> Message:
-        """Show the questions, and judge the answers: letters, or what is asked for."""
+        """Print the questions, and judge the answers: letters, or what is asked for."""
         lines: list[str] = []
         statuses: list[AnswerStatus] = []
         answered = zip(self.questions, (one, two, three), strict=True)
@@ -99,4 +99,4 @@ class Quiz:
                 lines.append(wrap_text(comment, "   -> "))
             lines.append("")
             statuses.append(status)
-        return score_message(lines, statuses, "an answer")
+        return score_message(lines, statuses, "an answer").printed()

@@ -60,7 +60,7 @@ class Tickets:
         return f"Ten tickets: {calls}"
 
     def show_log(self, number: int) -> Message:
-        """Show a ticket, 1 to 10: what was reported, and the log of 60 steps of copying."""
+        """Print a ticket, 1 to 10: what was reported, and the log of 60 steps of copying."""
         ticket = self._find_ticket(number)
         generator = torch.Generator().manual_seed(MODEL_SEED)
         model = ticket.build_model()
@@ -74,10 +74,10 @@ class Tickets:
             if step in LOGGED_STEPS:
                 norm = gradient_norm(model)
                 lines.append(f"   step {step:2}: loss {loss:.1f}, gradient norm {norm:.1f}")
-        return Message("\n".join(lines))
+        return Message("\n".join(lines)).printed()
 
     def run_experiment(self, number: int, name: str) -> Message:
-        """Make an experiment on a ticket's model, freshly built; each counts once."""
+        """Print what an experiment shows on a ticket's model, freshly built; each counts once."""
         ticket = self._find_ticket(number)
         if name not in EXPERIMENTS:
             raise UserError(f"there is no experiment {name!r}: choose {', '.join(EXPERIMENTS)}")
@@ -85,16 +85,16 @@ class Tickets:
             text = (
                 f"All {MAX_EXPERIMENTS_IN_ALL} experiments are used up: answer with what you know."
             )
-            return Message(text)
+            return Message(text).printed()
         self.made.add((number, name))
         model = ticket.build_model()
         model.module.eval()
         result = wrap_text(f"{EXPERIMENTS[name](model)}.", f"{number}. {name}: ")
         left = MAX_EXPERIMENTS_IN_ALL - len(self.made)
-        return Message(f"{result}\n{left} of {MAX_EXPERIMENTS_IN_ALL} experiments left.")
+        return Message(f"{result}\n{left} of {MAX_EXPERIMENTS_IN_ALL} experiments left.").printed()
 
     def answer(self, **letters: Any) -> Message:
-        """Show what may be wrong, and judge what was answered: one="a", two="k" ..."""
+        """Print what may be wrong, and judge what was answered: one="a", two="k" ..."""
         lines = [wrap_text(name, f"{letter}  ") for letter, (name, _) in self.causes.items()]
         statuses: list[AnswerStatus] = []
         for place, (number, ticket) in enumerate(
@@ -105,7 +105,7 @@ class Tickets:
             if comment:
                 lines += ["", wrap_text(comment, f"{place}. ")]
         lines += ["", f"Experiments used: {len(self.made)} of {MAX_EXPERIMENTS_IN_ALL}."]
-        return score_message(lines, statuses, "a letter")
+        return score_message(lines, statuses, "a letter").printed()
 
     def _find_ticket(self, number: int) -> Ticket:
         if number not in range(1, len(self.tickets) + 1):

@@ -76,7 +76,7 @@ QUESTIONS: dict[str, Question] = {
 
 def status(name: str, answer: Any) -> str:
     """Have an answer judged: "passed", "wrong" or "not attempted"."""
-    return ALL[name].check(answer).status
+    return ALL[name].judge(answer).status
 
 
 class Odd:

@@ -16,7 +16,6 @@ from lessonkit.exercises.answers import is_blank
 from lessonkit.exercises.compare import are_identical, format_value
 from lessonkit.exercises.diagnosis import JudgedCase
 from lessonkit.exercises.exercise import Exercise
-from lessonkit.exercises.message import Message
 from lessonkit.exercises.outcome import (
     AnswerFunction,
     describe_difference_safely,
@@ -96,9 +95,9 @@ class ClassExercise(Exercise):
             self._weights[sizes].load_into(module)
         return module
 
-    def solution(self) -> Message:
-        """Return a class that passes."""
-        return Message(inspect.getsource(self.reference).rstrip())
+    def solution_source(self) -> str:
+        """Return the source of a class that passes."""
+        return inspect.getsource(self.reference).rstrip()
 
     def to_case_function(self, build: Any) -> AnswerFunction:
         """Return a function of cases: build the class, load our weights, call it, and learn."""

@@ -100,7 +100,7 @@ def _course_definitions_in_place_of_missing(file: Path) -> Iterator[str]:
             continue
         if exercise := exercises.get(name):
             is_missing = not _is_passing_learner_definition(
-                name, exercise.lesson, file, exercise.check
+                name, exercise.lesson, file, exercise.judge
             )
         else:  # it stands in the lesson, and is no answer
             is_missing = learner_file.load_definition(name, file) is None
@@ -108,16 +108,16 @@ def _course_definitions_in_place_of_missing(file: Path) -> Iterator[str]:
             yield inspect.getsource(definition).rstrip()
     for short, (module, lesson) in FUNCTION_MODULES_AND_LESSONS.items():
         function: Exercise = getattr(import_module(f"lessonkit.exercises.{module}"), short)
-        if not _is_passing_learner_definition(f"my_{short}", lesson, file, function.check):
-            yield str(function.solution())
+        if not _is_passing_learner_definition(f"my_{short}", lesson, file, function.judge):
+            yield function.solution_source()
 
 
 def _is_passing_learner_definition(
-    name: str, lesson: str, file: Path, check: Callable[[Any], Message]
+    name: str, lesson: str, file: Path, judge: Callable[[Any], Message]
 ) -> bool:
     """Return whether a definition is the learner's, and print whose it is."""
     definition = learner_file.load_definition(name, file)
-    if definition is not None and check(definition).status == "passed":
+    if definition is not None and judge(definition).status == "passed":
         print(f"{name:18} YOURS")
         return True
     why = "is not kept" if definition is None else "does not pass"

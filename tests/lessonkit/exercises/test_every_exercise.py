@@ -144,7 +144,7 @@ def test_strange_answers_are_reported_without_a_traceback(
     exercise: Exercise, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for answer, says in STRANGE:
-        verdict = exercise.check(answer)
+        verdict = exercise.judge(answer)
         assert verdict.status == "wrong"
         assert says in repr(verdict)
         assert "Traceback" not in repr(verdict)

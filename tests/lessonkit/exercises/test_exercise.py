@@ -47,7 +47,7 @@ def make(wrong: Any = WRONG, **changes: Any) -> Exercise:
 
 
 def said(answer: Any, **changes: Any) -> str:
-    return repr(make(**changes).check(answer))
+    return repr(make(**changes).judge(answer))
 
 
 def test_a_wrong_answer_is_shown_in_full() -> None:
