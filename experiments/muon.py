@@ -16,7 +16,7 @@ from torch.optim import Optimizer
 from transformer.config import TrainingConfig
 from transformer.support.errors import UserError
 from transformer.training import processes
-from transformer.training.loop import paper_adam
+from transformer.training.optimizer import paper_adam
 from transformer.training.settings import RATE_FACTOR_KEY
 
 MOMENTUM, ITERATIONS = 0.95, 5

@@ -10,7 +10,7 @@ import pytest
 from transformer.config import DataConfig, ModelConfig, Recipe, RecurrentConfig, TrainingConfig
 from transformer.recipes import find_recipe
 from transformer.support.errors import UserError
-from transformer.training.loop import ADAM_BETA1
+from transformer.training.optimizer import ADAM_BETA1
 
 DEMO = find_recipe("demo")
 

@@ -22,7 +22,8 @@ from transformer.fast_dropout import use_fast_dropout
 from transformer.model import Transformer
 from transformer.recipes import find_recipe
 from transformer.training.devices import Precision
-from transformer.training.loop import ADAM_BETA1, new_state, update
+from transformer.training.loop import new_state, update
+from transformer.training.optimizer import ADAM_BETA1
 from transformer.training.schedule import configured_learning_rate
 
 OURS, TORCH = "ours", "torch.nn.Transformer"

@@ -30,8 +30,9 @@ from transformer.model import Transformer
 from transformer.positions import sinusoidal_positions
 from transformer.recipes import find_recipe
 from transformer.support.errors import UserError
-from transformer.training.loop import TrainingResult, train
+from transformer.training.loop import train
 from transformer.training.recipe import train_recipe
+from transformer.training.result import TrainingResult
 
 DEMO = find_recipe("demo")
 PAPER = TrainingOptions()

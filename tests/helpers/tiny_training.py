@@ -14,8 +14,9 @@ from transformer.data.batches import (
 )
 from transformer.model import Transformer
 from transformer.models.weights import load_tensors
-from transformer.training.loop import TrainingResult, train
+from transformer.training.loop import train
 from transformer.training.report import read_log
+from transformer.training.result import TrainingResult
 
 VOCAB, D_MODEL = 23, 16
 CONFIG = TrainingConfig(

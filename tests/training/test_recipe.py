@@ -27,12 +27,12 @@ from transformer.support import provenance
 from transformer.support.errors import UserError
 from transformer.support.files import read_json, write_json
 from transformer.support.formats import FORMAT_VERSION
-from transformer.training import devices
+from transformer.training import begun_run, devices
 from transformer.training import recipe as recipe_run
 from transformer.training.devices import Precision
-from transformer.training.loop import TrainingResult
 from transformer.training.recipe import train_recipe
 from transformer.training.report import read_log
+from transformer.training.result import TrainingResult
 
 Patch = pytest.MonkeyPatch
 RECIPE = find_recipe("demo").override(TINY | {"steps": "5", "dropout": "0.1"})
@@ -166,7 +166,7 @@ def test_other_code_is_said_and_data_of_a_later_format_refused(
     assert (data["format"], data["commit"]) == (FORMAT_VERSION, provenance.commit_or_version())
     said: list[str] = []
     with monkeypatch.context() as patch:
-        patch.setattr(recipe_run, "code_sha256", lambda: "another")
+        patch.setattr(begun_run, "code_sha256", lambda: "another")
         train_silently(RECIPE, tmp_path, stop_after=2, on_begin=said.append, resume=True)
     assert said[0].startswith(f"begun with the code of {data['commit']}, resumed with that of ")
     assert said[0].endswith("the weights may differ from an uninterrupted run's")

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from transformer.support.errors import UserError
-from transformer.training.loop import TrainingResult
 from transformer.training.report import Report, format_duration, read_log
+from transformer.training.result import TrainingResult
 
 REPORT = Report(
     kind="training",

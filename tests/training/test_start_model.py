@@ -20,9 +20,9 @@ from transformer.recipes import find_recipe
 from transformer.support.errors import UserError
 from transformer.support.files import read_json
 from transformer.training.devices import Precision
-from transformer.training.loop import TrainingResult
 from transformer.training.model_loss import validation_loss
 from transformer.training.recipe import train_recipe
+from transformer.training.result import TrainingResult
 from transformer.training.start_model import require_same_network, with_network_of
 
 Patch = pytest.MonkeyPatch

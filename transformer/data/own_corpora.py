@@ -264,8 +264,9 @@ def remove_own_corpus(name: str) -> Path:
     folder = own_corpora_folder() / name
     # Without its description it is no corpus any more, even if the rest cannot be deleted.
     (folder / DESCRIPTION_FILE_NAME).unlink()
-    for name in (*(f"{split}.tsv" for split in SPLITS), PICTURE_FILE_NAME):
-        (folder / name).unlink(missing_ok=True)
+    split_files = [f"{split}.tsv" for split in SPLITS]
+    for file_name in [*split_files, PICTURE_FILE_NAME]:
+        (folder / file_name).unlink(missing_ok=True)
     if not any(folder.iterdir()):
         folder.rmdir()
     return folder

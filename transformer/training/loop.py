@@ -8,19 +8,16 @@ torch, threads and processes are the same (with three processes or more: docs/se
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import nn
-from torch.optim import Adam, Optimizer
+from torch.optim import Optimizer
 
 from transformer.config import TrainingConfig
 from transformer.data.batches import Batch, EpochBatches, micro_batches, shard
-from transformer.models import folder
-from transformer.models.weights import average_weights, load_tensors, load_weights, model_weights
 from transformer.support.devices import usable_device
 from transformer.support.errors import UserError
 from transformer.support.files import folder_lock
@@ -30,40 +27,14 @@ from transformer.training.checkpoint import Progress, TrainingState
 from transformer.training.devices import Precision
 from transformer.training.interrupt import deferred_interrupt
 from transformer.training.model_loss import batch_loss, validation_loss
-from transformer.training.report import Report, format_duration
+from transformer.training.optimizer import SteppingOptimizer, paper_adam
+from transformer.training.report import Report
+from transformer.training.result import TrainingResult, finish_run
 from transformer.training.run import Run, StepStats
 from transformer.training.schedule import configured_learning_rate
 from transformer.training.settings import RATE_FACTOR_KEY, run_settings
 
 MAX_SECONDS_BETWEEN_SAVES = 300.0  # at most, if validations, each of which saves, are further apart
-ADAM_BETA1 = 0.9  # Adam's (§5.3)
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrainingResult:
-    """How a run ended; `str` says it in a line. Losses are in nats per token."""
-
-    step: int  # updates done
-    epoch: int  # of the last update, from 1
-    seconds: float  # time spent, all resumed parts together
-    out: Path  # the run's folder
-    best_loss: float | None  # lowest validation loss of any checkpoint; None before the first
-    final_loss: float | None = None  # of model.safetensors; None if interrupted: resume to go on
-    final_from: str = ""  # whose weights these are: "best" or "average"; "" if interrupted
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether the run stopped before its end."""
-        return self.final_loss is None
-
-    def __str__(self) -> str:
-        if self.final_loss is None:
-            return f"stopped after step {self.step}: all is kept in {self.out}, resume to go on"
-        weights = "the best checkpoint" if self.final_from == "best" else "the average"
-        return (
-            f"done in {format_duration(self.seconds)}, {self.step} steps: {weights} is kept as "
-            f"{self.out / folder.WEIGHTS}, validation loss {self.final_loss:.3f}"
-        )
 
 
 @check_argument_types
@@ -162,7 +133,7 @@ def train(
                 on_report(run.validate(measure_loss))
                 run.save()
 
-        return _finish_run(run, measure_loss, on_report)
+        return finish_run(run, measure_loss, on_report)
 
 
 def _batch_stream(batches: EpochBatches, progress: Progress) -> Iterator[Batch]:
@@ -175,31 +146,6 @@ def _batch_stream(batches: EpochBatches, progress: Progress) -> Iterator[Batch]:
             raise UserError(f"epoch {progress.epoch} has no batches: give some training data")
         progress.epoch += 1
         progress.batch = 0
-
-
-def paper_adam(parameters: Iterable[nn.Parameter], config: TrainingConfig) -> Adam:
-    """Return the paper's optimizer (§5.3); `update` sets its learning rate at each step."""
-    return Adam(
-        parameters, lr=0.0, betas=(ADAM_BETA1, config.beta2), eps=config.epsilon, fused=True
-    )
-
-
-class SteppingOptimizer(Protocol):
-    """What a run needs of an optimizer: one of PyTorch's, or a class of your own."""
-
-    param_groups: list[dict[str, Any]]  # `update` sets "lr" in each
-
-    def zero_grad(self) -> None:
-        """Forget the gradients."""
-
-    def step(self) -> None:
-        """Change the parameters by their gradients."""
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return what a resumed run goes on from."""
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from another's state."""
 
 
 @check_argument_types
@@ -272,60 +218,3 @@ def update(
     state.scaler.step(state.optimizer)  # in fp16, skips the step if a gradient is not finite
     state.scaler.update()
     return StepStats(tokens, nll, grad_norm)
-
-
-def _finish_run(
-    run: Run, measure_loss: Callable[[], float], on_report: Callable[[Report], None]
-) -> TrainingResult:
-    """Save the run, and if all its steps are done, the weights that it ends with."""
-    progress = run.progress
-    ended = progress.step == run.settings["steps"]
-    # After a validation, all is saved already.
-    if progress.step % run.settings["validate_every"] != 0:
-        run.save()
-        if ended:
-            # The checkpoint does not know of this validation: a longer run has none here.
-            on_report(run.validate(measure_loss))
-    final_loss: float | None = None
-    final_from = ""
-    if ended:
-        run.forget_removed_weights()
-        if progress.best_loss is None:
-            on_report(run.validate(measure_loss))
-        final_loss, final_from = _save_best_or_averaged_weights(run, measure_loss)
-    return TrainingResult(
-        step=progress.step,
-        epoch=progress.epoch + 1,
-        seconds=progress.seconds,
-        out=run.out,
-        best_loss=progress.best_loss,
-        final_loss=final_loss,
-        final_from=final_from,
-    )
-
-
-def _save_best_or_averaged_weights(
-    run: Run, measure_loss: Callable[[], float]
-) -> tuple[float, str]:
-    """Save the best weights or the average, whichever has the lower loss (§6.1).
-
-    Returns:
-        Their validation loss, and which they are: "best" or "average".
-    """
-    progress, model = run.progress, run.state.model
-    assert progress.best_loss is not None, "a run ends with a validation"
-    best = {name: tensor.clone() for name, tensor in model_weights(model).items()}
-    if progress.best_step != progress.step:
-        best = processes.run_on_rank_zero(lambda: load_tensors(run.out / folder.BEST)[0])
-    loss, source = progress.best_loss, "best"
-    if len(progress.to_average) > 1:
-        paths = [folder.step_weights_path(run.out, step) for step in progress.to_average]
-        average = processes.run_on_rank_zero(lambda: average_weights(paths))
-        load_weights(model, average, run.out)
-        average_loss = measure_loss()
-        if average_loss < loss:
-            loss, source = average_loss, "average"
-    if source == "best":
-        load_weights(model, best, run.out)
-    run.save_final_weights(loss, source)
-    return loss, source

@@ -1,6 +1,5 @@
 """From a recipe to a trained model in a folder."""
 
-import hashlib
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -11,32 +10,26 @@ from torch import nn
 
 from transformer.config import Recipe
 from transformer.data.batches import Example
-from transformer.data.corpora import CORPUS_SUMS_KEY, changed_corpus_files, corpus_sums
 from transformer.model import count_parameters
 from transformer.models import folder
 from transformer.models.folder import ModelDescription, Network
 from transformer.models.translator import Translator
 from transformer.support.errors import require
 from transformer.support.files import folder_lock, write_json
-from transformer.support.formats import FORMAT_KEY, FORMAT_VERSION
-from transformer.support.provenance import (
-    code_sha256,
-    commit_or_version,
-    hardware_name,
-    provenance,
-)
+from transformer.support.provenance import provenance
 from transformer.support.signatures import check_argument_types
 from transformer.training import processes
+from transformer.training.begun_run import begin_or_check_run
 from transformer.training.devices import Precision
-from transformer.training.loop import TrainingResult, train
+from transformer.training.loop import train
 from transformer.training.model_loss import validation_loss
 from transformer.training.preparation import (
     START_FROM_KEY,
     PreparedRun,
     largest_micro_tokens,
     prepare_run,
-    read_settings_of_begun_run,
 )
+from transformer.training.result import TrainingResult
 from transformer.training.start_model import StartModel, read_start_model
 
 
@@ -104,7 +97,7 @@ def train_recipe(
     start_record = _start_record(start, prepared, model, device, micro_tokens)
     with folder_lock(out) if is_rank_zero else nullcontext():
         had_ended = processes.run_on_rank_zero(
-            lambda: _begin_or_check_folder(prepared, out, resume, start_record, on_begin)
+            lambda: begin_or_check_run(prepared, out, resume, start_record, on_begin)
         )
         if is_rank_zero:
             on_begin(_planned_run_summary(prepared, model, micro_tokens, start_record))
@@ -147,76 +140,6 @@ def _start_record(
         micro_tokens=micro_tokens,
     )
     return {START_FROM_KEY: start.to_dict() | {"validation_loss": loss}}
-
-
-def _begin_or_check_folder(
-    prepared: PreparedRun,
-    out: Path,
-    resume: bool,
-    start_record: dict[str, Any],
-    on_begin: Callable[[str], None],
-) -> bool:
-    """Write what a new run is, or check that a resumed one is the same.
-
-    Returns:
-        Whether the run has ended already, so that no step is left to do.
-    """
-    first_settings = read_settings_of_begun_run(
-        out, resume
-    )  # another run may have begun in between
-    examples = {
-        "training": _examples_sha256(prepared.batches.examples),
-        "validation": _examples_sha256(prepared.validation_batches.examples),
-    }
-    # The order of the run's sums, and so their last bits, depends on these.
-    machine = {
-        "hardware": hardware_name(prepared.picked.device),
-        "torch": torch.__version__,
-        "processes": processes.world_size(),
-    }
-    code = {"commit": commit_or_version(), "code_sha256": code_sha256()}
-    corpus = {CORPUS_SUMS_KEY: corpus_sums(prepared.description.recipe.data.corpus)}
-    if not resume:
-        settings = {FORMAT_KEY: FORMAT_VERSION} | examples | corpus | machine | code | start_record
-        settings |= {"precision": prepared.picked.precision, "pairs": prepared.pair_counts()}
-        write_json(out / folder.DATA, settings)
-        folder.write_description(out, prepared.description)
-        return False
-    changed = changed_corpus_files(prepared.description.recipe.data.corpus, first_settings)
-    files = f"; another version of the corpus, {', '.join(changed)}" if changed else ""
-    for split, digest in examples.items():
-        require(
-            digest == first_settings.get(split),
-            f"the {split} examples are not those that the run was begun with "
-            f"({out / folder.DATA}{files}): put the corpus and the tokenizers back as they were, "
-            "or begin in another folder",
-        )
-    if changed:
-        on_begin(f"the corpus is another version now ({', '.join(changed)}), with equal examples")
-    if code["code_sha256"] != first_settings.get("code_sha256"):
-        first_code = first_settings.get("commit", "an earlier version")
-        on_begin(
-            f"begun with the code of {first_code}, resumed with that of {code['commit']}: the "
-            "weights may differ from an uninterrupted run's"
-        )
-    for name, value in machine.items():
-        if value != first_settings.get(name):
-            dropout = ", and dropout draws other numbers" if name == "processes" else ""
-            on_begin(
-                f"begun with {name} {first_settings.get(name)}, resumed with {value}: the weights "
-                f"will differ from an uninterrupted run's in their last bits{dropout}"
-            )
-    steps = prepared.description.recipe.training.steps
-    same_steps = folder.read_recipe(out).training.steps == steps
-    return same_steps and (out / folder.RUN).is_file()
-
-
-def _examples_sha256(examples: Sequence[Example]) -> str:
-    """Return a check sum of each id of some examples, and of their order."""
-    digest = hashlib.sha256()
-    for example in examples:
-        digest.update(repr(tuple(example)).encode())
-    return digest.hexdigest()
 
 
 def _planned_run_summary(

@@ -17,10 +17,9 @@ from transformer.config import REMOVED_TRAINING_SETTINGS, TrainingConfig
 from transformer.parts import non_paper_part_class_names, require_same_parts
 from transformer.support.errors import UserError, require
 
-RATE_FACTOR_KEY = (
-    "rate_factor"  # a parameter group's factor on each step's learning rate; usually 1
-)
-RELATIVE_RATE_TOLERANCE = 1e-9  # relative; processors differ in the last bits of a power
+# In a parameter group: a factor on each step's learning rate, 1 where there is none.
+RATE_FACTOR_KEY = "rate_factor"
+RELATIVE_RATE_TOLERANCE = 1e-9  # processors differ in the last bits of a power
 
 
 def run_settings(
