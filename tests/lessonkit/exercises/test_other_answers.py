@@ -90,6 +90,11 @@ WRONG = {
     "no end": ("decoder_mask", "(tgt_in != pad_id)", "((tgt_in != pad_id) & (tgt_in != 3))"),
     "each pair once": ("leaked_share", "    seen =", "    test = list(set(test))\n    seen ="),
     "small weights": ("attention_entropy", "w > 0", "w > 0.01"),
+    "capitals alone": ("should_keep_pair", "src != tgt", "src.lower() != tgt.lower()"),
+    "letters": (
+        *("placeholder_accuracy", "(sorted(a), sorted(f))"),
+        '(sorted("".join(a)), sorted("".join(f)))',
+    ),
     "the other": ("phrase_f1", "common =", ENDS.format("[::2]")),
 }
 
