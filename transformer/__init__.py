@@ -30,7 +30,6 @@ EXPORTED_NAMES_BY_MODULE = {
     "data.word_splitting": ("split_words",),
     "data.batches": (
         "Batch",
-        "TokenBudgetBatches",
         "collate",
         "collate_sources",
         "encode_pairs",
@@ -38,6 +37,7 @@ EXPORTED_NAMES_BY_MODULE = {
         "padding_share",
         "shard",
     ),
+    "data.token_budget": ("TokenBudgetBatches",),
     "training.loss": ("label_smoothing_loss",),
     "training.model_loss": ("batch_loss", "validation_loss"),
     "training.schedule": ("learning_rate",),
@@ -62,7 +62,6 @@ if TYPE_CHECKING:
     from transformer.data import batches, corpora, tokenizers
     from transformer.data.batches import (
         Batch,
-        TokenBudgetBatches,
         collate,
         collate_sources,
         encode_pairs,
@@ -73,6 +72,7 @@ if TYPE_CHECKING:
     from transformer.data.embedded_corpus import embedded
     from transformer.data.grouping import group_pairs
     from transformer.data.parallel import ParallelText, tokenize_for_alignment
+    from transformer.data.token_budget import TokenBudgetBatches
     from transformer.data.word_splitting import split_words
     from transformer.decoding import beam_search, greedy_search, length_penalty
     from transformer.embeddings import Embedding

@@ -16,7 +16,8 @@ from torch.optim import Adam
 
 from transformer.config import PAD_ID, ModelConfig, Recipe, TrainingConfig
 from transformer.data import corpora, tokenizers
-from transformer.data.batches import Batch, TokenBudgetBatches, encode_pairs, padding_share
+from transformer.data.batches import Batch, encode_pairs, padding_share
+from transformer.data.token_budget import TokenBudgetBatches
 from transformer.embeddings import Embedding
 from transformer.fast_dropout import use_fast_dropout
 from transformer.model import Transformer

@@ -10,8 +10,8 @@ import torch
 from sacrebleu.metrics import BLEU
 
 from transformer.config import EOS_ID
-from transformer.data.batches import TokenBudgetBatches
 from transformer.data.parallel import ParallelText
+from transformer.data.token_budget import TokenBudgetBatches
 from transformer.data.word_splitting import has_word_splitting_rules, split_words
 from transformer.evaluation.bleu_tokenizers import bleu_tokenizer
 from transformer.evaluation.evaluate import encode_fitting_pairs

@@ -7,7 +7,8 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-from transformer.data.batches import Example, TokenBudgetBatches, length_sort_key
+from transformer.data.batches import Example
+from transformer.data.token_budget import TokenBudgetBatches, length_sort_key
 from transformer.support.signatures import check_argument_types
 
 BatchPlan = list[list[int]]  # for each batch the positions of its examples

@@ -16,7 +16,8 @@ from experiments.bench.peers import OURS, TORCH, TrainingWorkload
 from lessonkit.analysis.flops import count_flops_of_call, training_step_flops
 from lessonkit.analysis.timing import computing_on_single_thread
 from transformer.config import ModelConfig, PositionKind, TrainingConfig
-from transformer.data.batches import Batch, Example, TokenBudgetBatches
+from transformer.data.batches import Batch, Example
+from transformer.data.token_budget import TokenBudgetBatches
 from transformer.model import count_parameters
 from transformer.recipes import find_recipe
 from transformer.support.files import read_json

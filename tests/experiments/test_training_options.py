@@ -25,7 +25,8 @@ from lessonkit.exercises.positions import my_shift_matrix
 from tests.helpers import TINY
 from transformer.attention import MultiHeadAttention
 from transformer.config import BOS_ID, EOS_ID, ModelConfig, Recipe, TrainingConfig
-from transformer.data.batches import Example, TokenBudgetBatches
+from transformer.data.batches import Example
+from transformer.data.token_budget import TokenBudgetBatches
 from transformer.model import Transformer
 from transformer.positions import sinusoidal_positions
 from transformer.recipes import find_recipe

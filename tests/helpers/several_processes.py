@@ -13,7 +13,8 @@ import torch
 from torch import nn
 
 from transformer.config import ModelConfig, TrainingConfig
-from transformer.data.batches import Example, TokenBudgetBatches
+from transformer.data.batches import Example
+from transformer.data.token_budget import TokenBudgetBatches
 from transformer.model import Transformer
 from transformer.models.weights import load_tensors
 from transformer.support.errors import UserError

@@ -8,10 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from transformer.config import ModelConfig, TrainingConfig
-from transformer.data.batches import (
-    Example,
-    TokenBudgetBatches,
-)
+from transformer.data.batches import Example
+from transformer.data.token_budget import TokenBudgetBatches
 from transformer.model import Transformer
 from transformer.models.weights import load_tensors
 from transformer.training.loop import train

@@ -23,7 +23,8 @@ from tests.helpers.tiny_training import (
     run_tiny,
     with_bad_steps,
 )
-from transformer.data.batches import Batch, TokenBudgetBatches
+from transformer.data.batches import Batch
+from transformer.data.token_budget import TokenBudgetBatches
 from transformer.models.folder import LAST, LOG, WEIGHTS
 from transformer.models.weights import load_tensors, load_weights
 from transformer.support.errors import UserError

@@ -12,7 +12,8 @@ from tests.helpers import TINY
 from tests.helpers.corpus import small_corpus
 from transformer.config import ModelConfig, Recipe, RecurrentConfig
 from transformer.data import corpora
-from transformer.data.batches import TokenBudgetBatches, encode_pairs
+from transformer.data.batches import encode_pairs
+from transformer.data.token_budget import TokenBudgetBatches
 from transformer.data.tokenizers import BPETokenizer
 from transformer.models.folder import read_description, read_model
 from transformer.models.weights import load_tensors

@@ -9,9 +9,10 @@ from typing import Any
 
 from transformer.config import BEAM_SIZE, LENGTH_PENALTY
 from transformer.data import corpora
-from transformer.data.batches import Example, TokenBudgetBatches, encode_pairs
+from transformer.data.batches import Example, encode_pairs
 from transformer.data.parallel import ParallelText, parallel_text_from_lines
 from transformer.data.text_files import read_aligned_files
+from transformer.data.token_budget import TokenBudgetBatches
 from transformer.data.word_splitting import TREE_LANGUAGE, has_word_splitting_rules
 from transformer.evaluation import scores
 from transformer.evaluation.baselines import measure_baselines

@@ -17,7 +17,8 @@ from torch import nn
 from torch.optim import Optimizer
 
 from transformer.config import TrainingConfig
-from transformer.data.batches import Batch, EpochBatches, micro_batches, shard
+from transformer.data.batches import Batch, micro_batches, shard
+from transformer.data.token_budget import EpochBatches
 from transformer.support.devices import usable_device
 from transformer.support.errors import UserError
 from transformer.support.files import folder_lock

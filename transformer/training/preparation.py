@@ -10,13 +10,8 @@ from torch import nn
 
 from transformer.config import Recipe
 from transformer.data import corpora, tokenizers
-from transformer.data.batches import (
-    LeftOut,
-    TokenBudgetBatches,
-    collate,
-    encode_and_count_pairs,
-    micro_batches,
-)
+from transformer.data.batches import LeftOut, collate, encode_and_count_pairs, micro_batches
+from transformer.data.token_budget import TokenBudgetBatches
 from transformer.models import folder
 from transformer.models.folder import ModelDescription, Network
 from transformer.support.errors import is_out_of_memory, require
