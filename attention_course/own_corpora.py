@@ -138,11 +138,11 @@ def write_length_picture(added: AddedCorpus) -> Path | None:
     """
     if importlib.util.find_spec("matplotlib") is None:
         return None
-    from lessonkit.charts.lengths import length_picture
+    from lessonkit.charts.lengths import sentence_lengths_png
 
     first, second = added.corpus.options["languages"].split("-")
     path = added.folder / PICTURE_FILE_NAME
-    write_atomically(path, length_picture(added.corpus.name, added.lengths, (first, second)))
+    write_atomically(path, sentence_lengths_png(added.corpus.name, added.lengths, (first, second)))
     return path
 
 

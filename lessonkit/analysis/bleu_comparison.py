@@ -20,8 +20,9 @@ from transformer.support.signatures import check_argument_types
 NUM_RESAMPLES = 1000
 NUM_EXCHANGES = 10_000  # sacreBLEU's own
 RESAMPLING_SEED = 12345  # sacreBLEU's own
-MAX_DRAWS = 10**8  # of sentences or coins, all resamples together: 800 MB, and seconds
-CHUNK_SIZE = 1000  # draws held in memory together
+# Of sentences or coins, all resamples together: 800 MB, and seconds.
+MAX_SENTENCE_DRAWS_IN_ALL = 10**8
+DRAWS_PER_CHUNK = 1000  # draws held in memory together
 NUM_NGRAM_ORDERS = 4
 TIE_TOLERANCE = 1e-9  # points of BLEU: sums that are equal score alike but for rounding
 
@@ -87,7 +88,7 @@ def approximate_randomization_p_value(
         f"counts have the shapes {first.shape} and {second.shape}: give both systems' "
         "`sentence_bleu_counts` of the same sentences, one or more",
     )
-    check_number("exchanges", exchanges, 1, MAX_DRAWS // len(first), integer=True)
+    check_number("exchanges", exchanges, 1, MAX_SENTENCE_DRAWS_IN_ALL // len(first), integer=True)
     check_number("seed", seed, 0, integer=True)
     change = second - first
     first_sum, both_sums = first.sum(0), first.sum(0) + second.sum(0)
@@ -95,7 +96,7 @@ def approximate_randomization_p_value(
     differences = [
         np.abs(_bleu_differences_from_sums(first_sum[None], both_sums))
     ]  # the measured one
-    for size in _chunk_sizes(exchanges):
+    for size in _num_draws_per_chunk(exchanges):
         is_exchanged = rng.integers(2, size=(size, len(change)), dtype=np.int8)
         sums = first_sum + _integer_matrix_product(is_exchanged, change)
         differences.append(np.abs(_bleu_differences_from_sums(sums, both_sums)))
@@ -121,11 +122,11 @@ def resampled_bleu(
         counts.ndim == 2 and counts.size > 0,
         f"counts have the shape {counts.shape}: give `sentence_bleu_counts`, of one or more",
     )
-    check_number("resamples", resamples, 1, MAX_DRAWS // len(counts), integer=True)
+    check_number("resamples", resamples, 1, MAX_SENTENCE_DRAWS_IN_ALL // len(counts), integer=True)
     check_number("seed", seed, 0, integer=True)
     draws = np.random.default_rng(seed).choice(len(counts), (resamples, len(counts)))
     sums, done = [], 0
-    for size in _chunk_sizes(resamples):
+    for size in _num_draws_per_chunk(resamples):
         sums.append(
             _integer_matrix_product(
                 _count_sentence_draws_per_resample(draws[done : done + size]), counts
@@ -148,11 +149,11 @@ def _integer_matrix_product(weights: NDArray[np.integer[Any]], counts: BleuCount
     return product
 
 
-def _chunk_sizes(total: int) -> Iterator[int]:
+def _num_draws_per_chunk(total: int) -> Iterator[int]:
     """Yield the sizes of the chunks that make up a total number of draws."""
     while total > 0:
-        yield min(total, CHUNK_SIZE)
-        total -= CHUNK_SIZE
+        yield min(total, DRAWS_PER_CHUNK)
+        total -= DRAWS_PER_CHUNK
 
 
 @check_argument_types

@@ -20,8 +20,8 @@ SUSTAINED_FLOPS_BY_GPU = {"K80": 2.8e12, "K40": 3.7e12, "M40": 6.0e12, "P100": 9
 FLOAT32_BYTES, BFLOAT16_BYTES = 4, 2  # bytes of a number
 PEAK_PRODUCT_WIDTH = 1024  # rows and columns of the product that shows what this machine can do
 MAX_NUM_PARAMETERS = 10**15  # of a model
-MIN_LINK = 1.0  # bytes per second
-NUM_COPIED_BYTES = 2**27  # bytes, more than a processor's caches hold
+MIN_LINK_BYTES_PER_SECOND = 1.0  # bytes per second
+NUM_BYTES_COPIED_FOR_BANDWIDTH = 2**27  # bytes, more than a processor's caches hold
 
 
 class Machine(NamedTuple):
@@ -86,7 +86,7 @@ def all_reduce_seconds(parameters: int, machines: int, link: float) -> float:
     if machines < 2:
         return 0.0
     check_number("link", link)
-    if link < MIN_LINK:
+    if link < MIN_LINK_BYTES_PER_SECOND:
         raise UserError(f"{machines} machines and a link of {link} bytes/s: give a faster link")
     return 2 * (machines - 1) / machines * FLOAT32_BYTES * parameters / link
 
@@ -116,10 +116,10 @@ def measure_this_machine() -> Machine:
     flops = matmul_flops(PEAK_PRODUCT_WIDTH, PEAK_PRODUCT_WIDTH) / measure_matmul_seconds(
         PEAK_PRODUCT_WIDTH, PEAK_PRODUCT_WIDTH
     )
-    source = torch.zeros(NUM_COPIED_BYTES // FLOAT32_BYTES)
+    source = torch.zeros(NUM_BYTES_COPIED_FOR_BANDWIDTH // FLOAT32_BYTES)
     target = torch.zeros_like(source)
     with computing_on_single_thread():
         seconds = min_process_seconds(lambda: target.copy_(source), rounds=3)
     return Machine(
-        "one thread here", flops, 2 * NUM_COPIED_BYTES / seconds
+        "one thread here", flops, 2 * NUM_BYTES_COPIED_FOR_BANDWIDTH / seconds
     )  # it is read and written

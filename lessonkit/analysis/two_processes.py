@@ -19,7 +19,9 @@ def run_script_in_two_processes(script: str, **functions: Callable[..., Any]) ->
 
     Functions of a notebook are written before it, under the names of their keywords.
     """
-    definitions = [_definition(name, function) for name, function in functions.items()]
+    definitions = [
+        _function_source_under_name(name, function) for name, function in functions.items()
+    ]
     source = "\n\n".join(["from __future__ import annotations", *definitions, script])
     torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     python_path = os.pathsep.join(filter(None, sys.path))
@@ -37,7 +39,7 @@ def run_script_in_two_processes(script: str, **functions: Callable[..., Any]) ->
     return completed.stdout
 
 
-def _definition(name: str, function: Callable[..., Any]) -> str:
+def _function_source_under_name(name: str, function: Callable[..., Any]) -> str:
     """Return the source of a function, and the line that gives it another name."""
     try:
         source = inspect.getsource(function)

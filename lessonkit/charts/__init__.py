@@ -22,7 +22,7 @@ EXPORTED_NAMES_BY_MODULE = {
     "heads": ("heads_explorer",),
     "label_smoothing": ("label_smoothing_explorer",),
     "layer_costs": ("draw_attention_paths", "draw_recurrence", "layer_costs_explorer"),
-    "lengths": ("draw_length_pairs", "draw_side_lengths", "length_picture"),
+    "lengths": ("draw_length_pairs", "draw_side_lengths", "sentence_lengths_png"),
     "parse_tree": ("draw_parse_tree",),
     "positions": (
         "draw_rotation",
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
         draw_recurrence,
         layer_costs_explorer,
     )
-    from lessonkit.charts.lengths import draw_length_pairs, draw_side_lengths, length_picture
+    from lessonkit.charts.lengths import draw_length_pairs, draw_side_lengths, sentence_lengths_png
     from lessonkit.charts.parse_tree import draw_parse_tree
     from lessonkit.charts.positions import (
         draw_rotation,

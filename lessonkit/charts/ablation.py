@@ -36,7 +36,8 @@ from transformer.support.signatures import check_argument_types
 
 NO_ABLATION_KIND = "nothing"
 MAX_ABLATIONS_PER_CHART = 1_000  # more would make a chart too large to store, and its reader wait
-MAX_LINE_LETTERS = 100  # of a line; what follows in a translation that runs on is left out
+# What follows in a translation that runs on is left out.
+MAX_LETTERS_PER_TOKEN_LINE = 100
 MAX_BARS_PER_TOKEN, MIN_SHOWN_PROBABILITY = (
     5,
     0.01,
@@ -167,7 +168,7 @@ def _shorten_to_line(tokens: Sequence[str]) -> list[str]:
     letters = 0
     for count, token in enumerate(tokens):
         letters += len(token) + 1
-        if letters > MAX_LINE_LETTERS:
+        if letters > MAX_LETTERS_PER_TOKEN_LINE:
             return [*tokens[:count], "..."]
     return list(tokens)
 

@@ -37,7 +37,7 @@ from transformer.support.checks import check_float_tensor, check_number
 from transformer.support.errors import UserError, describe_value
 from transformer.support.signatures import check_argument_types
 
-MAX_SINGLE_WEIGHT_EXCESS = 0.01  # by which bfloat16 may put a weight above 1
+MAX_ATTENTION_WEIGHT_EXCESS_OVER_1 = 0.01  # by which bfloat16 may put a weight above 1
 # Bright is open and dark is shut, as in the maps of attention weights; the two differ
 # in lightness, so that they are told apart without any sense of colour.
 MAX_GRID_LINE_CELL_SHARE = 0.1  # of a cell, that the line between cells takes
@@ -127,7 +127,7 @@ def _left_out_tokens_in_words(num_tokens: int, grid: HeadGridLayout) -> str:
 def check_attention_weight_range(weights: Tensor) -> None:
     """Raise a UserError unless weights are numbers from 0 to 1."""
     check_float_tensor("weights", weights, (..., None, None))
-    wrong = weights[~((weights >= 0) & (weights <= 1 + MAX_SINGLE_WEIGHT_EXCESS))]
+    wrong = weights[~((weights >= 0) & (weights <= 1 + MAX_ATTENTION_WEIGHT_EXCESS_OVER_1))]
     if wrong.numel():
         raise UserError(f"weights hold {wrong[0]:.3g}: give numbers from 0 to 1, after the softmax")
 

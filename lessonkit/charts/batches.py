@@ -10,8 +10,8 @@ from matplotlib.patches import Rectangle
 
 from lessonkit.charts.controls import colour_scale, make_drop_down, make_live_title, make_slider
 from lessonkit.charts.labels import (
-    LETTER_WIDTH,
-    LINE_HEIGHT,
+    LETTER_WIDTH_PER_FONT_SIZE,
+    LINE_HEIGHT_PER_FONT_SIZE,
     axes_points,
     shorten_label,
 )
@@ -47,7 +47,7 @@ def draw_token_grid(grid: TokenGrid, ax: Axes) -> Axes:
     check_has_items("rows", grid.rows)
     count, length = len(grid.rows), len(grid.rows[0])
     width, height = axes_points(ax)
-    cell_letters = int(width / length / (FONT_POINTS * LETTER_WIDTH))
+    cell_letters = int(width / length / (FONT_POINTS * LETTER_WIDTH_PER_FONT_SIZE))
     has_room = cell_letters >= MIN_CELL_LETTERS and height / count >= FONT_POINTS
     for y, row in enumerate(grid.rows):
         for x, token in enumerate(row):
@@ -65,7 +65,7 @@ def draw_token_grid(grid: TokenGrid, ax: Axes) -> Axes:
                 place = {"ha": "center", "va": "center", "fontsize": FONT_POINTS}
                 ax.text(x + 0.5, y + 0.53, label, place, color=ink)
     ax.set(xlim=(0, length), ylim=(count, 0), xticks=[])
-    rows = range(0, count, math.ceil(count * ROW_LABEL_POINTS * LINE_HEIGHT / height))
+    rows = range(0, count, math.ceil(count * ROW_LABEL_POINTS * LINE_HEIGHT_PER_FONT_SIZE / height))
     ax.set_yticks([y + 0.5 for y in rows], [f"sentence {y + 1}" for y in rows])
     ax.tick_params(length=0, labelsize=ROW_LABEL_POINTS)
     ax.spines[:].set_visible(False)

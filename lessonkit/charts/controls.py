@@ -19,7 +19,7 @@ CONTROLS_CSS = """
 .vega-embed .vega-bind input[type="range"] { width: 180px; }
 .vega-embed .vega-bind select { color: inherit; background: var(--jp-layout-color1, white); }
 """
-CONTROLS_ABOVE_METADATA = {"embed_options": {"defaultStyle": CONTROLS_CSS, "actions": False}}
+CONTROLS_ABOVE_CHART_METADATA = {"embed_options": {"defaultStyle": CONTROLS_CSS, "actions": False}}
 
 UNFRAMED_VIEW = alt.ViewBackground(stroke=None)
 WEIGHT_COLOUR_SCALE = alt.Scale(scheme="viridis", domain=[0, 1])  # colours of attention weights

@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 
 MAX_LABEL_CHARACTERS = 24
 LABEL_GAP_POINTS = 3.0  # between two words of a line, at least
-LETTER_WIDTH = 0.6  # of most letters, in font sizes; of Chinese and Japanese ones 1
-LINE_HEIGHT = 1.4  # of a line of text, in font sizes
+LETTER_WIDTH_PER_FONT_SIZE = 0.6  # of most letters, in font sizes; of Chinese and Japanese ones 1
+LINE_HEIGHT_PER_FONT_SIZE = 1.4  # of a line of text, in font sizes
 POINTS_PER_INCH = 72
 
 
@@ -30,7 +30,9 @@ def axes_points(ax: Axes) -> tuple[float, float]:
 
 def label_points(label: str, font_size: float) -> float:
     """Estimate how wide a label is drawn, in points."""
-    widths = (1.0 if east_asian_width(letter) in "WF" else LETTER_WIDTH for letter in label)
+    widths = (
+        1.0 if east_asian_width(letter) in "WF" else LETTER_WIDTH_PER_FONT_SIZE for letter in label
+    )
     return font_size * sum(widths)
 
 

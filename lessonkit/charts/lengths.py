@@ -26,7 +26,7 @@ def draw_side_lengths(
 
     `lengths` are those of the two sides of each pair, in bytes.
     """
-    sides = _sides(lengths)
+    sides = _lengths_by_side(lengths)
     bins = list(np.geomspace(1, max(2, sides.max()), NUM_BINS + 1))
     for side, lang, colour in zip(sides, languages, (SOURCE_COLOUR, TARGET_COLOUR), strict=True):
         ax.hist(side, bins=bins, histtype="step", color=colour, linewidth=1.6, label=lang)
@@ -44,7 +44,7 @@ def draw_length_pairs(
 
     `lengths` are those of the two sides of each pair, in bytes.
     """
-    first, second = _sides(lengths)
+    first, second = _lengths_by_side(lengths)
     longest = max(2, first.max(), second.max())
     ax.hexbin(first, second, gridsize=NUM_BINS, xscale="log", yscale="log", bins="log", mincnt=1)
     # The longest side that a pair may have beside one of each length.
@@ -60,7 +60,7 @@ def draw_length_pairs(
 
 
 @check_argument_types
-def length_picture(
+def sentence_lengths_png(
     name: str, lengths: Sequence[tuple[int, int]], languages: tuple[str, str]
 ) -> bytes:
     """Return a picture (PNG) of the lengths of a corpus's pairs, in bytes."""
@@ -79,7 +79,7 @@ def length_picture(
     return drawn.getvalue()
 
 
-def _sides(lengths: Sequence[tuple[int, int]]) -> np.ndarray:
+def _lengths_by_side(lengths: Sequence[tuple[int, int]]) -> np.ndarray:
     """Return the lengths of each side as a row; a UserError where there is no pair."""
     require(len(lengths) > 0, "no sentence pair: give the lengths of one at least")
     return np.array(lengths).T

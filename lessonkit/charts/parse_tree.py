@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from matplotlib.axes import Axes
 
 from lessonkit.charts.labels import (
-    LINE_HEIGHT,
+    LINE_HEIGHT_PER_FONT_SIZE,
     axes_points,
     labelled_count_text,
     places_of_labels_that_fit,
@@ -52,12 +52,12 @@ def draw_parse_tree(tree: str, words: Sequence[str], ax: Axes, title: str = "") 
         )
     width, height = axes_points(ax)
     word_points, level_points = width / (len(words) + 0.4), height / (root.height + 1.9)
-    _choose_labels(nodes, word_points, level_points)
+    _mark_labels_that_fit(nodes, word_points, level_points)
     for node in nodes:
         _draw_node(node, ax)
 
     # In a tall tree a word's line is higher than a level.
-    line = FONT_POINTS * LINE_HEIGHT / level_points
+    line = FONT_POINTS * LINE_HEIGHT_PER_FONT_SIZE / level_points
     below = max(WORD_GAP, line)
     labels = [shorten_label(word) for word in words]
     centres = [leaf.x * word_points for leaf in leaves]
@@ -87,7 +87,7 @@ def _parse_tree(tree: str) -> list[_TreeNode]:
             opened[-1].held.append(nodes[-1])
             num_leaves += 1
         elif len(opened) > 1 and opened[-1].label == token[1:] and opened[-1].held:
-            nodes.append(_place_above_held(opened.pop()))
+            nodes.append(_place_above_children(opened.pop()))
         else:
             raise UserError(
                 f"no tree: {token!r} closes no open phrase; see transformer.evaluation.scores"
@@ -97,16 +97,16 @@ def _parse_tree(tree: str) -> list[_TreeNode]:
     return nodes
 
 
-def _place_above_held(node: _TreeNode) -> _TreeNode:
+def _place_above_children(node: _TreeNode) -> _TreeNode:
     """Place a phrase in the middle above what it holds."""
     node.x = (node.held[0].x + node.held[-1].x) / 2
     node.height = 1 + max(each.height for each in node.held)
     return node
 
 
-def _choose_labels(nodes: list[_TreeNode], word_points: float, level_points: float) -> None:
+def _mark_labels_that_fit(nodes: list[_TreeNode], word_points: float, level_points: float) -> None:
     """Mark the nodes whose labels overlap no other; words and levels are so many points apart."""
-    every = math.ceil(FONT_POINTS * LINE_HEIGHT / level_points)
+    every = math.ceil(FONT_POINTS * LINE_HEIGHT_PER_FONT_SIZE / level_points)
     heights = {node.height for node in nodes}
     # The root has its label, and from there down every so many levels.
     for height in range(max(heights), -1, -every):

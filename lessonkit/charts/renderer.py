@@ -25,7 +25,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from PIL import Image
 
-from lessonkit.charts.controls import CONTROLS_ABOVE_METADATA
+from lessonkit.charts.controls import CONTROLS_ABOVE_CHART_METADATA
 from lessonkit.charts.fonts import save_figure, warn_of_spec_letters_without_font
 from lessonkit.charts.style import MATPLOTLIB_RC_PARAMS, VEGALITE_CONFIG
 from lessonkit.colab import is_on_colab
@@ -106,7 +106,10 @@ def to_mime_bundle(spec: dict[str, Any]) -> tuple[MimeBundle, MimeBundle]:
         TEXT_MIME_TYPE: text,
     }
     size = {"width": round(width / PICTURE_SCALE), "height": round(height / PICTURE_SCALE)}
-    return forms, {VEGALITE_MIME_TYPE: CONTROLS_ABOVE_METADATA, PNG_MIME_TYPE: size | {"alt": text}}
+    return forms, {
+        VEGALITE_MIME_TYPE: CONTROLS_ABOVE_CHART_METADATA,
+        PNG_MIME_TYPE: size | {"alt": text},
+    }
 
 
 @check_argument_types

@@ -120,7 +120,7 @@ def _additive_weights_pair_by_pair(
     return torch.stack(rows)
 
 
-def _additive_cases() -> list[tuple[Tensor, ...]]:
+def _additive_weights_cases() -> list[tuple[Tensor, ...]]:
     draw = make_normal_sampler(5)
     shapes = ((1, 2, 1, 1, 1), (1, 3, 2, 1, 1), (2, 1, 1, 2, 2), (2, 2, 1, 1, 2), (2, 3, 3, 2, 4))
     return [
@@ -165,7 +165,7 @@ additive_weights = Exercise(
             tensor([[0.681700, 0.318300]]),
         ),
     ],
-    cases=_additive_cases(),
+    cases=_additive_weights_cases(),
     expected=_additive_weights_pair_by_pair,
 )
 
@@ -210,7 +210,7 @@ def my_decoder_fault(decode: Any, src: Tensor, tgt_in: Tensor) -> str:
     return "none"
 
 
-def _sight_case_token_ids() -> list[tuple[Tensor, ...]]:
+def _decoder_fault_case_token_ids() -> list[tuple[Tensor, ...]]:
     """Sources and targets of one token and more, none of them padding."""
     generator = seeded_generator(0)
     lengths = ((1, 2), (2, 2), (3, 1), (2, 3), (5, 7))
@@ -234,7 +234,7 @@ decoder_fault = Exercise(
         (DecoderWithFault(spot, seed), src, tgt_in)
         for spot in DECODER_FAULT_NAMES
         for seed in range(2)
-        for src, tgt_in in _sight_case_token_ids()
+        for src, tgt_in in _decoder_fault_case_token_ids()
         if spot != "sees the future" or len(tgt_in) > 1
     ],
     expected=lambda decode, src, tgt_in: decode.spot,

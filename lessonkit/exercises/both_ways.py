@@ -101,7 +101,7 @@ def _groups_by_label_propagation(pairs: list[SentencePair]) -> list[list[Sentenc
     )
 
 
-def _groups_cases() -> list[tuple[list[SentencePair]]]:
+def _connected_groups_cases() -> list[tuple[list[SentencePair]]]:
     every = [("a", "x"), ("a", "y"), ("b", "x"), ("b", "y"), ("c", "z"), ("c", "y")]
     cases = [each for n in (1, 2, 3) for each in itertools.permutations(every, n)]
     chain = [("a", "x"), ("b", "x"), ("b", "y"), ("c", "y"), ("c", "z")]  # each hangs on the next
@@ -118,7 +118,7 @@ connected_groups = Exercise(
         (([("b", "y"), ("a", "x")],), [[("a", "x")], [("b", "y")]]),
         (([("Non", "Stop"), ("Stop", "Arrête")],), [[("Non", "Stop")], [("Stop", "Arrête")]]),
     ],
-    cases=_groups_cases(),
+    cases=_connected_groups_cases(),
     expected=_groups_by_label_propagation,
 )
 

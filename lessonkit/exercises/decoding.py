@@ -31,7 +31,7 @@ greedy_search_errors = exercise_texts.prediction("greedy_search_errors")
 recomputed_without_cache = exercise_texts.prediction("recomputed_without_cache")
 
 MIN_LEAD_OF_BEST_SCORE = 0.05  # over the second best, in every case
-MIN_DISTANCE_FROM_EDGE = 1e-3  # of top_p and chance from an edge, in every case
+MIN_DRAW_DISTANCE_FROM_BOUNDARY = 1e-3  # of top_p and chance from an edge, in every case
 
 
 def my_greedy_decode(model: Any, src: Tensor, src_mask: Tensor, limit: int) -> list[int]:
@@ -251,27 +251,33 @@ def _top_p_tokens_with_cumulative_probs(
     return list(zip(top_tokens, ends, strict=True))
 
 
-def _sample_by_cumulative_probs(
+def _top_p_sample_by_cumulative_probs(
     logits: Tensor, temperature: float, top_p: float, chance: float
 ) -> int:
     walk = _top_p_tokens_with_cumulative_probs(logits.tolist(), temperature, top_p)
     return next((token for token, end in walk if end > chance), walk[-1][0])
 
 
-def _is_clear_draw(logits: list[float], temperature: float, top_p: float, chance: float) -> bool:
+def _is_draw_robust_to_rounding(
+    logits: list[float], temperature: float, top_p: float, chance: float
+) -> bool:
     """Return whether a little less or more of top_p or chance draws the same from as many."""
     if any(
-        abs(end - chance) < MIN_DISTANCE_FROM_EDGE
+        abs(end - chance) < MIN_DRAW_DISTANCE_FROM_BOUNDARY
         for _, end in _top_p_tokens_with_cumulative_probs(logits, temperature, top_p)
     ):
         return False
-    less = _top_p_tokens_with_cumulative_probs(logits, temperature, top_p - MIN_DISTANCE_FROM_EDGE)
+    less = _top_p_tokens_with_cumulative_probs(
+        logits, temperature, top_p - MIN_DRAW_DISTANCE_FROM_BOUNDARY
+    )
     return len(less) == len(
-        _top_p_tokens_with_cumulative_probs(logits, temperature, top_p + MIN_DISTANCE_FROM_EDGE)
+        _top_p_tokens_with_cumulative_probs(
+            logits, temperature, top_p + MIN_DRAW_DISTANCE_FROM_BOUNDARY
+        )
     )
 
 
-def _sample_cases() -> list[tuple[Tensor, float, float, float]]:
+def _top_p_sample_cases() -> list[tuple[Tensor, float, float, float]]:
     rows = ([2.0, 1.0], [0.0, 1.5, -1.0, 1.0], [0.5, -2.0, 0.25, 2.0, 1.0], [-7.0, -6.0, -5.5])
     cases = [
         (torch.tensor(row), temperature, top_p, chance)
@@ -279,7 +285,7 @@ def _sample_cases() -> list[tuple[Tensor, float, float, float]]:
         for temperature in (0.5, 1.0, 2.0)
         for top_p in (0.3, 0.6, 0.9, 0.99)
         for chance in (0.0, 0.2, 0.55, 0.8, 0.99)
-        if _is_clear_draw(row, temperature, top_p, chance)
+        if _is_draw_robust_to_rounding(row, temperature, top_p, chance)
     ]
     steep = torch.tensor([80.0, 81.0, 79.0]), 0.1, 0.9, 0.5  # e ** 810 is no float
     return [*cases, (torch.tensor([5.0]), 1.0, 0.5, 0.7), steep]
@@ -299,6 +305,6 @@ top_p_sample = Exercise(
         # at a half the odds are 25 : 9 : 4, and .65 falls within the first 25 of 38
         ((_SAMPLE_EXAMPLE_LOGITS, 0.5, 0.99, 0.65), 1),
     ],
-    cases=_sample_cases(),
-    expected=_sample_by_cumulative_probs,
+    cases=_top_p_sample_cases(),
+    expected=_top_p_sample_by_cumulative_probs,
 )

@@ -95,8 +95,8 @@ def my_tokens_seen_ahead(decode: Any, tgt_in: Tensor) -> int:
     return farthest
 
 
-_AHEAD_CASE_TOKEN_IDS = ([2, 4], [5, 3, 6], [4, 1, 1], [2, 7, 4, 6, 3], [1, 8, 2, 5, 3, 6, 4])
-_LEAK_PAIRS_OF_AHEAD_CASES: tuple[list[tuple[int, int]], ...] = (
+_TOKENS_SEEN_AHEAD_CASE_IDS = ([2, 4], [5, 3, 6], [4, 1, 1], [2, 7, 4, 6, 3], [1, 8, 2, 5, 3, 6, 4])
+_LEAK_PAIRS_OF_DECODER_CASES: tuple[list[tuple[int, int]], ...] = (
     [],
     [(0, 1)],
     [(1, 2)],
@@ -119,8 +119,8 @@ tokens_seen_ahead = Exercise(
     ],
     cases=[
         (LeakyDecoder(leaks, seed), tensor(text))
-        for seed, leaks in enumerate(_LEAK_PAIRS_OF_AHEAD_CASES)
-        for text in _AHEAD_CASE_TOKEN_IDS
+        for seed, leaks in enumerate(_LEAK_PAIRS_OF_DECODER_CASES)
+        for text in _TOKENS_SEEN_AHEAD_CASE_IDS
     ],
     expected=lambda decode, tgt_in: max(
         (place - position for position, place in decode.leaks if place < len(tgt_in)), default=0
@@ -137,7 +137,7 @@ def my_first_wrong_output(found: dict[str, Tensor], wanted: dict[str, Tensor]) -
     return None
 
 
-_FIRST_APART_WANTED_OUTPUTS = {
+_REFERENCE_OUTPUTS_BY_NAME = {
     name: tensor(values) for name, values in (("a", [1.0, 2.0]), ("b", [3.0, 4.0]))
 }
 _OUTPUT_WITH_NAN = tensor([3.0, float("nan")])
@@ -145,9 +145,9 @@ first_wrong_output = Exercise(
     my_first_wrong_output,
     exercise_texts,
     worked=[
-        ((_FIRST_APART_WANTED_OUTPUTS, _FIRST_APART_WANTED_OUTPUTS), None),
+        ((_REFERENCE_OUTPUTS_BY_NAME, _REFERENCE_OUTPUTS_BY_NAME), None),
         (
-            (_FIRST_APART_WANTED_OUTPUTS | {"b": tensor([3.0, 4.5])}, _FIRST_APART_WANTED_OUTPUTS),
+            (_REFERENCE_OUTPUTS_BY_NAME | {"b": tensor([3.0, 4.5])}, _REFERENCE_OUTPUTS_BY_NAME),
             "b",
         ),
         (({"a": tensor([1.0])}, {"a": tensor([2.0])}), "a"),
@@ -157,10 +157,10 @@ first_wrong_output = Exercise(
         ({"a": tensor([1.0])}, {"a": tensor([1.00001])}),
         ({"a": tensor([2.0])}, {"a": tensor([1.0])}),
         ({"b": tensor([0.0]), "a": tensor([5.0])}, {"b": torch.ones(1), "a": torch.ones(1)}),
-        (_FIRST_APART_WANTED_OUTPUTS | {"b": tensor([4.0, 3.0])}, _FIRST_APART_WANTED_OUTPUTS),
-        (_FIRST_APART_WANTED_OUTPUTS | {"b": tensor([3.0, 4.0002])}, _FIRST_APART_WANTED_OUTPUTS),
-        (_FIRST_APART_WANTED_OUTPUTS | {"a": tensor([1.00015, 2.0])}, _FIRST_APART_WANTED_OUTPUTS),
-        (_FIRST_APART_WANTED_OUTPUTS | {"b": _OUTPUT_WITH_NAN}, _FIRST_APART_WANTED_OUTPUTS),
+        (_REFERENCE_OUTPUTS_BY_NAME | {"b": tensor([4.0, 3.0])}, _REFERENCE_OUTPUTS_BY_NAME),
+        (_REFERENCE_OUTPUTS_BY_NAME | {"b": tensor([3.0, 4.0002])}, _REFERENCE_OUTPUTS_BY_NAME),
+        (_REFERENCE_OUTPUTS_BY_NAME | {"a": tensor([1.00015, 2.0])}, _REFERENCE_OUTPUTS_BY_NAME),
+        (_REFERENCE_OUTPUTS_BY_NAME | {"b": _OUTPUT_WITH_NAN}, _REFERENCE_OUTPUTS_BY_NAME),
         ({"a": _OUTPUT_WITH_NAN}, {"a": _OUTPUT_WITH_NAN}),
     ],
     expected=lambda found, wanted: next(

@@ -34,7 +34,7 @@ def my_average_checkpoints(states: list[StateDict]) -> StateDict:
     return mean
 
 
-def _average_cases() -> list[tuple[list[StateDict]]]:
+def _average_checkpoints_cases() -> list[tuple[list[StateDict]]]:
     draw = make_normal_sampler(0)
     one, two, three = (tensor([number]) for number in (1.0, 3.0, 8.0))
     small = [[{"w": one}], [{"w": one}, {"w": two}], [{"w": one}, {"w": two}, {"w": three}]]
@@ -49,7 +49,7 @@ average_checkpoints = Exercise(
     my_average_checkpoints,
     exercise_texts,
     worked=[(([{"w": tensor([2.0])}, {"w": tensor([6.0])}],), {"w": tensor([4.0])})],
-    cases=_average_cases(),
+    cases=_average_checkpoints_cases(),
     expected=lambda states: {
         name: sum(state[name] for state in states) / len(states) for name in states[0]
     },

@@ -55,7 +55,7 @@ def my_accumulate_gradients(model: Any, parts: list[Any], loss_of: Callable[...,
     return [weight.grad / total for weight in model.parameters()]
 
 
-def _gradients_by_hand(line: LinearModel, parts: list[Any], _: Any) -> Gradients:
+def _accumulate_gradients_by_hand(line: LinearModel, parts: list[Any], _: Any) -> Gradients:
     """Work out the slopes by hand, over all points together."""
     x, y = torch.tensor([point for part in parts for point in part]).T
     off = (line.weight * x + line.bias - y).detach()
@@ -84,7 +84,7 @@ accumulate_gradients = Exercise(
         ),
         (LinearModel(-1.0, 2.0), [[(1.0, 2.0)] * 3, [(4.0, 2.0)]], summed_loss_and_num_points),
     ],
-    expected=_gradients_by_hand,
+    expected=_accumulate_gradients_by_hand,
 )
 
 
@@ -94,12 +94,12 @@ def my_low_precision_matmul(inputs: Tensor, weight: Tensor, dtype: torch.dtype) 
     return short.float()
 
 
-def _product_by_autocast(inputs: Tensor, weight: Tensor, dtype: torch.dtype) -> Tensor:
+def _low_precision_matmul_by_autocast(inputs: Tensor, weight: Tensor, dtype: torch.dtype) -> Tensor:
     with torch.autocast("cpu", dtype=dtype):
         return nn.functional.linear(inputs, weight).float()
 
 
-_PRODUCT_INPUT_ROW = torch.tensor([[1.001, 257.0, -0.33]])
+_MATMUL_INPUT_ROW = torch.tensor([[1.001, 257.0, -0.33]])
 low_precision_matmul = Exercise(
     my_low_precision_matmul,
     exercise_texts,
@@ -109,12 +109,12 @@ low_precision_matmul = Exercise(
         ((torch.tensor([[257.0]]), torch.tensor([[1.0]]), torch.float16), torch.tensor([[257.0]])),
     ],
     cases=[
-        (_PRODUCT_INPUT_ROW, torch.tensor([[0.1, 0.2, 0.3], [1.0, 2.0, 3.0]]), torch.bfloat16),
-        (_PRODUCT_INPUT_ROW, torch.tensor([[0.1, 0.2, 0.3], [1.0, 2.0, 3.0]]), torch.float16),
-        (_PRODUCT_INPUT_ROW.T, torch.tensor([[0.7]]), torch.bfloat16),
+        (_MATMUL_INPUT_ROW, torch.tensor([[0.1, 0.2, 0.3], [1.0, 2.0, 3.0]]), torch.bfloat16),
+        (_MATMUL_INPUT_ROW, torch.tensor([[0.1, 0.2, 0.3], [1.0, 2.0, 3.0]]), torch.float16),
+        (_MATMUL_INPUT_ROW.T, torch.tensor([[0.7]]), torch.bfloat16),
         (torch.tensor([[300.0]]), torch.tensor([[300.0]]), torch.float16),  # too large for it
     ],
-    expected=_product_by_autocast,
+    expected=_low_precision_matmul_by_autocast,
     properties={"it hands on float32": lambda value, *_: value.dtype == torch.float32},
 )
 
@@ -131,7 +131,7 @@ def my_loss_scaler_step(
     return true, scale, good_steps + 1
 
 
-def _scaler_by_torch_grad_scaler(
+def _loss_scaler_step_by_grad_scaler(
     scale: float, good_steps: int, gradients: Gradients, interval: int
 ) -> tuple[Gradients | None, float, int]:
     """Let PyTorch's own do it, put where the arguments say it stands."""
@@ -168,7 +168,7 @@ loss_scaler_step = Exercise(
         (1.0, 4, [torch.tensor([-float("inf"), 1.0])], 5),
         (65536.0, 0, [torch.tensor([65536.0])], 2000),
     ],
-    expected=_scaler_by_torch_grad_scaler,
+    expected=_loss_scaler_step_by_grad_scaler,
 )
 
 

@@ -25,7 +25,7 @@ def my_attention_entropy(weights: list[float]) -> float:
     return -sum(w * math.log(w) for w in weights if w > 0)
 
 
-def _spread_cases() -> list[list[float]]:
+def _attention_entropy_cases() -> list[list[float]]:
     draw = make_normal_sampler(9)
     drawn = [draw(n).softmax(0).tolist()[1:] for n in (2, 3, 4, 5)]
     rounded = [[round(w, 3) for w in row] for row in drawn]
@@ -41,7 +41,7 @@ attention_entropy = Exercise(
         (([1.0, 0.0],), 0.0),  # all on one key
         (([0.25, 0.25, 0.25, 0.25],), math.log(4)),  # as even as can be
     ],
-    cases=[(row,) for row in _spread_cases()],
+    cases=[(row,) for row in _attention_entropy_cases()],
     expected=lambda weights: float(torch.special.entr(tensor(weights).double()).sum()),
 )
 
@@ -53,7 +53,7 @@ def my_prune_head(weight: Tensor, head: int, d_v: int) -> Tensor:
     return pruned
 
 
-def _prune_cases() -> list[tuple[Tensor, int, int]]:
+def _prune_head_cases() -> list[tuple[Tensor, int, int]]:
     cases = []
     for num_heads, d_v in ((2, 1), (2, 2), (3, 2), (2, 3)):
         size = num_heads * d_v
@@ -67,7 +67,7 @@ prune_head = Exercise(
     my_prune_head,
     exercise_texts,
     worked=[((tensor([[1.0, 2.0], [3.0, 4.0]]), 2, 1), tensor([[1.0, 0.0], [3.0, 0.0]]))],
-    cases=_prune_cases(),
+    cases=_prune_head_cases(),
     expected=lambda weight, head, d_v: weight * (torch.arange(weight.shape[1]) // d_v != head - 1),
 )
 
@@ -79,7 +79,7 @@ def my_strongest_links(weights: Tensor) -> list[tuple[int, int]]:
     return [(src, tgt) for tgt, src in enumerate(strongest) if src != eos]
 
 
-def _links_cases() -> list[tuple[Tensor]]:
+def _strongest_links_cases() -> list[tuple[Tensor]]:
     draw = make_normal_sampler(3)
     shapes = ((1, 2), (2, 2), (2, 3), (3, 3), (3, 4), (2, 5), (4, 3))
     drawn = [(2 * draw(*shape)).softmax(1) for shape in shapes for _ in range(4)]
@@ -96,7 +96,7 @@ strongest_links = Exercise(
         ((tensor([[0.1, 0.9]]),), []),
         ((tensor([[0.2, 0.28, 0.26, 0.26]]),), [(1, 0)]),  # strongest, and not strong
     ],
-    cases=_links_cases(),
+    cases=_strongest_links_cases(),
     expected=lambda weights: [
         (src, tgt)
         for tgt, row in enumerate(weights.tolist())
@@ -126,7 +126,7 @@ def _error_rate_by_harmonic_mean(found: list[AlignmentLinks], gold: list[Alignme
     return 1 - 2 / (1 / precision + 1 / recall)
 
 
-def _error_rate_cases() -> list[tuple[list[AlignmentLinks], list[AlignmentLinks]]]:
+def _alignment_error_rate_cases() -> list[tuple[list[AlignmentLinks], list[AlignmentLinks]]]:
     every = list(itertools.product(range(2), range(2)))
     sets = [list(each) for n in (1, 2, 3) for each in itertools.combinations(every, n)]
     alone = [([mine], [true]) for mine in sets for true in sets]
@@ -144,6 +144,6 @@ alignment_error_rate = Exercise(
         (([[(0, 0), (1, 1)]], [[(0, 0), (1, 0)]]), 0.5),
         (([[(0, 0)], [(1, 1)]], [[(0, 0)], [(0, 0), (1, 0)]]), 0.6),
     ],
-    cases=_error_rate_cases(),
+    cases=_alignment_error_rate_cases(),
     expected=_error_rate_by_harmonic_mean,
 )

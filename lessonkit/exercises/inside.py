@@ -30,12 +30,12 @@ class UniformAttentionModel(BaseToy):
 
     def encode(self, src: Tensor, mask: Tensor) -> Tensor:
         """Add to each token the mean of those it sees: (1, src_len) -> (1, src_len, 2)."""
-        vectors = _ids_to_id_and_negative_id(src)
+        vectors = _embed_ids_as_id_and_negative(src)
         return vectors + self._mean_of_visible(mask, vectors, vectors)
 
     def decode(self, tgt_in: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
         """Add to each token the mean of the memory it sees: logits, (1, tgt_len, 2)."""
-        vectors = _ids_to_id_and_negative_id(tgt_in)
+        vectors = _embed_ids_as_id_and_negative(tgt_in)
         return vectors + self._mean_of_visible(mask, vectors, memory)
 
     def _mean_of_visible(self, mask: Tensor, query: Tensor, memory: Tensor) -> Tensor:
@@ -43,7 +43,7 @@ class UniformAttentionModel(BaseToy):
         return seen @ memory / seen.sum(dim=-1, keepdim=True)
 
 
-def _ids_to_id_and_negative_id(ids: Tensor) -> Tensor:
+def _embed_ids_as_id_and_negative(ids: Tensor) -> Tensor:
     return ids[..., None] * tensor([1.0, -1.0])
 
 

@@ -77,7 +77,7 @@ def _num_transformer_parameters(types: int, d_model: int, d_ff: int, num_layers:
     return expected_num_parameters(config, types, types)
 
 
-def _vocabulary_by_bisection(parameters: int, *sizes: int) -> int:
+def _vocab_size_by_bisection(parameters: int, *sizes: int) -> int:
     """Search for the number of types that gives this number of parameters."""
     candidates = range(1, parameters)
     place = bisect.bisect_left(
@@ -100,7 +100,7 @@ vocab_size_from_parameters = Exercise(
             (512, 2048, 6, 37_000),
         )
     ],
-    expected=_vocabulary_by_bisection,
+    expected=_vocab_size_by_bisection,
     properties={"a vocabulary is a whole number": lambda value, *sizes: value == int(value)},
 )
 

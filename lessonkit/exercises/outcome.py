@@ -27,7 +27,7 @@ CaseArguments = tuple[Any, ...]
 
 MAX_SHOWN_CHARACTERS = 300  # of a value, an error or a line that is shown
 MAX_PRINTED_LINES = 10  # lines
-ROW_FORMAT = "    {:9} {}"
+LABELLED_ROW_FORMAT = "    {:9} {}"
 
 
 @dataclass(frozen=True)
@@ -49,11 +49,11 @@ class Outcome:
     def shown_rows(self) -> list[str]:
         """Return what a learner wants to see, under "yours"."""
         yours = self.error or ("stopped" if self.broken_rule else format_short(self.value))
-        rows = [ROW_FORMAT.format("yours", yours)]
+        rows = [LABELLED_ROW_FORMAT.format("yours", yours)]
         if self.line:
             line, *values = self.line.splitlines()
-            rows.append(ROW_FORMAT.format("at", line))
-            rows += [ROW_FORMAT.format("there", value) for value in values]
+            rows.append(LABELLED_ROW_FORMAT.format("at", line))
+            rows += [LABELLED_ROW_FORMAT.format("there", value) for value in values]
         return rows + self.printed_rows()
 
     def printed_rows(self) -> list[str]:
@@ -62,7 +62,9 @@ class Outcome:
         if len(lines) > MAX_PRINTED_LINES:
             lines[MAX_PRINTED_LINES:] = [f"... and {len(lines) - MAX_PRINTED_LINES} lines more"]
         heads = ["printed", *[""] * len(lines)]
-        return [ROW_FORMAT.format(head, line) for head, line in zip(heads, lines, strict=False)]
+        return [
+            LABELLED_ROW_FORMAT.format(head, line) for head, line in zip(heads, lines, strict=False)
+        ]
 
 
 def run_case(

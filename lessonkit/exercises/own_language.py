@@ -24,7 +24,7 @@ def my_should_keep_pair(src: str, tgt: str, max_length: int, max_ratio: float) -
     return fits and src != tgt
 
 
-def _has_no_fault(src: str, tgt: str, max_length: int, max_ratio: float) -> bool:
+def _pair_has_no_fault(src: str, tgt: str, max_length: int, max_ratio: float) -> bool:
     """Look for one fault after another."""
     lengths = [len(" ".join(side.split(" ")).strip()) for side in (src, tgt)]
     faults = [
@@ -66,7 +66,7 @@ should_keep_pair = Exercise(
         ("un chien dort", "ein Hund schläft", 15, 1.5),
         ("Rindfleisch", "bœuf", 40, 2.5),
     ],
-    expected=_has_no_fault,
+    expected=_pair_has_no_fault,
 )
 
 
@@ -81,7 +81,7 @@ def my_unseen_pairs(train: list[SentencePair], held_out: list[SentencePair]) -> 
     return left
 
 
-def _unseen_pair_by_pair(
+def _unseen_pairs_one_by_one(
     train: list[SentencePair], held_out: list[SentencePair]
 ) -> list[SentencePair]:
     """Compare each training pair with each that is held out."""
@@ -91,7 +91,7 @@ def _unseen_pair_by_pair(
     return left
 
 
-def _unseen_cases() -> list[tuple[list[SentencePair], list[SentencePair]]]:
+def _unseen_pairs_cases() -> list[tuple[list[SentencePair], list[SentencePair]]]:
     pairs = [("a", "x"), ("a", "y"), ("b", "x"), ("b", "y"), ("c", "z")]
     trains = [list(each) for n in (1, 2, 3) for each in itertools.combinations(pairs, n)]
     held_out = [list(each) for n in (1, 2) for each in itertools.combinations(pairs, n)]
@@ -106,8 +106,8 @@ unseen_pairs = Exercise(
         (([("a", "x"), ("b", "y")], [("a", "z")]), [("b", "y")]),
         (([("a", "x"), ("b", "y")], [("c", "y")]), [("a", "x")]),
     ],
-    cases=_unseen_cases(),
-    expected=_unseen_pair_by_pair,
+    cases=_unseen_pairs_cases(),
+    expected=_unseen_pairs_one_by_one,
 )
 
 
@@ -120,7 +120,9 @@ def my_placeholder_accuracy(asked: list[list[str]], found: list[list[str]]) -> f
     return 100 * sum(a == f for a, f in pairs) / len(pairs)
 
 
-def _kept_by_counting(asked: list[list[str]], found: list[list[str]]) -> float | None:
+def _placeholder_accuracy_by_counting(
+    asked: list[list[str]], found: list[list[str]]
+) -> float | None:
     """Compare how often each placeholder stands in source and translation."""
     wanted = [place for place, names in enumerate(asked) if len(names) > 0]
     if len(wanted) == 0:
@@ -153,7 +155,7 @@ placeholder_accuracy = Exercise(
         ([["%10", "%2"]], [["%20", "%1"]]),
         ([["%1", "%2"], ["%1", "%1"], [], ["%d"]], [["%2", "%1"], ["%1"], [], ["%d"]]),
     ],
-    expected=_kept_by_counting,
+    expected=_placeholder_accuracy_by_counting,
 )
 
 
@@ -168,7 +170,9 @@ def my_mask_placeholders(source: str, translation: str, placeholders: list[str])
     return source, translation
 
 
-def _masked_by_scanning(source: str, translation: str, placeholders: list[str]) -> tuple[str, str]:
+def _mask_placeholders_by_scanning(
+    source: str, translation: str, placeholders: list[str]
+) -> tuple[str, str]:
     """Read each side once from left to right, the longest placeholder first where two fit."""
     longest_first = sorted(set(placeholders), key=len, reverse=True)
     pattern = re.compile("|".join(map(re.escape, longest_first)) or r"(?!)")
@@ -206,5 +210,5 @@ mask_placeholders = Exercise(
         ("{a} {b} {a}", "{b} {a} {a}", ["{a}", "{b}", "{a}"]),
         ("copy %s to %s", "%s nach %s kopieren", ["%s", "%s"]),
     ],
-    expected=_masked_by_scanning,
+    expected=_mask_placeholders_by_scanning,
 )

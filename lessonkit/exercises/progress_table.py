@@ -4,7 +4,7 @@ from lessonkit.exercises import learner_file, words
 from lessonkit.exercises.message import Message
 from lessonkit.exercises.progress import read_progress
 
-ROW_FORMAT = "{:6}  {:9}  {:15}  {:9}  {}"
+PROGRESS_ROW_FORMAT = "{:6}  {:9}  {:15}  {:9}  {}"
 
 
 def show_progress() -> Message:
@@ -16,7 +16,9 @@ def show_progress() -> Message:
     right = {*names["right"], *learner_file.saved_exercise_names()}
     predicted = set(names["predicted"])
     class_words = words.read_exercise_texts("own").exercises
-    lines = [ROW_FORMAT.format("lesson", "gaps kept", "exercises right", "predicted", "next")]
+    lines = [
+        PROGRESS_ROW_FORMAT.format("lesson", "gaps kept", "exercises right", "predicted", "next")
+    ]
     next_steps = []
     for path in sorted(words.WORDS_FOLDER.glob("[0-9][0-9].toml")):
         lesson = path.stem
@@ -33,7 +35,7 @@ def show_progress() -> Message:
             if name not in right
         ]
         todo += [f"ex.{name}" for name in predictions if name not in predicted]
-        row = ROW_FORMAT.format(
+        row = PROGRESS_ROW_FORMAT.format(
             lesson,
             _format_done_count(gaps, right),
             _format_done_count(others, right),

@@ -99,7 +99,7 @@ def my_paired_bootstrap(
     return differences
 
 
-def _paired_resampling_case(
+def _paired_bootstrap_case(
     sentences: int, number: int
 ) -> tuple[Tensor, Tensor, Tensor, ShareScorer]:
     """Two systems on some sentences, and as many draws as there are sentences."""
@@ -123,7 +123,7 @@ paired_bootstrap = Exercise(
         ((_ALONE, _ALONE, _RESAMPLED_SENTENCE_INDICES, ShareScorer()), [0.0, 0.0, 0.0]),
     ],
     cases=[
-        _paired_resampling_case(sentences, number) for sentences in (2, 3, 5) for number in range(4)
+        _paired_bootstrap_case(sentences, number) for sentences in (2, 3, 5) for number in range(4)
     ],
     # how often each sentence is drawn, times its counts
     expected=lambda first, second, draws, score: [
@@ -145,9 +145,11 @@ def my_swapped_differences(
     return differences
 
 
-def _exchange_case(sentences: int, number: int) -> tuple[Tensor, Tensor, Tensor, ShareScorer]:
+def _swapped_differences_case(
+    sentences: int, number: int
+) -> tuple[Tensor, Tensor, Tensor, ShareScorer]:
     """Two systems on some sentences, and three rows of coins more than there are sentences."""
-    first, second, _, score = _paired_resampling_case(sentences, number)
+    first, second, _, score = _paired_bootstrap_case(sentences, number)
     generator = seeded_generator(100 * sentences + number)
     coins = torch.randint(2, (sentences + 3, sentences), generator=generator).bool()
     return first, second, coins, score
@@ -163,7 +165,11 @@ swapped_differences = Exercise(
         ((_ALONE, _BOTH, _EXCHANGE_MASKS, ShareScorer()), [50.0, -50.0, 50.0]),
         ((_ALONE, _ALONE, _EXCHANGE_MASKS, ShareScorer()), [0.0, 0.0, 0.0]),
     ],
-    cases=[_exchange_case(sentences, number) for sentences in (2, 3, 5) for number in range(4)],
+    cases=[
+        _swapped_differences_case(sentences, number)
+        for sentences in (2, 3, 5)
+        for number in range(4)
+    ],
     # what changes sides, taken from one sum and added to the other
     expected=lambda first, second, coins, score: [
         score(second.sum(0) - moved) - score(first.sum(0) + moved)
@@ -179,7 +185,7 @@ def my_seed_interval(runs: list[float], factor: float) -> tuple[float, float]:
     return middle - factor * error, middle + factor * error
 
 
-def _interval_by_sums_of_squares(runs: list[float], factor: float) -> tuple[float, float]:
+def _seed_interval_by_sums_of_squares(runs: list[float], factor: float) -> tuple[float, float]:
     """Return the same, from the sum of the runs and that of their squares."""
     n, total = len(runs), math.fsum(runs)
     squares = math.fsum(run * run for run in runs) - total * total / n
@@ -206,7 +212,7 @@ seed_interval = Exercise(
             )
         ),
     ],
-    expected=_interval_by_sums_of_squares,
+    expected=_seed_interval_by_sums_of_squares,
 )
 
 
@@ -220,8 +226,8 @@ def my_difference_standard_error(first: list[float], second: list[float]) -> flo
 
 def _difference_error_by_half_widths(first: list[float], second: list[float]) -> float:
     """Join the half widths of both means' intervals, at one standard error."""
-    low, high = _interval_by_sums_of_squares(first, 1.0)
-    other_low, other_high = _interval_by_sums_of_squares(second, 1.0)
+    low, high = _seed_interval_by_sums_of_squares(first, 1.0)
+    other_low, other_high = _seed_interval_by_sums_of_squares(second, 1.0)
     return math.hypot((high - low) / 2, (other_high - other_low) / 2)
 
 

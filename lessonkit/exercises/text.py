@@ -33,7 +33,7 @@ def my_most_frequent_pair(words: CountsBySpelledWord) -> tuple[str, str]:
     return min(counts, key=lambda pair: (-counts[pair], pair))
 
 
-def _best_pair_cases() -> list[tuple[CountsBySpelledWord]]:
+def _most_frequent_pair_cases() -> list[tuple[CountsBySpelledWord]]:
     spelled = [tuple(letters) for n in (2, 3) for letters in itertools.product("ab", repeat=n)]
     spelled += [("b", "c", "a"), ("a", "b", "a", "b", "c"), ("c", "a", "c", "a")]
     spelled += [("th", "e"), ("t", "he"), ("a", "th", "e")]  # pieces that have been merged
@@ -50,7 +50,7 @@ most_frequent_pair = Exercise(
         (({("a", "b", "a", "b"): 2, ("c", "a"): 3},), ("a", "b")),
         (({("ab", "a"): 1, ("a", "c"): 1},), ("a", "c")),  # by the pieces, not as one text
     ],
-    cases=_best_pair_cases(),
+    cases=_most_frequent_pair_cases(),
     # one pair after the other, from the first of the alphabet on: of equals, max takes the first
     expected=lambda words: max(
         sorted({pair for pieces in words for pair in itertools.pairwise(pieces)}),

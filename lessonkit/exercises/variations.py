@@ -46,7 +46,7 @@ def my_rows_shown_by_holm(p_values: dict[str, float]) -> list[str]:
     return shown
 
 
-def _holm_by_adjusted_p_values(p_values: dict[str, float]) -> list[str]:
+def _rows_shown_by_adjusted_p_values(p_values: dict[str, float]) -> list[str]:
     """Multiply first: each by how many are left, and none below the one before."""
     names = sorted(p_values, key=lambda name: p_values[name])
     times = [(len(names) - place) * p_values[name] for place, name in enumerate(names)]
@@ -72,7 +72,7 @@ rows_shown_by_holm = Exercise(
         ({"a": 0.5, "b": 0.9},),
         ({},),
     ],
-    expected=_holm_by_adjusted_p_values,
+    expected=_rows_shown_by_adjusted_p_values,
 )
 
 
@@ -132,7 +132,7 @@ def my_closing_brackets(tokens: list[str]) -> list[str] | None:
     return waiting[::-1]
 
 
-def _closing_by_cancelling_pairs(tokens: list[str]) -> list[str] | None:
+def _closing_brackets_by_cancelling(tokens: list[str]) -> list[str] | None:
     """Cancel pairs of one name that stand side by side until there are none."""
     text = "".join(f"{token} " for token in tokens if token[0] in "()")
     for _ in tokens:
@@ -163,5 +163,5 @@ closing_brackets = Exercise(
         (["(NP", ")NP", ")NP"],),
         (["(NP", "NN", ")S", "(S"],),
     ],
-    expected=_closing_by_cancelling_pairs,
+    expected=_closing_brackets_by_cancelling,
 )

@@ -7,7 +7,7 @@ import pytest
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
-from lessonkit.charts import draw_length_pairs, draw_side_lengths, length_picture
+from lessonkit.charts import draw_length_pairs, draw_side_lengths, sentence_lengths_png
 from transformer.data.cleaning import drop_reason
 from transformer.support.errors import UserError
 
@@ -46,8 +46,8 @@ def test_pairs_are_counted_where_they_lie_and_dashes_are_the_rule(ax: Axes) -> N
 
 
 def test_the_picture_is_a_png_and_needs_a_pair() -> None:
-    image = plt.imread(BytesIO(length_picture("mine", LENGTHS, LANGUAGES)))
+    image = plt.imread(BytesIO(sentence_lengths_png("mine", LENGTHS, LANGUAGES)))
     assert image.shape[0] > 300
     assert image[..., :3].std() > 0.05
     with pytest.raises(UserError, match="no sentence pair"):
-        length_picture("mine", [], LANGUAGES)
+        sentence_lengths_png("mine", [], LANGUAGES)
