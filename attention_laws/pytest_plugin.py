@@ -51,7 +51,7 @@ class LawTester:
         if (
             line.verdict == Verdict.NOT_TRIED
             and line.law in LAWS_NEEDED_TO_JUDGE_MODEL
-            and Report((line,)).unjudged_laws
+            and Report((line,)).untried_laws_needed_to_judge
         ):
             pytest.fail(f"it could not be judged: {line.seen}", pytrace=False)
         if line.verdict in (Verdict.NOT_TRIED, Verdict.ACCEPTED):

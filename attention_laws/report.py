@@ -112,7 +112,7 @@ class Report:
         return [line.law for line in self.results_with_verdict(Verdict.BROKEN)]
 
     @property
-    def unjudged_laws(self) -> list[str]:
+    def untried_laws_needed_to_judge(self) -> list[str]:
         """Names of the core's laws that were not tried, or of all laws if none was tried."""
         untried = [
             line.law
@@ -133,7 +133,7 @@ class Report:
             return MISTAKE if self.mistake else NOT_JUDGED
         if self.broken_laws or (self.strict and self.results_with_verdict(Verdict.WARNED)):
             return BROKEN
-        return NOT_JUDGED if self.unjudged_laws else 0
+        return NOT_JUDGED if self.untried_laws_needed_to_judge else 0
 
     @check_argument_kinds
     def with_baseline(self, reasons: Mapping[str, str]) -> "Report":
@@ -158,8 +158,8 @@ class Report:
             f"{len(self.results_with_verdict(verdict))} {verdict}" for verdict in verdicts
         )
         text = [f"{len(self.lines)} laws: {counts}"]
-        if self.unjudged_laws:
-            names = ", ".join(self.unjudged_laws[:MAX_UNJUDGED_LAWS_NAMED])
+        if self.untried_laws_needed_to_judge:
+            names = ", ".join(self.untried_laws_needed_to_judge[:MAX_UNJUDGED_LAWS_NAMED])
             text.append(f"could not be judged: {names} not tried, see below")
         text += [f"assumed: {assumption}" for assumption in self.assumptions]
         if self.tolerance:

@@ -45,7 +45,7 @@ class Translator:
         for sentence, result in zip(sentences, results, strict=True):
             # The length counts <eos>, which a hypothesis does not show.
             scores = [
-                length_penalized_score(mean, len(tokens) + 1, alpha)
+                paper_length_penalized_score(mean, len(tokens) + 1, alpha)
                 for mean, tokens in zip(result.scores, result.hypotheses, strict=True)
             ]
             best = result.hypotheses[scores.index(max(scores))]
@@ -60,7 +60,7 @@ class Translator:
         return self.source.normalizer.normalize_str(sentence) == ""
 
 
-def length_penalized_score(mean: float, length: int, alpha: float) -> float:
+def paper_length_penalized_score(mean: float, length: int, alpha: float) -> float:
     """Return the paper's score of a translation from its mean log probability per token."""
     return mean * length / ((5 + length) / 6) ** alpha
 

@@ -25,12 +25,12 @@ from transformer.support.files import write_atomically
 
 # The normalizers of `transformer.data.normalizers`. Of the blanks of `str.split`, `\s` lacks four.
 _WHITESPACE_NORMALIZERS = [Replace(Regex(r"[\s\x1c-\x1f]+"), " "), Strip()]
-_VISIBLE_NORMALIZERS = [
+_INVISIBLE_REMOVING_NORMALIZERS = [
     Replace(Regex(f"[{INVISIBLE_CHARACTERS}]"), ""),
     Replace(Regex(f"(?<![{CHARACTERS_SHAPED_BY_JOINERS}])[\u200c\u200d]"), ""),
     Replace("\u2011", "-"),
 ]
-_NFC_NORMALIZERS = [*_VISIBLE_NORMALIZERS, NFC(), *_WHITESPACE_NORMALIZERS]
+_NFC_NORMALIZERS = [*_INVISIBLE_REMOVING_NORMALIZERS, NFC(), *_WHITESPACE_NORMALIZERS]
 _GERMAN_NORMALIZERS = [
     *_NFC_NORMALIZERS,
     Replace(Regex("[\u2019\u02bc\u2032\u00b4]"), "'"),
@@ -44,7 +44,7 @@ _FRENCH_NORMALIZERS = [
     Replace(Regex(r"(?<=[^\s!?:;]):(?!\d)"), " :"),
 ]
 _NORMALIZERS_BY_NAME: dict[str, list[Normalizer]] = {
-    DEFAULT_NORMALIZER: [*_VISIBLE_NORMALIZERS, *_WHITESPACE_NORMALIZERS],
+    DEFAULT_NORMALIZER: [*_INVISIBLE_REMOVING_NORMALIZERS, *_WHITESPACE_NORMALIZERS],
     "composed": _NFC_NORMALIZERS,
     "german": _GERMAN_NORMALIZERS,
     "english": _ENGLISH_NORMALIZERS,

@@ -25,7 +25,7 @@ PHENOMENA = ("negation", "gender", "number", "roles")
 CueWords = frozenset[str]  # words of which any will do
 
 
-class ContrastSide(NamedTuple):
+class SentenceWordingsAndCues(NamedTuple):
     """One of two sentences, in one language: every way to put it, with what each must hold.
 
     A model reads the first way. A sentence that lacks something (a negation) has no cues.
@@ -40,7 +40,7 @@ class ContrastPair(NamedTuple):
 
     corpus: str
     phenomenon: str
-    sides: dict[str, tuple[ContrastSide, ContrastSide]]
+    sides: dict[str, tuple[SentenceWordingsAndCues, SentenceWordingsAndCues]]
 
 
 def load_contrast_pairs() -> list[ContrastPair]:
@@ -63,7 +63,7 @@ def load_contrast_pairs() -> list[ContrastPair]:
 
 def parse_contrast_side(
     lang: str, text: str, option: int, alike: Mapping[tuple[str, str], CueWords]
-) -> ContrastSide:
+) -> SentenceWordingsAndCues:
     """Read one of the two sentences of a cell: "A man is {/*not} here. | Nobody ...".
 
     Ways to put it are divided by |; {a/b} stands where the sentences differ, and `option` 0 takes
@@ -74,7 +74,7 @@ def parse_contrast_side(
     ways = chosen.split("|")
     marked = [[split_lowercase_words(lang, part)[0] for part in way.split("*")[1:]] for way in ways]
     cues = [tuple(alike.get((lang, word), frozenset((word,))) for word in row) for row in marked]
-    return ContrastSide(
+    return SentenceWordingsAndCues(
         tuple(normalize_whitespace(way.replace("*", "")) for way in ways), tuple(cues)
     )
 
@@ -85,7 +85,9 @@ def split_lowercase_words(lang: str, text: str) -> list[str]:
     return re.findall(pattern, text.lower().replace("\u2019", "'"))
 
 
-def has_own_cues_only(lang: str, translation: str, own: ContrastSide, other: ContrastSide) -> bool:
+def has_own_cues_only(
+    lang: str, translation: str, own: SentenceWordingsAndCues, other: SentenceWordingsAndCues
+) -> bool:
     """Return whether a translation has the cues of its own side, and not those of the other.
 
     If a side has none, the other's must be absent. Only the words of cues and their order are
@@ -99,7 +101,7 @@ def has_own_cues_only(lang: str, translation: str, own: ContrastSide, other: Con
     )
 
 
-def _has_cues_in_order(words: Sequence[str], side: ContrastSide) -> bool:
+def _has_cues_in_order(words: Sequence[str], side: SentenceWordingsAndCues) -> bool:
     """Return whether the cues of one accepted translation stand among words, in their order."""
 
     def in_order(row: Sequence[CueWords]) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from tqdm import tqdm
 
-from lessonkit.analysis.activations import mean_head_outputs, require_transformer
+from lessonkit.analysis.activations import mean_head_outputs, transformer_of_translator
 from lessonkit.analysis.alignment import (
     alignment_error_rate,
     strongest_links,
@@ -50,7 +50,7 @@ def scores_without_each_head(
         heads removed). Figures, in points of BLEU: "beam" (of 4), and `compare_bleu` with the
         whole model's: "low", "high" and "p".
     """
-    model = require_transformer(translator)
+    model = transformer_of_translator(translator)
     gold = [[reference] for reference in references]
     translations = translator.translate(sentences)
     scores: dict[str, Any] = {"whole": {"beam": float(bleu(translations, gold)["score"])}}

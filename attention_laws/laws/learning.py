@@ -40,7 +40,7 @@ PAPER_WARMUP, WARMUP = 4000, 40
 MIN_RELATIVE_WEIGHT_CHANGE = 0.05
 MAX_TOKEN_TYPES = 6  # of a toy language
 # Share of the loss that needs no attention; above it nothing was learned.
-MAX_SHORTCUT_LOSS_SHARE = 0.97
+MAX_LOSS_PER_SHORTCUT_LOSS = 0.97
 
 TokenIdRows = list[list[int]]
 SourcesAndTargets = tuple[TokenIdRows, TokenIdRows]  # sources and targets
@@ -84,7 +84,7 @@ def train_and_judge_on_task(subject: Subject, task: ToyTask) -> Finding:
         )
     if moved < MIN_RELATIVE_WEIGHT_CHANGE:
         return not_tried_finding(f"the weights moved by {moved:.1%}, too little to tell: {seen}")
-    if losses[-1] <= MAX_SHORTCUT_LOSS_SHARE * task.shortcut_loss or rate is None:
+    if losses[-1] <= MAX_LOSS_PER_SHORTCUT_LOSS * task.shortcut_loss or rate is None:
         shortcut = f"{task.shortcut_loss:.2f} {task.shortcut}"
         return warned_finding(f"{seen}, not {task.target_loss:.2f}; {shortcut}")
     return broken_finding(f"{seen}; {task.shortcut_loss:.2f} can be reached {task.shortcut}")

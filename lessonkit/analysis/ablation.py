@@ -11,7 +11,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from lessonkit.analysis.activations import Activations, require_transformer, source_token_ids
+from lessonkit.analysis.activations import Activations, source_token_ids, transformer_of_translator
 from lessonkit.analysis.heads import Head, all_heads
 from lessonkit.analysis.interventions import (
     AttentionEdge,
@@ -60,7 +60,7 @@ class AblationStudy:
 
     def __init__(self, translator: Translator, sentence: str) -> None:
         self.translator = translator
-        self.model = require_transformer(translator)
+        self.model = transformer_of_translator(translator)
         self._src = source_token_ids(translator, sentence)
         ids = self._translate_greedily(self.model)
         self._tgt_in = torch.tensor([[BOS_ID, *ids[:-1]]], device=self._src.device)
@@ -102,7 +102,7 @@ EDGE_KIND_BY_STACK = {
     "decoder": "an edge of the decoder",
 }
 ZERO_HEAD_KIND, MEAN_HEAD_KIND = "a head, by zero", "a head, by its mean"
-PATCHED_HEAD_KIND = "a head, swapped"
+PATCHED_HEAD_ABLATION_KIND = "a head, swapped"
 
 
 class LabelledAblationSpec(NamedTuple):
@@ -158,7 +158,9 @@ def head_ablation_specs(
         yield LabelledAblationSpec(MEAN_HEAD_KIND, name, AblationSpec(heads={head: mean}))
         common = len(study.src_tokens) if head.stack == "encoder" else None
         vectors = dict(enumerate(other.heads[head][:common]))
-        yield LabelledAblationSpec(PATCHED_HEAD_KIND, name, AblationSpec(heads={head: vectors}))
+        yield LabelledAblationSpec(
+            PATCHED_HEAD_ABLATION_KIND, name, AblationSpec(heads={head: vectors})
+        )
 
 
 @check_argument_types

@@ -31,7 +31,7 @@ def source_token_ids(translator: Translator, sentence: str) -> Tensor:
     return collate_sources([ids]).to(translator.device)
 
 
-def require_transformer(translator: Translator) -> Transformer:
+def transformer_of_translator(translator: Translator) -> Transformer:
     """Return a translator's network; raise a UserError if it is a recurrent one."""
     if not isinstance(translator.model, Transformer):
         raise UserError("a recurrent network has no heads and no such masks: give a Transformer")
@@ -56,7 +56,7 @@ def next_token_probabilities(
     """
     src = source_token_ids(translator, sentence)
     src_mask = padding_mask(src)
-    model = SourceMaskedModel(require_transformer(translator), before, after)
+    model = SourceMaskedModel(transformer_of_translator(translator), before, after)
     tgt_in = torch.tensor([[BOS_ID, *prefix]], device=src.device)
     memory = model.encode(src, src_mask)
     return model.decode(tgt_in, memory, src_mask)[0, -1].softmax(dim=-1)
@@ -82,7 +82,7 @@ def record_activations(
 
     The decoder reads the ids of a translation, or the model's own, found greedily.
     """
-    model = require_transformer(translator)
+    model = transformer_of_translator(translator)
     src = source_token_ids(translator, sentence)
     ids = greedy_search(model, src)[0].ids if tgt_ids is None else list(tgt_ids)
     head_outputs: dict[Head, Tensor] = {}

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from lessonkit.analysis.activations import require_transformer
+from lessonkit.analysis.activations import transformer_of_translator
 from transformer.config import BOS_ID, MAX_DIMENSION
 from transformer.data.batches import collate_sources
 from transformer.data.parallel import WORD_OR_MARK_PATTERN
@@ -33,7 +33,7 @@ class SentencePair:
     """A sentence and its translation, which the model reads instead of writing its own.
 
     Attributes:
-        src_words, tgt_words: As `split_into_words` finds them.
+        src_words, tgt_words: As `words_and_piece_membership` finds them.
         src: Source ids with eos, (1, src_len).
         tgt_in: Target ids after bos, (1, tgt_len).
         src_piece_shares: Matrix that adds up src_len columns to those of words,
@@ -47,8 +47,10 @@ class SentencePair:
     def __init__(self, translator: Translator, src: str, tgt: str) -> None:
         src_ids = translator.src_tokenizer.encode(src)
         tgt_ids = translator.tgt_tokenizer.encode(tgt)
-        self.src_words, self._src_parts = split_into_words(translator.src_tokenizer, src_ids)
-        self.tgt_words, tgt_parts = split_into_words(translator.tgt_tokenizer, tgt_ids)
+        self.src_words, self._src_parts = words_and_piece_membership(
+            translator.src_tokenizer, src_ids
+        )
+        self.tgt_words, tgt_parts = words_and_piece_membership(translator.tgt_tokenizer, tgt_ids)
         self.src = collate_sources([src_ids]).to(translator.device)
         self.tgt_in = torch.tensor([[BOS_ID, *tgt_ids]], device=translator.device)
         shares = self._src_parts / self._src_parts.sum(1, keepdim=True)
@@ -71,7 +73,9 @@ class SentencePair:
         )
 
 
-def split_into_words(tokenizer: Tokenizer, ids: Sequence[int]) -> tuple[list[str], Tensor]:
+def words_and_piece_membership(
+    tokenizer: Tokenizer, ids: Sequence[int]
+) -> tuple[list[str], Tensor]:
     """Return a sentence's words, and (ids, words): 1 if an id is a piece of a word, else 0.
 
     A sentence without words is a UserError.
@@ -194,6 +198,8 @@ def word_occlusion(translator: Translator, src: str, tgt: str) -> WordAttention:
     """
     pair = SentencePair(translator, src, tgt)
     tgt_in, tgt_out = pair.tgt_in[:, :-1], pair.tgt_in[:, 1:]
-    shares = occlusion_shares(require_transformer(translator), pair.src, tgt_in, tgt_out).cpu()
+    shares = occlusion_shares(
+        transformer_of_translator(translator), pair.src, tgt_in, tgt_out
+    ).cpu()
     weights = pair.tgt_word_mean_matrix @ shares @ pair.src_piece_shares
     return WordAttention(pair.src_words, pair.tgt_words, weights[None, None])

@@ -9,7 +9,11 @@ from collections.abc import Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
-from lessonkit.analysis.activations import Activations, record_activations, require_transformer
+from lessonkit.analysis.activations import (
+    Activations,
+    record_activations,
+    transformer_of_translator,
+)
 from lessonkit.analysis.articles import (
     ArticleCase,
     find_article_cases,
@@ -125,7 +129,7 @@ def count_patched_articles(
         noun, and at the last word (a control). With *The* alone in sight: the encoder's output
         patched there, then only the carriers' outputs, then those of the other heads.
     """
-    model = require_transformer(translator)
+    model = transformer_of_translator(translator)
     heads = all_heads(model)
     for carrier in carriers:
         attention_module(model, carrier)  # raises for a head that the model does not have
@@ -160,7 +164,7 @@ def _is_article_changed_by_patch(
     """Return whether the other article is the most probable with vectors of another run."""
     positions = {"": [], "The": [0], "noun": case.noun, "last": case.last}[patch.memory_at]
     hidden = range(1, case.length) if patch.only_the else ()
-    model = require_transformer(translator)
+    model = transformer_of_translator(translator)
     memory = {position: run.memory[position] for position in positions}
     outputs = {head: {0: run.heads[head][0]} for head in patch.heads}
     with patch_memory(model, memory), patch_heads(model, outputs):

@@ -13,7 +13,7 @@ from torch import Tensor
 from lessonkit.analysis.ablation import (
     EDGE_KIND_BY_STACK,
     MEAN_HEAD_KIND,
-    PATCHED_HEAD_KIND,
+    PATCHED_HEAD_ABLATION_KIND,
     SOURCE_AFTER_ENCODER_KIND,
     SOURCE_BEFORE_ENCODER_KIND,
     ZERO_HEAD_KIND,
@@ -116,7 +116,7 @@ def _ablation_kinds(edges: bool) -> list[str]:
     kinds = [NO_ABLATION_KIND, SOURCE_BEFORE_ENCODER_KIND, SOURCE_AFTER_ENCODER_KIND]
     if edges:
         kinds += EDGE_KIND_BY_STACK.values()
-    return [*kinds, ZERO_HEAD_KIND, MEAN_HEAD_KIND, PATCHED_HEAD_KIND]
+    return [*kinds, ZERO_HEAD_KIND, MEAN_HEAD_KIND, PATCHED_HEAD_ABLATION_KIND]
 
 
 def _check_num_ablations(src_len: int, tgt_len: int, edges: bool) -> None:

@@ -5,7 +5,7 @@ import altair as alt
 from lessonkit.analysis.ablation import (
     EDGE_KIND_BY_STACK,
     MEAN_HEAD_KIND,
-    PATCHED_HEAD_KIND,
+    PATCHED_HEAD_ABLATION_KIND,
     SOURCE_AFTER_ENCODER_KIND,
     SOURCE_BEFORE_ENCODER_KIND,
     ZERO_HEAD_KIND,
@@ -177,7 +177,7 @@ def _title_expr(edges: bool) -> str:
             f"ablation == '{MEAN_HEAD_KIND}'",
             f"{whose} + ' removed: its mean over other sentences in its place'",
         ),
-        (f"ablation == '{PATCHED_HEAD_KIND}'", f"{whose} + ' as in: ' + views.other"),
+        (f"ablation == '{PATCHED_HEAD_ABLATION_KIND}'", f"{whose} + ' as in: ' + views.other"),
     ]
     return " : ".join(f"{test} ? {text}" for test, text in said) + " : 'Nothing is taken away'"
 

@@ -25,7 +25,7 @@ def test_a_cell_by_hand() -> None:
         frozenset({"not", "no"}),
     )
     alike = {("en", "not"): not_no, ("en", "man's"): frozenset({"man", "man's"})}
-    assert contrasts.parse_contrast_side("en", text, 0, alike) == contrasts.ContrastSide(
+    assert contrasts.parse_contrast_side("en", text, 0, alike) == contrasts.SentenceWordingsAndCues(
         ("A man is here.", "Mike is in."), ((), ())
     )
     second = contrasts.parse_contrast_side("en", text, 1, alike)
@@ -70,13 +70,13 @@ def test_a_model_says_what_is_recorded_of_it(shipped: Translator) -> None:
 
 NOT = frozenset({"not", "no"})
 THERE, NOT_THERE = (
-    contrasts.ContrastSide(("It is.",), ((),)),
-    contrasts.ContrastSide(("It is not.",), ((NOT,),)),
+    contrasts.SentenceWordingsAndCues(("It is.",), ((),)),
+    contrasts.SentenceWordingsAndCues(("It is not.",), ((NOT,),)),
 )
 DOG, CAT = frozenset({"dog", "puppy"}), frozenset({"cat"})
 DOG_CAT, CAT_DOG = (
-    contrasts.ContrastSide(("",), ((DOG, CAT),)),
-    contrasts.ContrastSide(("",), ((CAT, DOG),)),
+    contrasts.SentenceWordingsAndCues(("",), ((DOG, CAT),)),
+    contrasts.SentenceWordingsAndCues(("",), ((CAT, DOG),)),
 )
 
 

@@ -96,13 +96,13 @@ def test_heads_by_zero_by_a_vector_and_swapped(shipped: Translator, study: Ablat
         )
     assert cuts[ab.MEAN_HEAD_KIND, "decoder 1.3"].heads == {head: means[head]}
     for what, which in cuts:
-        if what == ab.PATCHED_HEAD_KIND:
+        if what == ab.PATCHED_HEAD_ABLATION_KIND:
             same = study.translate_sentence_without(cuts[what, which]).probabilities
             torch.testing.assert_close(same, study.baseline.probabilities, atol=1e-5, rtol=1e-4)
     swaps = {
         which: c
         for what, which, c in ab.head_ablation_specs(study, means, longer)
-        if what == ab.PATCHED_HEAD_KIND
+        if what == ab.PATCHED_HEAD_ABLATION_KIND
     }
     assert len(swaps) == len(means)
     assert len(swaps["encoder 1.3"].heads[Head("encoder", 1, 3)]) == len(study.src_tokens)

@@ -25,7 +25,7 @@ def test_pieces_find_their_words_in_every_sentence() -> None:
         tokenizer, _ = tokenizers.train(data, text.src[:50], text.tgt[:50])
         for sentence in [*text.src[:40], *text.tgt[:40]]:
             ids = tokenizer.encode(sentence)
-            words, parts = alignment.split_into_words(tokenizer, ids)
+            words, parts = alignment.words_and_piece_membership(tokenizer, ids)
             assert words == tokenize_for_alignment(sentence)
             assert (parts.sum(1) == 1).all()
             of = parts.argmax(1).tolist()
@@ -42,8 +42,12 @@ def test_word_weights_are_sums_of_columns_and_means_of_rows(tiny: Translator) ->
     torch.testing.assert_close(result.weights.sum(-1), torch.ones(1, 2, 5))
 
     cross = pair.attention_maps().cross[0]
-    _, src_parts = alignment.split_into_words(tiny.src_tokenizer, pair.src[0, :-1].tolist())
-    _, tgt_parts = alignment.split_into_words(tiny.tgt_tokenizer, pair.tgt_in[0, 1:].tolist())
+    _, src_parts = alignment.words_and_piece_membership(
+        tiny.src_tokenizer, pair.src[0, :-1].tolist()
+    )
+    _, tgt_parts = alignment.words_and_piece_membership(
+        tiny.tgt_tokenizer, pair.tgt_in[0, 1:].tolist()
+    )
     rows = tgt_parts[:, 2].nonzero().flatten().tolist()  # the row before the token says it
     columns = src_parts[:, 2].nonzero().flatten().tolist()
     assert min(len(rows), len(columns)) > 1
