@@ -13,10 +13,11 @@ from lessonkit.analysis.ablation import (
 from lessonkit.charts.controls import UNFRAMED_VIEW, colour_scale, make_live_title
 from lessonkit.charts.style import INK_COLOUR, PAPER_COLOUR, SOURCE_COLOUR, TARGET_COLOUR
 
-CHART_WIDTH_PIXELS = 760
+CHART_WIDTH_PIXELS = 760  # a line that is longer shows the part around the chosen token
 LINE_PIXELS, BAR_PIXELS = 34, 15  # heights of a line of tokens and of a bar
 LABEL_PIXELS, FONT_POINTS = 96, 13  # the width of the labels at the left of the lines
 LETTER_PIXELS, TOKEN_GAP_LETTERS = 7.3, 1.4  # the width of a letter; letters between two tokens
+MAX_TOKENS_BEFORE_NEXT = 12  # of the beginning that the next token follows, in the title
 PROBABILITY_BAR_KINDS = ["whole model", "cut"]
 
 IS_ENCODER_EDGE_EXPR, IS_CROSS_EDGE_EXPR, IS_DECODER_EDGE_EXPR = (
@@ -115,13 +116,22 @@ def draw_token_lines(edges: bool) -> alt.LayerChart:
         height=3.4 * LINE_PIXELS,
         view=UNFRAMED_VIEW,
         title=make_live_title(
-            SPACE_MARK_REMOVAL_EXPR_TEMPLATE.format(_title_expr(edges)), fontSize=14
+            SPACE_MARK_REMOVAL_EXPR_TEMPLATE.format(_title_expr(edges)),
+            fontSize=14,
+            limit=CHART_WIDTH_PIXELS,
         ),
     )
 
 
 def _lay_out_tokens(chosen: alt.Chart, edges: bool) -> alt.Chart:
-    """Put each line's tokens side by side; mark those that are hidden, new or an end of an edge."""
+    """Put each line's tokens side by side; mark those that are hidden, new or an end of an edge.
+
+    Of a line that is wider than the chart only the tokens around the chosen one are kept: in the
+    source that is the place or key, in the translations the next token.
+    """
+    half_letters = f"{LETTER_PIXELS / 2} * datum.letters"
+    line_room = CHART_WIDTH_PIXELS - LABEL_PIXELS
+    chosen_place = f"(datum.line == 0 ? {HIDDEN_POSITION_EXPR} : next)"
     return (
         chosen.transform_calculate(place="sequence(length(datum.tokens))")
         .transform_calculate(fresh="datum.new || datum.place")
@@ -131,7 +141,10 @@ def _lay_out_tokens(chosen: alt.Chart, edges: bool) -> alt.Chart:
             end="sum(letters)", groupby=["line"], sort=[{"field": "place"}], frame=[None, 0]
         )
         .transform_calculate(
-            x=f"{LABEL_PIXELS} + {LETTER_PIXELS} * (datum.end - datum.letters / 2)",
+            middle=f"{LETTER_PIXELS} * datum.end - {half_letters}",
+            chosen_middle=(
+                f"datum.place == {chosen_place} ? {LETTER_PIXELS} * datum.end - {half_letters} : 0"
+            ),
             hidden=(
                 "datum.line == 0 && test(/^a place/, ablation) && datum.place == "
                 f"{HIDDEN_POSITION_EXPR}"
@@ -139,6 +152,20 @@ def _lay_out_tokens(chosen: alt.Chart, edges: bool) -> alt.Chart:
             changed="datum.line == 2 && datum.fresh == 1",
             touched=IS_EDGE_END_EXPR if edges else "false",
         )
+        .transform_joinaggregate(
+            line_letters="max(end)", chosen_middle="max(chosen_middle)", groupby=["line"]
+        )
+        .transform_calculate(
+            left=(
+                f"clamp(datum.chosen_middle - {line_room / 2}, 0, "
+                f"max(0, {LETTER_PIXELS} * datum.line_letters - {line_room}))"
+            )
+        )
+        .transform_filter(
+            f"datum.middle - {half_letters} >= datum.left - 1e-6 && "
+            f"datum.middle + {half_letters} <= datum.left + {line_room} + 1e-6"
+        )
+        .transform_calculate(x=f"{LABEL_PIXELS} + datum.middle - datum.left")
     )
 
 
@@ -224,11 +251,17 @@ def draw_probability_bars(edges: bool, max_bars: int) -> alt.LayerChart:
         .mark_text(align="right", fontSize=FONT_POINTS, aria=False)
         .encode(x=alt.value(LABEL_PIXELS - 8), y=alt.Y("centre:Q", scale=down), text="token:N")
     )
-    said = "replace(join(slice(views.read, 0, next + 1), ''), /▁/g, ' ')"
+    first = f"max(0, next + 1 - {MAX_TOKENS_BEFORE_NEXT})"
+    said = (
+        f"({first} > 0 ? '... ' : '') + "
+        f"replace(join(slice(views.read, {first}, next + 1), ''), /▁/g, ' ')"
+    )
     return alt.LayerChart(layer=[rectangles, values, tokens]).properties(
         width=CHART_WIDTH_PIXELS,
         height=2 * BAR_PIXELS * max_bars,
-        title=make_live_title(f"'What comes after: ' + {said}", fontSize=FONT_POINTS),
+        title=make_live_title(
+            f"'What comes after: ' + {said}", fontSize=FONT_POINTS, limit=CHART_WIDTH_PIXELS
+        ),
         view=UNFRAMED_VIEW,
     )
 

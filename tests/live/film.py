@@ -4,8 +4,8 @@ A sentence is typed, the translation is played token by token, and three boxes a
 Playwright and Chromium, as check_page.py does.
 """
 
+import argparse
 import io
-import sys
 from pathlib import Path
 
 from check_page import Visit, launch, served
@@ -19,7 +19,7 @@ BOXES = ("encoder", "cross", "output")
 
 
 def main(out: Path) -> None:
-    """Write the film; says how large it is."""
+    """Write the film, and print how large it is."""
     frames, lengths = list[Image.Image](), list[int]()  # of each frame, milliseconds
 
     def shoot(milliseconds: int) -> None:
@@ -53,4 +53,9 @@ def main(out: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    parser = argparse.ArgumentParser(description="Film the page that translates.")
+    parser.add_argument("out", type=Path, metavar="FILE.webp", help="where the film is written")
+    out = parser.parse_args().out
+    if out.suffix != ".webp":
+        parser.error(f"{out} is no .webp: give a name that ends so")
+    main(out)

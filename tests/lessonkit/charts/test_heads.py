@@ -4,6 +4,7 @@ import json
 from itertools import product
 from typing import Any
 
+import altair as alt
 import pytest
 import torch
 import vl_convert
@@ -15,6 +16,7 @@ from lessonkit.analysis.activations import next_token_probabilities
 from lessonkit.analysis.heads import Head, all_heads
 from lessonkit.charts import draw_head_ablations, draw_head_grid, heads_explorer
 from lessonkit.charts.ablation import NO_ABLATION_KIND, ablation_explorer
+from lessonkit.charts.ablation_views import CHART_WIDTH_PIXELS, draw_token_lines
 from lessonkit.charts.heads import THUMBNAIL_DRAWN_SIDE_SHARE, THUMBNAIL_PIXELS
 from lessonkit.charts.renderer import PICTURE_VEGALITE_VERSION
 from lessonkit.charts.style import INK_COLOUR, TARGET_COLOUR
@@ -184,6 +186,26 @@ def test_each_control_changes_the_drawing(ablation: vega.Spec) -> None:
     moves = ({}, {"key": 2}, {"query": 2}, {"head": "decoder 1.3"})
     assert len({tuple(settings(**moved)) for moved in moves}) == 4
     assert len(json.dumps(ablation)) < 200_000
+
+
+@pytest.mark.parametrize("chosen", [0, 29, 58])
+def test_lines_of_a_long_sentence_are_as_wide_as_the_chart_and_show_the_chosen_token(
+    chosen: int,
+) -> None:
+    words = [f"▁word{number}" for number in range(59)]
+    rows = [{"line": line, "label": "", "tokens": words} for line in (0, 1)]
+    views = {"src": words, "said": words}
+    settings = {"ablation": SOURCE_BEFORE_ENCODER_KIND, "key": chosen, "next": chosen, "head": ""}
+    chart = alt.layer(draw_token_lines(edges=False), data=alt.Data(values=rows)).add_params(
+        *(alt.param(name=name, value=value) for name, value in settings.items()),
+        alt.param(name="views", value=views),
+    )
+    drawn = vega.texts(chart.to_dict(), "role-mark")
+    shown = [int(text.removeprefix("▁word")) for text, *_ in drawn if text.startswith("▁word")]
+    assert shown.count(chosen) == 2, "in the source and in the translation"
+    assert sorted(shown) == sorted([*range(min(shown), max(shown) + 1)] * 2)
+    assert 12 < len(shown) < 40
+    assert float(vega.drawing(chart.to_dict()).attrib["width"]) < 1.05 * CHART_WIDTH_PIXELS
 
 
 def test_what_the_ablation_explorer_refuses(shipped: Translator) -> None:
