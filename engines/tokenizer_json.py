@@ -9,8 +9,7 @@ from pathlib import Path
 from tokenizers import Regex, decoders, normalizers
 from tokenizers import Tokenizer as Library
 from tokenizers.models import BPE
-from tokenizers.normalizers import NFC, Lowercase, Normalizer, Replace, Strip
-from tokenizers.pre_tokenizers import ByteLevel
+from tokenizers.normalizers import NFC, Lowercase, Normalizer, Prepend, Replace, Strip
 from tokenizers.processors import TemplateProcessing
 
 from transformer.config import EOS_ID, SPECIAL_TOKENS
@@ -19,6 +18,7 @@ from transformer.data.normalizers import (
     DEFAULT_NORMALIZER,
     INVISIBLE_CHARACTERS,
 )
+from transformer.data.pre_tokenizers import PRE_TOKENIZERS
 from transformer.data.tokenizers import BPETokenizer, Tokenizer
 from transformer.support.errors import UserError
 from transformer.support.files import write_atomically
@@ -89,13 +89,16 @@ def write_tokenizer_json(tokenizer: BPETokenizer, max_len: int, path: Path) -> N
     steps = list(_NORMALIZERS_BY_NAME[tokenizer.normalizer])
     if tokenizer.lowercase:
         steps.append(Lowercase())
+    # Nothing comes before an empty text. A pre-tokenizer that cuts it would take each piece for the
+    # text's beginning, and put a blank before that.
+    steps.append(Prepend(" "))
     library.normalizer = normalizers.Sequence(steps)
-    library.pre_tokenizer = ByteLevel(add_prefix_space=True)
+    library.pre_tokenizer = PRE_TOKENIZERS[tokenizer.pre_tokenizer]
     eos = SPECIAL_TOKENS[EOS_ID]
     library.post_processor = TemplateProcessing(
         single=f"$A {eos}", pair=None, special_tokens=[(eos, EOS_ID)]
     )
-    # The decoder takes away the blank that the pre-tokenizer put before the text.
+    # The decoder takes away the blank that the normalizer put before the text.
     library.decoder = decoders.Sequence([decoders.ByteLevel(), decoders.Strip(" ", 1, 0)])
     library.enable_truncation(max_len)
     write_atomically(path, library.to_str(pretty=True).encode())

@@ -14,7 +14,8 @@ from tests.helpers import TINY
 from tests.helpers.catalogs import write_catalog
 from transformer.config import ModelConfig
 from transformer.data import corpora
-from transformer.models.folder import read_recipe
+from transformer.data.tokenizers import BPETokenizer
+from transformer.models.folder import read_description, read_recipe
 from transformer.recipes import find_recipe, own_text
 from transformer.recipes.own_text import find_recipe_or_corpus, read_recipe_file
 from transformer.support.errors import UserError
@@ -120,6 +121,10 @@ def test_an_own_corpus_starts_from_a_shipped_model_and_takes_its_size(
     assert isinstance(theirs.model, ModelConfig)
     assert ours.model == replace(theirs.model, dropout=ours.model.dropout)
     assert ours.model.dropout == find_recipe_or_corpus("mine").model.dropout
+    # Its merges were learned from text that was cut in an earlier way.
+    for tokenizer in read_description(Path("runs/mine"))[1:]:
+        assert isinstance(tokenizer, BPETokenizer)
+        assert tokenizer.pre_tokenizer == "gpt2"
     for typed, *said in (
         ("--set d_model=24 --out runs/b", "d_model 128 and not 24"),
         ("--set vocab_size=300 --out runs/b", "--set vocab_size is of the vocabularies"),

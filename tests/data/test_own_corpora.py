@@ -108,6 +108,10 @@ def test_nothing_is_left_of_what_fails(data: Path, monkeypatch: Patch) -> None:
         with pytest.raises(UserError, match=message):
             add(pairs=pairs)
 
+    turned = PairsWithOrigin(pairs=[("слово", f"word {i}") for i in range(9)], files=[])
+    with pytest.raises(UserError, match=r"in another script\): the first side is to be in en"):
+        add_own_corpus("mine", ("en", "uk"), turned)
+
     def fail(*_: object) -> None:
         raise OSError(28, "No space left on device")
 

@@ -1,5 +1,10 @@
 """A user's text files: how they may be written, and which line of which file is refused."""
 
+import bz2
+import gzip
+import io
+import lzma
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -47,6 +52,19 @@ def test_a_bad_line_is_named_with_its_file(tmp_path: Path) -> None:
     for name, message in (("none", "no file .*none"), (".", "is a folder or a device")):
         with pytest.raises(UserError, match=message):
             read_text_lines(tmp_path / name)
+
+
+def test_a_packed_file_is_refused_by_what_it_is(tmp_path: Path) -> None:
+    with zipfile.ZipFile(archive := io.BytesIO(), "w") as opened:
+        opened.writestr("document.xml", "Hello")
+    for content, message in (
+        (gzip.compress(b"Hello"), "packed by gzip: unpack it"),
+        (bz2.compress(b"Hello"), "packed by bzip2: unpack it"),
+        (lzma.compress(b"Hello"), "packed by xz: unpack it"),
+        (archive.getvalue(), "a ZIP file, .* save it as plain text"),
+    ):
+        with pytest.raises(UserError, match=f"text is {message}"):
+            read_text_lines(write(tmp_path, "text", content))
 
 
 def test_two_files_have_equally_many_lines(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Words and byte-pair encoding: round trips, hand-worked cases, files, errors."""
 
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, SPECIAL_TOKENS, UNK_ID, DataConfig
 from transformer.data import tokenizers
 from transformer.data.normalizers import normalize_german
+from transformer.data.pre_tokenizers import PRE_TOKENIZERS
 from transformer.data.tokenizers import (
     BPETokenizer,
     WordTokenizer,
@@ -82,6 +84,42 @@ def test_bpe_learns_a_pair_that_is_seen_min_frequency_times() -> None:
     for fewest, merges in ((2, ["a b"]), (3, [])):
         joint, _ = train(config(min_frequency=fewest), ["ab"], ["xab"])
         assert joint.to_dict()["merges"] == merges
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["नमस्ते", "தமிழ்", "বাংলা", "สวัสดี", "မြန်မာ", "ភាសាខ្មែរ", "مُدَرِّسٌ", "שָׁלוֹם", "می\u200cروم", "क्\u200dष"],
+)
+def test_a_new_vocabulary_learns_words_with_their_marks_and_joiners(word: str) -> None:
+    tokenizer, _ = train(config(src_lang="xq", vocab_size=900), [word] * 2, ENGLISH)
+    assert tokenizer.encode(word) == tokenizer.encode(f" {word}")
+    assert len(tokenizer.encode(word)) == 1
+    assert tokenizer.decode(tokenizer.encode(f"{word} {word}")) == f"{word} {word}"
+    assert isinstance(tokenizer, BPETokenizer)
+    # A tokenizer of before cuts it as it did.
+    earlier = BPETokenizer(tokenizer.merges, normalizer=tokenizer.normalizer)
+    assert len(earlier.encode(word)) > 1
+    assert earlier.decode(earlier.encode(word)) == tokenizer.decode(tokenizer.encode(word))
+
+
+def is_mark_or_joiner(character: str) -> bool:
+    return unicodedata.category(character).startswith("M") or character in "\u200c\u200d"
+
+
+@STEADY
+@given(st.text())
+def test_text_without_marks_is_cut_as_before(text: str) -> None:
+    earlier, new = (PRE_TOKENIZERS[name] for name in ("gpt2", "gpt2_with_marks"))
+    assert "".join(piece for piece, _ in new.pre_tokenize_str(text)) == "".join(
+        piece for piece, _ in earlier.pre_tokenize_str(text)
+    )
+    # Unassigned ones may be marks for one version of Unicode alone.
+    plain = "".join(
+        character
+        for character in text
+        if not is_mark_or_joiner(character) and unicodedata.category(character) != "Cn"
+    )
+    assert new.pre_tokenize_str(plain) == earlier.pre_tokenize_str(plain)
 
 
 @pytest.mark.slow
@@ -207,13 +245,21 @@ def test_a_saved_tokenizer_comes_back_the_same(tmp_path: Path) -> None:
         assert again.encode("Été x “Hund”") == tokenizer.encode("Été x “Hund”")
 
 
-def test_earlier_files_name_the_normalizer_otherwise_or_not_at_all(tmp_path: Path) -> None:
+def test_earlier_files_name_the_normalizer_otherwise_or_less(tmp_path: Path) -> None:
     path, values = tmp_path / "tokenizer.json", TRAINED.to_dict()
     name = values.pop("normalizer")
     write_json(path, values)
     assert load(path).to_dict()["normalizer"] == "plain"
     write_json(path, values | {"treatment": name})
     assert load(path).to_dict() == TRAINED.to_dict()
+    del values["pre_tokenizer"]
+    write_json(path, values | {"normalizer": name})
+    assert load(path).to_dict() == TRAINED.to_dict() | {"pre_tokenizer": "gpt2"}
+    write_json(path, values | {"pre_tokenizer": "gpt"})
+    with pytest.raises(
+        UserError, match=r"r\.json: unknown pre-tokenizer 'gpt': did you mean 'gpt2'"
+    ):
+        load(path)
     write_json(path, values | {"normalizer": "germn"})
     with pytest.raises(
         UserError, match=r"r\.json: unknown normalizer 'germn': did you mean 'german'"
@@ -228,12 +274,14 @@ def test_earlier_files_name_the_normalizer_otherwise_or_not_at_all(tmp_path: Pat
         ({"merges": None}, "merges is None"),
         ({"lowercase": "no"}, "lowercase is 'no'"),
         ({"normalizer": ["plain"]}, r"normalizer is \['plain'\]"),
+        ({"pre_tokenizer": 2}, "pre_tokenizer is 2"),
         ({"speed": 3}, "it has speed, which is unknown"),
         ({"merges": ["a b", "ab"]}, "a merge is 'ab'"),
         ({"merges": ["a b", 7]}, "a merge is 7"),
         ({"merges": ["ab c", "a b"]}, "a merge is 'ab c'"),
         ({"merges": ["a \u20ac"]}, "a merge is 'a \u20ac'"),
         ({"kind": "words", "lang": "de", "types": ["a"]}, "it has merges, which is unknown"),
+        ({"kind": "words", "lang": "de"}, "it has merges, which is unknown"),
     ],
 )
 def test_json_that_is_no_tokenizer_is_refused(

@@ -1,5 +1,6 @@
 """A tokenizer.json gives the ids and the texts that our tokenizer gives."""
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -12,21 +13,25 @@ from engines.tokenizer_json import (
     token_names_by_id,
     write_tokenizer_json,
 )
-from transformer.config import EOS_ID, NUM_SPECIAL_TOKENS
+from transformer.config import EOS_ID, NUM_SPECIAL_TOKENS, DataConfig
 from transformer.data.normalizers import DEFAULT_NORMALIZER, NORMALIZERS
-from transformer.data.tokenizers import BPETokenizer, WordTokenizer, load
+from transformer.data.pre_tokenizers import PRE_TOKENIZERS
+from transformer.data.tokenizers import BPETokenizer, WordTokenizer, load, train
 from transformer.support.errors import UserError
 from transformer.support.folders import models_folder
 
 MERGES = check_tokenizer_exportable(
     load(models_folder() / "demo-en-fr" / "src_tokenizer.json")
 ).merges
+HINDI_AND_THAI = DataConfig(corpus="mine", src_lang="hi", tgt_lang="th", vocab_size=300)
+MARKED = check_tokenizer_exportable(train(HINDI_AND_THAI, ["की क"] * 2, ["ที"])[0]).merges
 # Letters of the corpora, every blank, and whatever a normalizer rewrites; no letter whose
 # properties came with a version of Unicode that only one of the libraries knows.
 BLANKS = "".join(letter for letter in map(chr, range(0x10000)) if letter.isspace())
 INVISIBLE = "\u00ad\u061c\u200b\u200c\u200d\u200e\u202c\u2011\u2060\u2068\ufeffیक\ufe0f"
+MARKS = "\u0301\u0308\u093f\u094d\u0e31कीที"
 LETTERS = st.sampled_from(
-    f"{INVISIBLE}aàeéoœßE\u0301\u0308çÉ8:;!?.,-’ʼ′´'‘“”„\"«»<>😀日\0\x7f{BLANKS}"
+    f"{INVISIBLE}{MARKS}aàeéoœßE\u0301\u0308çÉ8:;!?.,-’ʼ′´'‘“”„\"«»<>😀日\0\x7f{BLANKS}"
 )
 
 
@@ -36,13 +41,16 @@ def written(tokenizer: BPETokenizer, folder: Path, max_len: int = 256) -> Librar
     return Library.from_file(str(path))
 
 
-@pytest.fixture(scope="module", params=NORMALIZERS)
+@pytest.fixture(scope="module", params=itertools.product(NORMALIZERS, PRE_TOKENIZERS))
 def pair(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[BPETokenizer, Library]:
     """A tokenizer of ours, and what is read from its file."""
-    ours = BPETokenizer(MERGES, lowercase=request.param == "german", normalizer=request.param)
-    return ours, written(ours, tmp_path_factory.mktemp(request.param))
+    normalizer, pre_tokenizer = request.param
+    # Among them letters with their marks, which one of the two never merges.
+    merges = list(dict.fromkeys([*MERGES, *MARKED]))
+    ours = BPETokenizer(merges, normalizer == "german", normalizer, pre_tokenizer)
+    return ours, written(ours, tmp_path_factory.mktemp(normalizer))
 
 
 @given(letters=st.lists(LETTERS, min_size=1))

@@ -155,6 +155,7 @@ test("a file that is no tokenizer", () => {
   const { merges } = TOKENIZER;
   const wrong = [{}, { ...TOKENIZER, lowercase: "no" }, { ...TOKENIZER, merges: null }];
   for (const name of ["dutch", "toString", 3]) wrong.push({ ...TOKENIZER, normalizer: name });
+  for (const name of ["gpt3", "toString", 3]) wrong.push({ ...TOKENIZER, pre_tokenizer: name });
   for (const merge of ["ab", "ж b", "a b c", "a bc", 7, null]) {
     wrong.push({ ...TOKENIZER, merges: [merge, ...merges] });
   }

@@ -9,10 +9,11 @@ import pytest
 
 from lessonkit.analysis.beam_tree import grow_beam_tree
 from tests.live.node import ask
-from transformer.config import BEAM_SIZE, LENGTH_PENALTY
+from transformer.config import BEAM_SIZE, LENGTH_PENALTY, DataConfig
 from transformer.data import corpora, tokenizers
 from transformer.data.batches import collate_sources
 from transformer.data.normalizers import NORMALIZERS
+from transformer.data.pre_tokenizers import PRE_TOKENIZERS
 from transformer.models.translator import Translator
 from transformer.support.folders import models_folder
 
@@ -73,6 +74,14 @@ ODD = [
     "\U0001f3f3\ufe0f\u200d\U0001f308 e\u00ad\u0301",
 ]
 
+WITH_MARKS = [
+    "नमस्ते दुनिया, फ़ाइल 'खोलें'!",
+    "สวัสดี ไฟล์%s ที่๑๒",
+    "தமிழ் বাংলা မြန်မာ ភាសាខ្មែរ",
+    "مُدَرِّسٌ שָׁלוֹם می\u200cروم",
+    "\u0301a \u0301 1\ufe0f\u20e3 ❤\ufe0f x\u20d7 a\u200c b",
+]
+
 
 def files(name: str) -> list[Path]:
     return [models_folder() / name / f"{side}_tokenizer.json" for side in ("src", "tgt")]
@@ -100,15 +109,21 @@ def test_text_becomes_the_same_ids_pieces_and_text_again(name: str, tmp_path: Pa
             assert answer == expected, repr(text)
 
 
+@pytest.mark.parametrize("pre_tokenizer", PRE_TOKENIZERS)
 @pytest.mark.parametrize("normalizer", NORMALIZERS)
-def test_the_page_has_each_normalizer(normalizer: str, tmp_path: Path) -> None:
-    values = json.loads(files("demo-en-fr")[0].read_text(encoding="utf-8"))
-    del values["treatment"]  # the key's earlier name
+def test_the_page_has_each_normalizer_and_pre_tokenizer(
+    normalizer: str, pre_tokenizer: str, tmp_path: Path
+) -> None:
+    config = DataConfig(corpus="mine", src_lang="hi", tgt_lang="th", vocab_size=900)
+    learned = tokenizers.train(config, [*ODD, *WITH_MARKS] * 2, [])[0]
+    assert isinstance(learned, tokenizers.BPETokenizer)
+    names = {"normalizer": normalizer, "pre_tokenizer": pre_tokenizer}
     path = tmp_path / "tokenizer.json"
-    path.write_text(json.dumps(values | {"normalizer": normalizer}), encoding="utf-8")
-    (answers,) = ask(tmp_path, {"act": "tokens", "tokenizer": path, "texts": ODD})
+    path.write_text(json.dumps(learned.to_dict() | names), encoding="utf-8")
+    texts = [*ODD, *WITH_MARKS]
+    (answers,) = ask(tmp_path, {"act": "tokens", "tokenizer": path, "texts": texts})
     tokenizer = tokenizers.load(path)
-    assert [answer["ids"] for answer in answers] == list(map(tokenizer.encode, ODD))
+    assert [answer["ids"] for answer in answers] == list(map(tokenizer.encode, texts))
 
 
 def test_ids_that_no_text_gave_become_the_same_text(tmp_path: Path) -> None:

@@ -1,21 +1,14 @@
-"""Text as byte-pair encoding works on it: a blank before it, cut into words, its bytes as letters.
+"""Text as byte-pair encoding works on it: a blank before it, its bytes as letters.
 
 The letters are those that GPT-2 writes bytes in, and Hugging Face's library after it.
 """
 
 import re
 
-from tokenizers.pre_tokenizers import ByteLevel, PreTokenizer
-
 
 def lowercase_and_add_blank(text: str, lowercase: bool) -> str:
     """Put the blank before a normalized text, lower-cased if asked for."""
     return " " + (text.lower() if lowercase else text)
-
-
-def byte_level_pre_tokenizer() -> PreTokenizer:
-    """Return what cuts such a text into the words that no merge reaches across, as letters."""
-    return ByteLevel(add_prefix_space=False)
 
 
 def readable_piece(piece: bytes) -> str:

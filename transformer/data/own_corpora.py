@@ -19,6 +19,7 @@ from typing import Any
 
 from transformer.data.cleaning import (
     HELD_OUT_SIDE_REASON,
+    OTHER_SCRIPT,
     clean_pairs,
     nonempty_pairs,
     without_shared_sides,
@@ -108,9 +109,13 @@ def add_own_corpus(
     num_read = sum(map(len, (text.pairs, *held_out.values()))) + sum(text.left_out.values())
     for split in SPLITS:
         reasons = f" ({drop_reasons_in_words(dropped)})" if dropped else ""
-        message = f"of {num_read:,} pairs none is left for {split}{reasons}: give more text"
-        remedy = "" if split == "train" else f", or {split} files of your own"
-        require(bool(splits[split]), f"{message}{remedy}")
+        message = f"of {num_read:,} pairs none is left for {split}{reasons}"
+        remedy = "give more text"
+        if 2 * dropped[OTHER_SCRIPT] > num_read:
+            remedy = f"the first side is to be in {languages[0]}, the second in {languages[1]}"
+        elif split != "train":
+            remedy += f", or {split} files of your own"
+        require(bool(splits[split]), f"{message}: {remedy}")
     num_kept = {split: len(splits[split]) for split in SPLITS}
     folder = own_corpora_folder() / name
     check_writable_folder(folder)

@@ -12,16 +12,28 @@ from transformer.data.parallel import split_lines
 from transformer.support.errors import UserError, require
 from transformer.support.progress import with_progress
 
+# By the first bytes of a file.
+PACKED_FORMATS = {
+    b"\x1f\x8b": "packed by gzip: unpack it",
+    b"BZh91AY&SY": "packed by bzip2: unpack it",
+    b"\xfd7zXZ\0": "packed by xz: unpack it",
+    b"PK\x03\x04": "a ZIP file, as .docx and .xlsx are: unpack it, or save it as plain text",
+}
+
 
 def require_nonempty_file(path: Path) -> None:
-    """Raise a UserError unless a path is a file, and not empty."""
+    """Raise a UserError unless a path is a file, and neither empty nor packed."""
     message = f"{path} is a folder or a device" if path.exists() else f"no file {path}"
     require(path.is_file(), f"{message}: give the name of a text file")
     require(path.stat().st_size > 0, f"{path} is empty: give a file with text")
+    with path.open("rb") as file:
+        beginning = file.read(max(map(len, PACKED_FORMATS)))
+    for signature, problem in PACKED_FORMATS.items():
+        require(not beginning.startswith(signature), f"{path} is {problem}")
 
 
 def read_nonempty_bytes(path: Path) -> bytes:
-    """Return what a file holds; a UserError unless it is a file, and not empty."""
+    """Return what a file holds; a UserError as of `require_nonempty_file`."""
     require_nonempty_file(path)
     return path.read_bytes()
 
@@ -52,7 +64,8 @@ def read_text_lines(path: Path) -> list[str]:
         if "\0" in line or line.splitlines() not in ([], [line]):
             raise UserError(
                 f"line {number} of {path} holds {_first_line_break_code_point(line)}, where other "
-                "programs see the end of a line or of the text: remove it"
+                "programs see the end of a line or of the text: remove it, or convert the file to "
+                "UTF-8 if it is in another encoding"
             )
     return lines
 

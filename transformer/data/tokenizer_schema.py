@@ -7,12 +7,13 @@ from transformer.config import TokenizerKind
 from transformer.support.checks import MAX_VOCAB_SIZE
 from transformer.support.errors import short_repr
 
-# Each key with its type; all but "normalizer", which the earliest files do not have, must be there.
+# Each key with its type; all must be there, but for those that earlier files do not have.
 COMMON_KEYS = {"kind": str, "lowercase": bool, "normalizer": str}
 KEYS_BY_KIND: dict[str, dict[str, type]] = {
-    TokenizerKind.BPE: COMMON_KEYS | {"merges": list},
+    TokenizerKind.BPE: COMMON_KEYS | {"pre_tokenizer": str, "merges": list},
     TokenizerKind.WORDS: COMMON_KEYS | {"lang": str, "types": list},
 }
+KEYS_OF_LATER_FILES = {"normalizer", "pre_tokenizer"}
 
 
 def tokenizer_problem(values: Any, byte_letters: Iterable[str]) -> str:
@@ -23,8 +24,11 @@ def tokenizer_problem(values: Any, byte_letters: Iterable[str]) -> str:
     if not isinstance(values, dict) or values.get("kind") not in list(KEYS_BY_KIND):
         return f"it holds {short_repr(values)}"
     keys = KEYS_BY_KIND[values["kind"]]
-    for key in sorted({*keys} ^ {*values, "normalizer"}):
-        return f"it has {key}, which is unknown" if key in values else f"it has no {key}"
+    for key in sorted({*keys} ^ {*values}):
+        if key not in keys:
+            return f"it has {key}, which is unknown"
+        if key not in KEYS_OF_LATER_FILES:
+            return f"it has no {key}"
     for key, value in values.items():
         if type(value) is not keys[key]:
             return f"{key} is {short_repr(value)}"

@@ -21,7 +21,6 @@ from transformer.config import (
 )
 from transformer.data.byte_level import (
     BYTE_BY_LETTER,
-    byte_level_pre_tokenizer,
     lowercase_and_add_blank,
     readable_piece,
 )
@@ -29,6 +28,11 @@ from transformer.data.normalizers import (
     DEFAULT_NORMALIZER,
     NORMALIZERS,
     normalizer_name_of_language,
+)
+from transformer.data.pre_tokenizers import (
+    DEFAULT_PRE_TOKENIZER,
+    PRE_TOKENIZER_OF_NEW_VOCABULARIES,
+    PRE_TOKENIZERS,
 )
 from transformer.data.tokenizer_schema import tokenizer_problem
 from transformer.data.vocabularies import learn_merges, learn_words
@@ -119,7 +123,8 @@ class BPETokenizer(_BaseTokenizer):
     that a word has the same pieces at the start as inside, and `decode` takes one blank away. The
     ids of Hugging Face's library, which does the work, start at 0 and are moved up by four, so
     that no text can make it emit a special one. `merges` are the learned pairs, in order, in
-    GPT-2's letters of bytes ("Ġ" is the blank); `normalizer` is a name in `NORMALIZERS`.
+    GPT-2's letters of bytes ("Ġ" is the blank); `normalizer` is a name in `NORMALIZERS`, and
+    `pre_tokenizer` one in `PRE_TOKENIZERS`.
     """
 
     @check_argument_types
@@ -128,7 +133,11 @@ class BPETokenizer(_BaseTokenizer):
         merges: Sequence[tuple[str, str]],
         lowercase: bool = False,
         normalizer: str = DEFAULT_NORMALIZER,
+        pre_tokenizer: str = DEFAULT_PRE_TOKENIZER,
     ) -> None:
+        if pre_tokenizer not in PRE_TOKENIZERS:
+            raise unknown_name_error("pre-tokenizer", pre_tokenizer, PRE_TOKENIZERS)
+        self.pre_tokenizer = pre_tokenizer
         self.merges = list(merges)
         self.vocabulary = dict(BYTE_BY_LETTER)  # each piece but the special ones, numbered from 0
         for left, right in merges:
@@ -144,7 +153,7 @@ class BPETokenizer(_BaseTokenizer):
         # By the library's number. All sentences share these objects, of 28 bytes each.
         self._ids = list(range(NUM_SPECIAL_TOKENS, self.vocab_size))
         self._library = Library(BPE(self.vocabulary, self.merges))
-        self._library.pre_tokenizer = byte_level_pre_tokenizer()
+        self._library.pre_tokenizer = PRE_TOKENIZERS[pre_tokenizer]
 
     @check_argument_types
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
@@ -178,6 +187,7 @@ class BPETokenizer(_BaseTokenizer):
             "kind": TokenizerKind.BPE.value,
             "lowercase": self.lowercase,
             "normalizer": self.normalizer,
+            "pre_tokenizer": self.pre_tokenizer,
             "merges": [f"{left} {right}" for left, right in self.merges],
         }
 
@@ -274,7 +284,12 @@ def _train_sides(
     normalizer_by_lang = {lang: normalizer_name_of_language(lang) for lang, _ in sides}
     if config.tokenizer == TokenizerKind.BPE:
         merges = learn_merges(config, [text for _, texts in sides for text in texts], vocab_size)
-        return [BPETokenizer(merges, lowercase, normalizer_by_lang[lang]) for lang, _ in sides]
+        return [
+            BPETokenizer(
+                merges, lowercase, normalizer_by_lang[lang], PRE_TOKENIZER_OF_NEW_VOCABULARIES
+            )
+            for lang, _ in sides
+        ]
     words = learn_words(config, sides, vocab_size)
     return [WordTokenizer(lang, words, lowercase, normalizer_by_lang[lang]) for lang, _ in sides]
 
@@ -283,7 +298,8 @@ def _train_sides(
 def load(path: Path) -> Tokenizer:
     """Read a tokenizer from a JSON file of its `to_dict`; a UserError where it holds another thing.
 
-    Earlier files call the normalizer "treatment", and the earliest have none.
+    Earlier files name no pre-tokenizer and call the normalizer "treatment", and the earliest have
+    none.
     """
     values = read_json(path)
     if isinstance(values, dict) and "treatment" in values:
@@ -297,5 +313,5 @@ def load(path: Path) -> Tokenizer:
             return WordTokenizer(**values)
         merges = [merge.split(" ") for merge in values.pop("merges")]
         return BPETokenizer([(left, right) for left, right in merges], **values)
-    except UserError as error:  # Its normalizer is unknown.
+    except UserError as error:  # Its normalizer or pre-tokenizer is unknown.
         raise UserError(f"{path}: {error}") from error

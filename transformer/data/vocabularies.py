@@ -13,7 +13,8 @@ from tokenizers.pre_tokenizers import ByteLevel
 from tokenizers.trainers import BpeTrainer
 
 from transformer.config import NUM_SPECIAL_TOKENS, DataConfig
-from transformer.data.byte_level import byte_level_pre_tokenizer, lowercase_and_add_blank
+from transformer.data.byte_level import lowercase_and_add_blank
+from transformer.data.pre_tokenizers import PRE_TOKENIZER_OF_NEW_VOCABULARIES, PRE_TOKENIZERS
 from transformer.data.word_splitting import split_words
 from transformer.support.errors import UserError
 from transformer.support.progress import with_progress
@@ -22,7 +23,7 @@ from transformer.support.progress import with_progress
 def learn_merges(config: DataConfig, texts: list[str], vocab_size: int) -> list[tuple[str, str]]:
     """Learn the merges of a vocabulary, the most frequent pair first (§5.1)."""
     learner = Library(BPE())
-    learner.pre_tokenizer = byte_level_pre_tokenizer()
+    learner.pre_tokenizer = PRE_TOKENIZERS[PRE_TOKENIZER_OF_NEW_VOCABULARIES]
     trainer = BpeTrainer(
         vocab_size=vocab_size - NUM_SPECIAL_TOKENS,
         min_frequency=config.min_frequency,

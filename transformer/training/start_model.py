@@ -198,7 +198,9 @@ def _tokenizer_for_language(
     if isinstance(of_language, BPETokenizer | WordTokenizer):
         normalizer = of_language.normalizer
     if isinstance(tokenizer, BPETokenizer):
-        return BPETokenizer(tokenizer.merges, tokenizer.lowercase, normalizer)
+        return BPETokenizer(
+            tokenizer.merges, tokenizer.lowercase, normalizer, tokenizer.pre_tokenizer
+        )
     assert isinstance(tokenizer, WordTokenizer), "a folder holds no other"
     return WordTokenizer(lang, tokenizer.types, tokenizer.lowercase, normalizer)
 

@@ -5,9 +5,14 @@ import { NUM_SPECIAL_TOKENS, SPECIAL_TOKENS } from "./config.js";
 import { ModelFileError } from "./errors.js";
 import { find_normalizer } from "./normalizers.js";
 
-// Where a text is cut before anything is merged, as GPT-2 does it: an English ending, or letters,
-// or digits, or other signs, each with the blank before it.
-const PIECES = /'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^ \p{L}\p{N}]+| /gu;
+// Where a text is cut before anything is merged: an English ending, or letters, or digits, or other
+// signs, each with the blank before it. Compare transformer/data/pre_tokenizers.py, which has the
+// reasons; a normalized text has single blanks alone.
+const PRE_TOKENIZERS = {
+  gpt2: /'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^ \p{L}\p{N}]+| /gu,
+  gpt2_with_marks:
+    /'(?:[sdmt]|ll|ve|re)| ?\p{L}[\p{L}\p{M}\u200c\u200d]*| ?\p{N}+| ?[^ \p{L}\p{N}]+| /gu,
+};
 
 /** Return GPT-2's letter of each byte: itself if visible, else the next from U+0100 on. */
 function byte_letters() {
@@ -28,7 +33,8 @@ const BYTES = new Map(LETTERS.map((letter, byte) => [letter, byte]));
 export class BPETokenizer {
   /**
    * @param {object} values A tokenizer's JSON: "merges", the learned pairs in order ("Ġ t");
-   *   "lowercase"; "normalizer", which earlier files call "treatment" and the earliest lack.
+   *   "lowercase"; "normalizer", which earlier files call "treatment" and the earliest lack;
+   *   "pre_tokenizer", which earlier files lack.
    * @param {string} file Its name, for errors.
    * @throws {ModelFileError} A value is missing, or no tokenizer's.
    */
@@ -41,6 +47,7 @@ export class BPETokenizer {
     if (typeof values.lowercase !== "boolean") throw tokenizer_error(file, 'no "lowercase"');
     if (!Array.isArray(values.merges)) throw tokenizer_error(file, 'no "merges"');
     this._normalize = find_normalizer(values.normalizer ?? values.treatment ?? "plain", file);
+    this._cuts = find_pre_tokenizer(values.pre_tokenizer ?? "gpt2", file);
     this.lowercase = values.lowercase;
     this._ranks = new Map(values.merges.map((pair, rank) => [pair, rank]));
     this._vocabulary = new Map(BYTES); // byte b has the id 4 + b; then one type per merge
@@ -71,7 +78,7 @@ export class BPETokenizer {
     const normalized = this._normalize(text);
     const prepared = " " + (this.lowercase ? normalized.toLowerCase() : normalized);
     const ids = [];
-    for (const [part] of prepared.matchAll(PIECES)) {
+    for (const [part] of prepared.matchAll(this._cuts)) {
       const letters = Array.from(new TextEncoder().encode(part), (byte) => LETTERS[byte]);
       for (const piece of this._merge(letters)) ids.push(NUM_SPECIAL_TOKENS + this._vocabulary.get(piece));
     }
@@ -104,6 +111,15 @@ export class BPETokenizer {
   ids_to_pieces(ids) {
     return ids.map((id) => (id < NUM_SPECIAL_TOKENS ? SPECIAL_TOKENS[id] : show(this._bytes[id - NUM_SPECIAL_TOKENS])));
   }
+}
+
+/** Return the pattern of the pieces that a tokenizer, read from `file`, cuts text into by name. */
+function find_pre_tokenizer(name, file) {
+  if (!Object.hasOwn(PRE_TOKENIZERS, name)) {
+    const known = Object.keys(PRE_TOKENIZERS).join(", ");
+    throw new ModelFileError(file, `names a pre-tokenizer ${JSON.stringify(name)} (there are ${known})`);
+  }
+  return PRE_TOKENIZERS[name];
 }
 
 /** Return the error for a file that is no tokenizer's. */
