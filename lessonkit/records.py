@@ -11,6 +11,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -129,15 +130,19 @@ def course_profile() -> str:
 
 @check_argument_types
 def lesson_run_folder(name: str) -> Path:
-    """Return the folder that a lesson trains in: a new one, removed when Python ends.
+    """Return the folder that a lesson trains in, the same one each time: a run can be resumed.
 
     Args:
-        name: The folder's own name. If `COURSE_RUNS` is set and not empty, it is the same
-            folder in there each time, and it stays: a run can be resumed.
+        name: The folder's own name. If `COURSE_RUNS` is set and not empty, the folder is in there
+            and stays; if not, it is a temporary one that is removed when Python ends.
     """
     runs_folder = os.environ.get(RUNS_FOLDER_VARIABLE)
-    if runs_folder:
-        return Path(runs_folder) / name
+    return (Path(runs_folder) if runs_folder else _temporary_runs_folder()) / name
+
+
+@cache
+def _temporary_runs_folder() -> Path:
+    """Return a new folder, one for this process, that is removed when it ends."""
     temporary = tempfile.mkdtemp()
     atexit.register(shutil.rmtree, temporary, ignore_errors=True)
-    return Path(temporary) / name
+    return Path(temporary)

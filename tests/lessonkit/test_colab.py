@@ -109,21 +109,17 @@ def test_the_learner_chooses_the_profile_else_the_machine(monkeypatch: pytest.Mo
         course_profile()
 
 
-def test_a_run_has_a_new_folder_each_time_or_the_same_one(
+def test_a_lesson_run_again_finds_its_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(records.RUNS_FOLDER_VARIABLE, "")
-    first, second = records.lesson_run_folder("lesson"), records.lesson_run_folder("lesson")
-    assert first.name == second.name == "lesson"
-    assert first != second
-    for folder in (first, second):
-        folder.parent.rmdir()  # which is there, and empty
-    monkeypatch.setenv(records.RUNS_FOLDER_VARIABLE, str(tmp_path))
-    assert (
-        records.lesson_run_folder("lesson")
-        == records.lesson_run_folder("lesson")
-        == tmp_path / "lesson"
-    )
+    for runs_folder in ("", str(tmp_path)):
+        monkeypatch.setenv(records.RUNS_FOLDER_VARIABLE, runs_folder)
+        folder = records.lesson_run_folder("lesson")
+        assert folder == records.lesson_run_folder("lesson")
+        assert folder.parent.is_dir()
+        assert folder.parent == records.lesson_run_folder("another").parent
+        assert folder.name == "lesson"
+        assert (folder.parent == tmp_path) == bool(runs_folder)
 
 
 def test_a_temporary_run_is_removed_when_its_process_ends(tmp_path: Path) -> None:
