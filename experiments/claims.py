@@ -28,9 +28,8 @@ PAGES_WITH_SOURCED_FIGURES = (
 MAX_CELLS_TO_SOURCE = 2
 NUMBER_PATTERN = re.compile(r"[−-]?\b\d[\d,]*(?:\.\d+)?")
 DECIMAL_PATTERN = re.compile(r"(?<![\w.,§/-])\d[\d,]*\.\d+(?![\w.]*\d)")
-GENERATED_TABLE_PATTERN = re.compile(
-    r"<!-- (\w+) -->.*?<!-- /\1 -->", re.DOTALL
-)  # made by a command, and tested
+# A table that a command makes, and a test compares.
+GENERATED_TABLE_PATTERN = re.compile(r"<!-- (\w+) -->.*?<!-- /\1 -->", re.DOTALL)
 
 
 def read_claims_toml(root: Path) -> dict[str, Any]:

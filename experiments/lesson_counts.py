@@ -14,9 +14,8 @@ MAX_WORDS, MAX_MINUTES = 1_800, 40
 EXERCISE_HEADING_PATTERN = re.compile(r"^### .+ \(\d+ minutes, \w+\)", re.MULTILINE)
 LESSON_TITLE_PATTERN = re.compile(r"(?<= · ).+")
 PAPER_SECTIONS_PATTERN = re.compile(r"(?<=\*\*Paper sections:\*\* )(?:.+(?:\n  .+)*)")
-UNREAD_MARKDOWN_PATTERN = re.compile(
-    r"!\[[^]]*\]|\]\([^)\s]*\)"
-)  # a picture's other words, a link's address
+# Nobody reads a picture's other words, or the address of a link.
+UNREAD_MARKDOWN_PATTERN = re.compile(r"!\[[^]]*\]|\]\([^)\s]*\)")
 WORDS_A_MINUTE, SECONDS_A_LINE = 180, 5
 MINUTES_A_FIGURE, MINUTES_A_GAP = 0.75, 2
 

@@ -19,6 +19,7 @@ from experiments.tables import (
 from transformer.support.files import read_json, write_atomically
 from transformer.support.folders import results_folder
 
+# The columns of README's table of scores.
 README_SCORE_COLUMNS = (
     "recipe",
     "test_set",
@@ -27,7 +28,7 @@ README_SCORE_COLUMNS = (
     "beam",
     "mean_bleu",
     "interval",
-)  # the columns of README
+)
 
 
 def write_page_tables(root: Path) -> str:

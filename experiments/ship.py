@@ -42,9 +42,7 @@ from transformer.training.report import read_log
 MAX_WEIGHT_BYTES = 8_000_000
 NUM_SLICE_SENTENCES = 100  # sentences of the test set, its first, that a test translates again
 
-README_TEMPLATE_FILE = Path(__file__).with_name(
-    "card.md"
-)  # the template of a shipped model's README
+README_TEMPLATE_FILE = Path(__file__).with_name("card.md")  # of a shipped model's README
 
 # Scores that not every model has, and baselines, as a card calls them.
 SCORE_LABELS = {

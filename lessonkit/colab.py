@@ -16,10 +16,7 @@ from transformer.support.errors import UserError
 from transformer.support.folders import require_checkout_root
 
 DRIVE_MOUNT_FOLDER = "drive"  # where Google Drive is mounted: a folder beside the clone
-TPU_ENVIRONMENT_VARIABLES = (
-    "COLAB_TPU_ADDR",
-    "TPU_ACCELERATOR_TYPE",
-)  # set in a runtime that has one
+TPU_ENVIRONMENT_VARIABLES = ("COLAB_TPU_ADDR", "TPU_ACCELERATOR_TYPE")  # set where there is one
 RUNS_FOLDER_ON_DRIVE = "MyDrive/attention-course/runs"  # the runs' folder in it
 
 

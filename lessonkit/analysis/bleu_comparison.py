@@ -93,9 +93,8 @@ def approximate_randomization_p_value(
     change = second - first
     first_sum, both_sums = first.sum(0), first.sum(0) + second.sum(0)
     rng = np.random.default_rng(seed)
-    differences = [
-        np.abs(_bleu_differences_from_sums(first_sum[None], both_sums))
-    ]  # the measured one
+    measured_difference = np.abs(_bleu_differences_from_sums(first_sum[None], both_sums))
+    differences = [measured_difference]
     for size in _num_draws_per_chunk(exchanges):
         is_exchanged = rng.integers(2, size=(size, len(change)), dtype=np.int8)
         sums = first_sum + _integer_matrix_product(is_exchanged, change)

@@ -120,6 +120,6 @@ def measure_this_machine() -> Machine:
     target = torch.zeros_like(source)
     with computing_on_single_thread():
         seconds = min_process_seconds(lambda: target.copy_(source), rounds=3)
-    return Machine(
-        "one thread here", flops, 2 * NUM_BYTES_COPIED_FOR_BANDWIDTH / seconds
-    )  # it is read and written
+    # Each byte is read and written.
+    bytes_per_second = 2 * NUM_BYTES_COPIED_FOR_BANDWIDTH / seconds
+    return Machine("one thread here", flops, bytes_per_second)

@@ -38,10 +38,8 @@ NO_ABLATION_KIND = "nothing"
 MAX_ABLATIONS_PER_CHART = 1_000  # more would make a chart too large to store, and its reader wait
 # What follows in a translation that runs on is left out.
 MAX_LETTERS_PER_TOKEN_LINE = 100
-MAX_BARS_PER_TOKEN, MIN_SHOWN_PROBABILITY = (
-    5,
-    0.01,
-)  # tokens shown at most, and the probability from which one is
+MAX_BARS_PER_TOKEN = 5
+MIN_SHOWN_PROBABILITY = 0.01  # of a token that has a bar
 NUM_TOP_TOKENS_PER_MODEL = 3  # of the old tokens and of the new ones
 
 

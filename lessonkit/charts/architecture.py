@@ -12,9 +12,8 @@ from lessonkit.charts.style import DARK_COLOUR
 from transformer.support.errors import unknown_name_error
 from transformer.support.signatures import check_argument_types
 
-PICTURE_FILE_NAME = (
-    "architecture.png"  # as figures/ has it; in the wheel it lies beside this module
-)
+# It lies in figures/, and in the wheel beside this module.
+PICTURE_FILE_NAME = "architecture.png"
 PICTURE_SEARCH_FOLDERS = (Path(__file__).parent, Path(__file__).parents[2] / "figures")
 PICTURE_SIZE_POINTS = (674, 612)  # points of the picture
 PICTURE_DPI = 76  # of the picture on a lesson's page: 725 by 675 pixels

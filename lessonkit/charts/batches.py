@@ -21,9 +21,8 @@ from transformer.support.checks import check_has_items, check_sizes
 from transformer.support.errors import UserError, require, short_repr
 from transformer.support.signatures import check_argument_types
 
-PADDING_COLOUR = (
-    "#BBBBBB"  # lighter than OURS by far, so that the two are told apart without colour
-)
+# Lighter than OURS_COLOUR by far, so that the two are told apart without colour.
+PADDING_COLOUR = "#BBBBBB"
 FONT_POINTS, ROW_LABEL_POINTS = 9, 8.5  # of a token, and of a sentence's number
 MIN_CELL_LETTERS = 3  # in a cell that holds a token
 MAX_SENTENCES_PER_CHART = 5000  # sentences in all batches together: about 40 kB

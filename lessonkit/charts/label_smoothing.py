@@ -14,9 +14,8 @@ from transformer.support.signatures import check_argument_types
 
 VOCAB_SIZE_CHOICES = (10, 100, 1000, 10_000, 37_000)
 INITIAL_SMOOTHING, MAX_SMOOTHING = 0.1, 0.3  # to begin with, and the slider's end
-NUM_CONFIDENCE_STEPS = (
-    200  # a confidence is a multiple of 1 / GRID, above 0 and below 1: no log of zero
-)
+# Confidences are multiples of 1 / NUM_CONFIDENCE_STEPS above 0 and below 1: no log of zero.
+NUM_CONFIDENCE_STEPS = 200
 
 # The cross-entropy to a target of 1 - e on the true type plus e / V on every type, where the
 # model gives p to the true type and the rest evenly to the others;

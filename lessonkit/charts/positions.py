@@ -31,18 +31,11 @@ from transformer.support.errors import UserError
 from transformer.support.signatures import check_argument_types
 
 NUM_POSITIONS = 100  # positions drawn
-D_MODEL_CHOICES = (
-    4,
-    8,
-    16,
-    32,
-    64,
-    128,
-)  # of the encoding; each divides HEIGHT, so cells fill pixels
+# Each divides TABLE_HEIGHT_PIXELS, so that cells fill pixels.
+D_MODEL_CHOICES = (4, 8, 16, 32, 64, 128)
 BASE_CHOICES = (10, 100, 1000, 10_000, 100_000)
-MAX_CHOSEN_POSITION = (
-    50  # position that the slider reaches; with the largest offset it stays in the table
-)
+# How far the sliders go: the two together stay in the table.
+MAX_CHOSEN_POSITION = 50
 MAX_OFFSET = 49
 WIDTH_PIXELS, TABLE_HEIGHT_PIXELS, SIMILARITY_HEIGHT_PIXELS = 600, 256, 150  # pixels
 
@@ -53,10 +46,8 @@ MARKED_POSITIONS_TEXT_EXPR = (
     "'position ' + position + ' (solid), position ' + (position + offset) + ' (dashed)'"
 )
 TITLE_EXPR = f"'Sinusoidal positions, d_model ' + d_model + ': ' + {MARKED_POSITIONS_TEXT_EXPR}"
-MARKED_POSITION_EXPRS_AND_DASHES = (
-    ("position", [1, 0]),
-    ("position + offset", [5, 4]),
-)  # and how their lines are dashed
+# Each position that is marked, and how its line is dashed.
+MARKED_POSITION_EXPRS_AND_DASHES = (("position", [1, 0]), ("position + offset", [5, 4]))
 
 
 @check_argument_types

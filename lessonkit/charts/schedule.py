@@ -15,10 +15,8 @@ from lessonkit.charts.style import OURS_COLOUR, PAPER_COLOUR
 # draws beside it; and what `annotated` trains with.
 EARLIER_SYSTEM_SCHEDULES = ((512, 4000, 1), (512, 8000, 1), (256, 4000, 1), (512, 4000, 2))
 EARLIER_SYSTEM_DASHES = ([8, 4], [2, 3], [8, 3, 2, 3], [1, 0])  # of their lines, in pixels
-STEPS_PER_POINT, NUM_CURVE_POINTS = (
-    100,
-    400,
-)  # steps from one point of a curve to the next; points of a curve
+STEPS_PER_POINT = 100  # from one point of a curve to the next
+NUM_CURVE_POINTS = 400
 
 # Eq. 3 in the language of Vega; `transformer.training.schedule.learning_rate` in Python.
 LEARNING_RATE_EXPR_TEMPLATE = (

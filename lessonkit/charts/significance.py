@@ -30,13 +30,10 @@ from transformer.support.checks import check_has_items
 from transformer.support.errors import UserError
 from transformer.support.signatures import check_argument_types
 
-MAX_DIFFERENCE, NUM_CURVE_STEPS = (
-    8,
-    256,
-)  # the curves go from -MAX_DIFFERENCE to it, in so many steps
-STANDARD_ERROR_EXPR = (
-    "(deviation * sqrt(2 / runs))"  # the standard error of a difference of two means
-)
+# The curves go from -MAX_DIFFERENCE to MAX_DIFFERENCE in so many steps.
+MAX_DIFFERENCE = 8
+NUM_CURVE_STEPS = 256
+STANDARD_ERROR_EXPR = "(deviation * sqrt(2 / runs))"  # of a difference of two means
 # The power: how often a difference lies beyond two standard errors, to either side. If the
 # deviation is known, 95 of 100 lie within. Of a few runs it is not, and
 # `lessonkit.analysis.significance.margin_of_error` goes further.

@@ -14,9 +14,8 @@ from transformer.support.progress import with_progress
 
 MAX_SIDE_BYTES = 1000
 MAX_LENGTH_RATIO = 6  # of the longer side to the shorter
-SHORTER_SIDE_FLOOR_BYTES = (
-    10  # a side of fewer counts as one of so many: "OK" may have a long translation
-)
+# A side of fewer bytes counts as one of so many: "OK" may have a long translation.
+SHORTER_SIDE_FLOOR_BYTES = 10
 
 EMPTY_SIDE = "an empty side"
 TOO_LONG = f"a side over {MAX_SIDE_BYTES:,} bytes"
