@@ -7,6 +7,7 @@ around text, data and score. Only `forward` is required; a law that needs more s
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from reprlib import repr as short_repr  # any value in a few dozen characters at most
 from typing import Any, NamedTuple, Self
 
 import torch
@@ -133,7 +134,7 @@ class Adapter(_ReplaceMixin):
         check_field_kinds(self)
         for side, size in (("source", self.src_vocab_size), ("target", self.tgt_vocab_size)):
             if size < MIN_VOCAB_SIZE:
-                problem = f"a {side} vocabulary of {size} is too small to diagnose with"
+                problem = f"a {side} vocabulary of {short_repr(size)} is too small to diagnose with"
                 raise UserError(f"{problem}: give {MIN_VOCAB_SIZE} or more")
 
 

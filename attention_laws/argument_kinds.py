@@ -54,7 +54,8 @@ def check_field_kinds(record: Any) -> None:
 def check_kind(name: str, value: Any, annotation: Any) -> None:
     """Raise a UserError unless a value is of the kind that an annotation describes."""
     if not _is_of_kind(value, annotation):
-        raise UserError(f"{name} is {short_repr(value)}: give {_in_words(annotation)}")
+        shown = " ".join(short_repr(value).split())  # a tensor's has lines
+        raise UserError(f"{name} is {shown}: give {_in_words(annotation)}")
 
 
 def _is_of_kind(value: Any, annotation: Any) -> bool:

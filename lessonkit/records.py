@@ -10,12 +10,13 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from transformer.support.errors import require, unknown_name_error
+from transformer.support.errors import UserError, unknown_name_error
 from transformer.support.files import read_json
 from transformer.support.folders import results_folder
 from transformer.support.signatures import check_argument_types
@@ -68,10 +69,21 @@ def load_runs(recipe: str) -> dict[str, list[dict[str, Any]]]:
     return runs
 
 
-def check_record(name: str, record: Mapping[str, Any], *parts: str) -> None:
-    """Raise a UserError unless a record has these parts."""
-    for part in parts:
-        require(part in record, f"{name} has no {part!r}: give a record, as of `load_result`")
+@contextmanager
+def reading_record(name: str) -> Iterator[None]:
+    """Turn what Python raises where a record lacks a part, or has another form, into a UserError.
+
+    Only what takes figures out of the record of this name belongs into the block.
+    """
+    try:
+        yield
+    except UserError:
+        raise
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise UserError(
+            f"{name} is no such record ({reason}): give one as `load_result` reads it"
+        ) from error
 
 
 def precision_of_run(record: Mapping[str, Any]) -> str:
@@ -85,13 +97,13 @@ def precision_of_run(record: Mapping[str, Any]) -> str:
 @check_argument_types
 def describe_run(record: Mapping[str, Any]) -> str:
     """Return one line that says how a recorded run (see `load_result`) came about."""
-    check_record("record", record, "training")
-    run = record["training"]
-    commit = re.sub(r"\b[0-9a-f]{40}\b", lambda match: match[0][:7], run["commit"])
-    return (
-        f"Recorded {run['date']} on {run['hardware']}: {run['steps']:,} steps in "
-        f"{run['minutes']:,.0f} minutes, seed {run['seed']}, commit {commit}."
-    )
+    with reading_record("record"):
+        run = record["training"]
+        commit = re.sub(r"\b[0-9a-f]{40}\b", lambda match: match[0][:7], run["commit"])
+        return (
+            f"Recorded {run['date']} on {run['hardware']}: {run['steps']:,} steps in "
+            f"{run['minutes']:,.0f} minutes, seed {run['seed']}, commit {commit}."
+        )
 
 
 @check_argument_types
@@ -100,10 +112,12 @@ def scores_by_variant(record: Mapping[str, Any], reading: str = "beam") -> dict[
 
     The record is that of `python -m experiments experiment`.
     """
-    check_record("record", record, "runs")
+    if reading not in READINGS.values():
+        raise unknown_name_error("reading", reading, READINGS.values())
     scores: dict[str, list[float]] = {}
-    for run in record["runs"]:
-        scores.setdefault(run["variant"], []).append(run["figures"][reading]["bleu"]["score"])
+    with reading_record("record"):
+        for run in record["runs"]:
+            scores.setdefault(run["variant"], []).append(run["figures"][reading]["bleu"]["score"])
     return scores
 
 

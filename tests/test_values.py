@@ -70,10 +70,11 @@ REPORTED: list[tuple[Callable[[], Any], str]] = [
         r"\(1, 1, 4, 4\): give .* to \(2, 2, 3, 3\)",
     ),
     (lambda: MODEL(IDS, IDS[:1]), "src has 2 sentences and tgt_in 1: give as many"),
-    (lambda: t.length_penalty(-6), "length is -6: give a number of 1 or more"),
+    (lambda: t.length_penalty(-6), "length is -6: give a whole number of 1 or more"),
+    (lambda: t.length_penalty(1.5), "length is 1.5: give a whole number"),
     (lambda: t.learning_rate(3, 512, 4000, math.nan), "factor is nan: give a number above 0"),
     (lambda: t.learning_rate(3, 512, 4000, -1), "factor is -1: give a number"),
-    (lambda: t.learning_rate(math.inf, 5, 4), "step is inf: give a number of 1"),
+    (lambda: t.learning_rate(math.inf, 5, 4), "step is inf: give a whole number of 1"),
     (lambda: t.TokenBudgetBatches(EXAMPLES, math.nan), "batch_tokens is nan: give a whole number"),
     (lambda: t.bleu("abc", [["a"], ["b"], ["c"]]), "hypotheses is 'abc': give a list of texts"),
     (

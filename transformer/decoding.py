@@ -49,7 +49,7 @@ def length_penalty(length: int, alpha: float = LENGTH_PENALTY) -> float:
     The length is in target tokens, eos included. An alpha of 0 means no penalty; with 1 the
     quotient is nearly the mean per token.
     """
-    check_number("length", length, 1)
+    check_number("length", length, 1, integer=True)
     check_number("alpha", alpha, 0, MAX_ALPHA)
     return ((5 + length) / 6) ** alpha
 

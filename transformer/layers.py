@@ -25,7 +25,9 @@ class Residual(nn.Module):
     """
 
     @check_argument_types
-    def __init__(self, d_model: int, dropout: float, pre_norm: bool, norm: Any = None) -> None:
+    def __init__(
+        self, d_model: int, dropout: float, pre_norm: bool, norm: nn.Module | None = None
+    ) -> None:
         super().__init__()
         check_sizes(MAX_DIMENSION, d_model=d_model)
         check_number("dropout", dropout, 0, 1)

@@ -19,6 +19,7 @@ from transformer.decoding import greedy_search
 from transformer.masks import padding_mask
 from transformer.model import Transformer
 from transformer.models.translator import Translator
+from transformer.support.checks import check_has_items
 from transformer.support.errors import UserError
 from transformer.support.signatures import check_argument_types
 
@@ -103,5 +104,6 @@ def mean_head_outputs(translator: Translator, sentences: Sequence[str]) -> dict[
 
     They are translated greedily. A head's mean is a vector (d_v,), to put in the head's place.
     """
+    check_has_items("sentences", sentences)
     runs = [record_activations(translator, sentence).heads for sentence in sentences]
     return {head: torch.cat([run[head] for run in runs]).mean(0) for head in runs[0]}

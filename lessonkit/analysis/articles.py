@@ -37,9 +37,9 @@ def find_article_cases(translator: Translator, text: ParallelText) -> list[Artic
         raise UserError(f"{text.src_lang}-{text.tgt_lang}: give a text from en to fr")
     cases = []
     for sentence, translation in zip(text.src, text.tgt, strict=True):
-        words, article = sentence.split(), translation.split()[0]
+        words, article = sentence.split(), next(iter(translation.split()), "")
         word = _first_noun_index(words)
-        if words[0] != "The" or article not in FRENCH_ARTICLES or word is None:
+        if word is None or words[0] != "The" or article not in FRENCH_ARTICLES:
             continue
         pieces = translator.src_tokenizer.ids_to_pieces(translator.src_tokenizer.encode(sentence))
         starts = [index for index, piece in enumerate(pieces) if piece.startswith("▁")]

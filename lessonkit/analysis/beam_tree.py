@@ -12,7 +12,13 @@ import torch
 from torch import Tensor
 
 from transformer.config import BEAM_SIZE, BOS_ID, EOS_ID, LENGTH_PENALTY, PAD_ID
-from transformer.decoding import EXTRA_LENGTH, EncoderDecoder, Hypothesis, length_penalty
+from transformer.decoding import (
+    EXTRA_LENGTH,
+    EncoderDecoder,
+    Hypothesis,
+    check_search_settings,
+    length_penalty,
+)
 from transformer.masks import padding_mask
 from transformer.support.errors import UserError
 from transformer.support.signatures import check_argument_types
@@ -62,8 +68,7 @@ def grow_beam_tree(
     """
     if src.dim() != 2 or len(src) != 1:
         raise UserError(f"src has shape {tuple(src.shape)}: give one sentence, (1, src_len)")
-    if beam_size < 1:
-        raise UserError(f"beam size {beam_size} is too small: give 1 or more")
+    check_search_settings(beam_size, alpha)
     src_mask = padding_mask(src)
     memory = model.encode(src, src_mask)
     limit = min(src.shape[1] + extra_length, max_len or src.shape[1] + extra_length)

@@ -14,7 +14,7 @@ from sacrebleu.metrics import BLEU
 
 from transformer.evaluation.scores import check_hypotheses
 from transformer.support.checks import check_number
-from transformer.support.errors import require
+from transformer.support.errors import describe_value, require
 from transformer.support.signatures import check_argument_types
 
 NUM_RESAMPLES = 1000
@@ -88,6 +88,8 @@ def approximate_randomization_p_value(
         f"counts have the shapes {first.shape} and {second.shape}: give both systems' "
         "`sentence_bleu_counts` of the same sentences, one or more",
     )
+    _check_counts(first, "first_counts")
+    _check_counts(second, "second_counts")
     check_number("exchanges", exchanges, 1, MAX_SENTENCE_DRAWS_IN_ALL // len(first), integer=True)
     check_number("seed", seed, 0, integer=True)
     change = second - first
@@ -121,6 +123,7 @@ def resampled_bleu(
         counts.ndim == 2 and counts.size > 0,
         f"counts have the shape {counts.shape}: give `sentence_bleu_counts`, of one or more",
     )
+    _check_counts(counts)
     check_number("resamples", resamples, 1, MAX_SENTENCE_DRAWS_IN_ALL // len(counts), integer=True)
     check_number("seed", seed, 0, integer=True)
     draws = np.random.default_rng(seed).choice(len(counts), (resamples, len(counts)))
@@ -173,6 +176,16 @@ def sentence_bleu_counts(
     return np.array(rows)
 
 
+def _check_counts(counts: BleuCounts, name: str = "counts") -> None:
+    """Raise a UserError unless these are counts of 10 kinds, as `sentence_bleu_counts` has them."""
+    array = np.asarray(counts)
+    is_right = array.shape[-1:] == (2 + 2 * NUM_NGRAM_ORDERS,) and array.dtype.kind in "iu"
+    require(
+        is_right and bool((array >= 0).all()),
+        f"{name} are {describe_value(array)}: give `sentence_bleu_counts` or their sums, (..., 10)",
+    )
+
+
 @check_argument_types
 def bleu_from_counts(counts: BleuCounts) -> BleuScores:
     """Return BLEU in points from sums of `sentence_bleu_counts` over texts, (..., 10) to (...).
@@ -180,11 +193,8 @@ def bleu_from_counts(counts: BleuCounts) -> BleuScores:
     As sacreBLEU: the first n-gram order without a match counts as half a match, the next as a
     quarter, and so on; without any match, or without n-grams of an order, BLEU is 0.
     """
+    _check_counts(counts)
     counts = np.asarray(counts, dtype=float)
-    require(
-        counts.shape[-1:] == (2 + 2 * NUM_NGRAM_ORDERS,),
-        f"counts have the shape {counts.shape}: give sums of `sentence_bleu_counts`, (..., 10)",
-    )
     hypothesis_length, reference_length = counts[..., 0], counts[..., 1]
     matches, totals = counts[..., 2 : 2 + NUM_NGRAM_ORDERS], counts[..., 2 + NUM_NGRAM_ORDERS :]
     is_unmatched = matches == 0

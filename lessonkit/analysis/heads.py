@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from lessonkit.records import check_record
+from lessonkit.records import reading_record
 from transformer.attention import MultiHeadAttention
 from transformer.model import AttentionMaps, Transformer
-from transformer.support.errors import UserError
+from transformer.support.errors import UserError, short_repr
 from transformer.support.signatures import check_argument_types
 
 STACK_NAMES = AttentionMaps._fields
@@ -77,21 +77,21 @@ def head_table(roles: Mapping[str, Any], removals: Mapping[str, Any]) -> list[He
     The ablations are those of `python -m experiments heads`; a head's role is named on other
     sentences than it is scored on, as by Voita et al. (2019, https://aclanthology.org/P19-1580).
     """
-    check_record("roles", roles, "model", "figures")
-    check_record("removals", removals, "model", "figures")
-    if roles["model"] != removals["model"]:
-        raise UserError(
-            f"roles of {roles['model']} beside removals of {removals['model']}: record one model"
-        )
-    whole_bleu = removals["figures"]["whole"]["beam"]
-    ablated = removals["figures"]["mean"]["heads"]
-    return [
-        HeadTableRow(
-            head=name,
-            **role,
-            cost=round(whole_bleu - ablated[name]["beam"], 2),
-            low=-ablated[name]["high"],
-            high=-ablated[name]["low"],
-        )
-        for name, role in roles["figures"].items()
-    ]
+    with reading_record("roles or removals"):
+        if roles["model"] != removals["model"]:
+            raise UserError(
+                f"roles of {short_repr(roles['model'])} beside removals of "
+                f"{short_repr(removals['model'])}: record one model"
+            )
+        whole_bleu = removals["figures"]["whole"]["beam"]
+        ablated = removals["figures"]["mean"]["heads"]
+        return [
+            HeadTableRow(
+                head=name,
+                **role,
+                cost=round(whole_bleu - ablated[name]["beam"], 2),
+                low=-ablated[name]["high"],
+                high=-ablated[name]["low"],
+            )
+            for name, role in roles["figures"].items()
+        ]

@@ -102,6 +102,18 @@ def _random_vectors(n: int, d: int) -> list[Tensor]:
     return [torch.randn(d, requires_grad=True) for _ in range(n)]
 
 
+def _apply_layer(layer: LayerFunction, vectors: list[Tensor]) -> list[Tensor]:
+    """Return a layer's outputs; raise a UserError if it takes no vectors of this width."""
+    try:
+        return layer(vectors)
+    except RuntimeError as error:
+        given = f"{len(vectors)} vectors of width {len(vectors[0])}"
+        reason = str(error).splitlines()[0]
+        raise UserError(
+            f"the layer does not take {given} ({reason}): give the width it was made for"
+        ) from error
+
+
 @check_argument_types
 def measure_seconds(layer: LayerFunction, n: int, d: int) -> float:
     """Time a layer on n vectors of width d, on one thread: the median of a tenth of a second.
@@ -113,6 +125,7 @@ def measure_seconds(layer: LayerFunction, n: int, d: int) -> float:
     from torch.utils.benchmark import Timer
 
     names = {"layer": layer, "vectors": _random_vectors(n, d)}
+    _apply_layer(layer, _random_vectors(n, d))  # raises for a layer of another width
     with torch.no_grad():
         timer = Timer("layer(vectors)", timer=time.process_time, globals=names)
         return timer.blocked_autorange(min_run_time=0.1).median
@@ -138,7 +151,7 @@ def path_lengths(layer: LayerFunction, n: int, d: int) -> PathLengths:
     """
     _check_vectors(n, d)
     vectors = _random_vectors(n, d)
-    output = layer(vectors)[-1].sum()
+    output = _apply_layer(layer, vectors)[-1].sum()
     (gradient,) = torch.autograd.grad(output, vectors[:1], retain_graph=True, allow_unused=True)
     if gradient is None or not bool(gradient.any()):
         raise UserError(

@@ -9,6 +9,7 @@ from typing import Any
 
 from transformer.data.batches import Example
 from transformer.data.token_budget import TokenBudgetBatches, length_sort_key
+from transformer.support.checks import check_has_items, check_number
 from transformer.support.signatures import check_argument_types
 
 BatchPlan = list[list[int]]  # for each batch the positions of its examples
@@ -53,8 +54,12 @@ def measure_padding(examples: Sequence[Example], plan: BatchPlan) -> dict[str, A
         batches (their number), padding (share of all positions, 0 to 1), and largest and mean
         (positions of a batch, both sides together).
     """
+    check_has_items("plan", plan)
     tokens, sizes = 0, []
     for batch in plan:
+        check_has_items("a batch of the plan", batch)
+        for index in batch:
+            check_number("an example's place", index, 0, len(examples) - 1, integer=True)
         sides = [[len(examples[index][side]) + 1 for index in batch] for side in (0, 1)]
         tokens += sum(map(sum, sides))
         sizes.append(sum(len(lengths) * max(lengths) for lengths in sides))

@@ -13,7 +13,11 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from transformer.support.checks import check_sizes
+from transformer.support.errors import require
 from transformer.support.signatures import check_argument_types
+
+MAX_TIMED_CALLS = 10_000  # of what is timed
 
 
 @contextmanager
@@ -37,6 +41,7 @@ def process_seconds_of_call(function: Callable[[], object]) -> float:
 @check_argument_types
 def min_process_seconds(function: Callable[[], object], rounds: int = 5) -> float:
     """Return the fewest seconds that the processor worked for one call, of some rounds."""
+    check_sizes(MAX_TIMED_CALLS, rounds=rounds)
     function()  # what is slow the first time
     return min(process_seconds_of_call(function) for _ in range(rounds))
 
@@ -85,11 +90,13 @@ def operation_time_shares(step: Callable[[], object], steps: int = 3) -> dict[st
     What Python does between the operations is not in it, nor what else runs on the machine. A first
     training step, on the CPU, is not timed.
     """
+    check_sizes(MAX_TIMED_CALLS, steps=steps)
     step()
     with OperationKindTimer() as times:
         for _ in range(steps):
             step()
     total = sum(times.seconds.values())
+    require(total > 0, "step does nothing in PyTorch: give a function that makes a training step")
     return {
         kind: times.seconds[kind] / total
         for kind in (*OPERATION_PREFIXES_BY_KIND, OTHER_OPERATION_KIND)

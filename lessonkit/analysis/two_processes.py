@@ -2,6 +2,7 @@
 
 import inspect
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -11,6 +12,8 @@ from typing import Any
 
 from transformer.support.errors import UserError, short_repr
 from transformer.support.signatures import check_argument_types
+
+MAX_SHOWN_CHARACTERS = 300  # of the error of a process
 
 
 @check_argument_types
@@ -35,8 +38,18 @@ def run_script_in_two_processes(script: str, **functions: Callable[..., Any]) ->
             text=True,
         )
     if completed.returncode:
-        raise UserError(f"the two processes failed:\n{completed.stderr[:1500]}")
+        print(completed.stderr, file=sys.stderr)
+        raise UserError(
+            f"the two processes failed: {_first_error(completed.stderr)}; mend the script"
+        )
     return completed.stdout
+
+
+def _first_error(printed: str) -> str:
+    """Return the line of the first error in what two processes print, or the last line."""
+    lines = [re.sub(r"^\[rank\d\]:\s*", "", line) for line in printed.splitlines() if line.strip()]
+    errors = [line for line in lines if re.match(r"\w+(Error|Exception|Interrupt)\b", line)]
+    return (errors or lines[-1:] or ["without a word"])[0][:MAX_SHOWN_CHARACTERS]
 
 
 def _function_source_under_name(name: str, function: Callable[..., Any]) -> str:

@@ -49,12 +49,13 @@ def draw_alignment(
         shown = places_of_labels_that_fit(centres, labels, FONT_POINTS)
         for place in shown:
             text = ax.text(across[place], height, labels[place], color=color, fontsize=FONT_POINTS)
-            text.set(horizontalalignment="center", verticalalignment="center")
+            text.set(horizontalalignment="center", verticalalignment="center", parse_math=False)
         num_labelled += len(shown)
     ax.set(xlim=(0, 1), ylim=(0, 1))
     ax.set_axis_off()
     num_words = len(src_tokens) + len(tgt_tokens)
-    ax.set_title((title + labelled_count_text(num_labelled, num_words)).strip(), fontsize=10)
+    title = (title + labelled_count_text(num_labelled, num_words)).strip()
+    ax.set_title(title, fontsize=10, parse_math=False)
     return ax
 
 

@@ -33,7 +33,7 @@ from lessonkit.charts.labels import axes_points, shorten_label
 from transformer.config import BOS_ID, SPECIAL_TOKENS
 from transformer.model import AttentionMaps
 from transformer.models.translator import TranslationWithAttention
-from transformer.support.checks import check_float_tensor, check_number
+from transformer.support.checks import check_float_tensor, check_not_empty, check_number
 from transformer.support.errors import UserError, describe_value
 from transformer.support.signatures import check_argument_types
 
@@ -74,6 +74,7 @@ def draw_heads(
     the figure says; no side is over `head_grid.MAX_FIGURE_INCHES`.
     """
     check_attention_weight_range(weights)
+    check_not_empty("weights", weights)
     queries, keys = list(queries), list(keys)
     if weights.dim() != 3 or tuple(weights.shape[1:]) != (len(queries), len(keys)):
         raise UserError(
@@ -97,7 +98,7 @@ def draw_heads(
         ax.set(xlabel="", ylabel="")
         if index % columns:
             ax.set_yticklabels([])
-    figure.suptitle(title)
+    figure.suptitle(title, parse_math=False)
     figure.supxlabel("attended to (key)" + _left_out_tokens_in_words(len(keys), grid), fontsize=9)
     figure.supylabel("attends (query)" + _left_out_tokens_in_words(len(queries), grid), fontsize=9)
     scale = figure.colorbar(axes[0, 0].images[0], ax=axes, shrink=0.8, pad=0.01, aspect=20 * rows)
@@ -110,8 +111,11 @@ def label_every(ax: Axes, queries: Sequence[str], keys: Sequence[str], every: in
     """Label every so many rows and columns of drawn axes with their tokens, the first included."""
     columns, rows = range(0, len(keys), every), range(0, len(queries), every)
     column_labels = [shorten_label(keys[place]) for place in columns]
-    ax.set_xticks(columns, column_labels, rotation=60, ha="right", rotation_mode="anchor")
-    ax.set_yticks(rows, [shorten_label(queries[place]) for place in rows])
+    row_labels = [shorten_label(queries[place]) for place in rows]
+    ax.set_xticks(
+        columns, column_labels, rotation=60, ha="right", rotation_mode="anchor", parse_math=False
+    )
+    ax.set_yticks(rows, row_labels, parse_math=False)
 
 
 def _left_out_tokens_in_words(num_tokens: int, grid: HeadGridLayout) -> str:
@@ -148,7 +152,7 @@ def label_axes_with_tokens(
     ax.tick_params(length=0, labelsize=LABEL_FONT_POINTS)
     ax.set_xlabel("attended to (key)", fontsize=9)
     ax.set_ylabel("attends (query)", fontsize=9)
-    ax.set_title(title, fontsize=10)
+    ax.set_title(title, fontsize=10, parse_math=False)
 
 
 @check_argument_types

@@ -44,7 +44,9 @@ def draw_token_grid(grid: TokenGrid, ax: Axes) -> Axes:
     A token is shortened to its cell; where cells have no room for letters, their colours are left.
     """
     check_has_items("rows", grid.rows)
+    check_has_items("a row", grid.rows[0])
     count, length = len(grid.rows), len(grid.rows[0])
+    require({length} == set(map(len, grid.rows)), "rows of unequal lengths: pad them first")
     width, height = axes_points(ax)
     cell_letters = int(width / length / (FONT_POINTS * LETTER_WIDTH_PER_FONT_SIZE))
     has_room = cell_letters >= MIN_CELL_LETTERS and height / count >= FONT_POINTS
@@ -62,13 +64,13 @@ def draw_token_grid(grid: TokenGrid, ax: Axes) -> Axes:
             if has_room:
                 label = shorten_label(token, cell_letters)
                 place = {"ha": "center", "va": "center", "fontsize": FONT_POINTS}
-                ax.text(x + 0.5, y + 0.53, label, place, color=ink)
+                ax.text(x + 0.5, y + 0.53, label, place, color=ink, parse_math=False)
     ax.set(xlim=(0, length), ylim=(count, 0), xticks=[])
     rows = range(0, count, math.ceil(count * ROW_LABEL_POINTS * LINE_HEIGHT_PER_FONT_SIZE / height))
     ax.set_yticks([y + 0.5 for y in rows], [f"sentence {y + 1}" for y in rows])
     ax.tick_params(length=0, labelsize=ROW_LABEL_POINTS)
     ax.spines[:].set_visible(False)
-    ax.set_title(grid.title, fontsize=10, loc="left", weight="bold", pad=5)
+    ax.set_title(grid.title, fontsize=10, loc="left", weight="bold", pad=5, parse_math=False)
     return ax
 
 

@@ -24,6 +24,7 @@ from lessonkit.charts.style import (
 )
 from transformer.config import BOS_ID, EOS_ID
 from transformer.decoding import length_penalty
+from transformer.support.checks import check_has_items
 from transformer.support.errors import UserError
 from transformer.support.signatures import check_argument_types
 
@@ -49,6 +50,8 @@ def beam_explorer(tree: BeamTree, token: Callable[[int], str]) -> alt.LayerChart
     grey was looked at and dropped. At the last step the best translation's path is orange.
     `token` gives the text of a target id. Too large a tree is a UserError.
     """
+    check_has_items("tree.steps", tree.steps)
+    check_has_items("tree.hypotheses", tree.hypotheses)
     nodes = _candidate_rows(tree, token)
     if len(nodes) > MAX_TREE_NODES or len(tree.steps) > MAX_TREE_STEPS:
         raise UserError(

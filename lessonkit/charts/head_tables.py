@@ -16,11 +16,12 @@ from torch import Tensor
 from lessonkit.analysis.heads import STACK_NAMES
 from lessonkit.analysis.roles import QuestionSharesByHead
 from lessonkit.charts.style import INK_COLOUR, TARGET_COLOUR
-from lessonkit.records import check_record
+from lessonkit.records import reading_record
 from transformer.support.checks import check_float_tensor, check_has_items
-from transformer.support.errors import UserError, describe_value
+from transformer.support.errors import UserError, describe_value, require
 from transformer.support.signatures import check_argument_types
 
+WAYS = ("zero", "mean")  # what stands in a head's place
 MAX_FRAMED_P_VALUE = 0.01  # a cell is framed if its p-value (`compare_bleu`) is below
 
 
@@ -48,7 +49,7 @@ def draw_head_grid(
     ax.set_xticks(range(num_heads), [str(head + 1) for head in range(num_heads)])
     ax.set_yticks(range(num_layers), [str(layer + 1) for layer in range(num_layers)])
     ax.set(xlabel="head", ylabel="layer")
-    ax.set_title(title, fontsize=10)
+    ax.set_title(title, fontsize=10, parse_math=False)
     return ax
 
 
@@ -59,23 +60,32 @@ def draw_head_ablations(record: Mapping[str, Any], axes: "NDArray[Any]", highest
     The record is that of `python -m experiments heads`; the axes are 2 rows, for zero and for the
     mean, of 3 stacks.
     """
-    check_record("record", record, "figures")
-    figures = record["figures"]
-    whole_bleu = figures["whole"]["beam"]
-    for row, way in enumerate(("zero", "mean")):
+    shape = (len(WAYS), len(STACK_NAMES))
+    are_axes = axes.shape == shape and all(isinstance(ax, Axes) for ax in axes.flat)
+    require(
+        are_axes, f"axes are {describe_value(axes)}: give axes in {shape[0]} rows of {shape[1]}"
+    )
+    for row, way in enumerate(WAYS):
         for ax, stack in zip(axes[row], STACK_NAMES, strict=True):
-            heads = {name: head for name, head in figures[way]["heads"].items() if stack in name}
-            last_name = next(reversed(heads))  # "encoder 2.4"
-            num_layers = int(last_name.split()[1].split(".")[0])
-            costs = torch.tensor([whole_bleu - head["beam"] for head in heads.values()])
-            framed = torch.tensor([head["p"] < MAX_FRAMED_P_VALUE for head in heads.values()])
-            draw_head_grid(
-                costs.reshape(num_layers, -1),
-                ax,
-                f"{stack}, by {way}",
-                highest,
-                framed.reshape(num_layers, -1),
-            )
+            costs, framed = _head_costs(record, way, stack)
+            draw_head_grid(costs, ax, f"{stack}, by {way}", highest, framed)
+
+
+def _head_costs(record: Mapping[str, Any], way: str, stack: str) -> tuple[Tensor, Tensor]:
+    """Return what each head of a stack costs in points of BLEU, and whether it is framed.
+
+    Both are (num_layers, num_heads).
+    """
+    with reading_record("record"):
+        figures = record["figures"]
+        whole_bleu = figures["whole"]["beam"]
+        heads = {name: head for name, head in figures[way]["heads"].items() if stack in name}
+        last_name = next(reversed(heads))  # "encoder 2.4"
+        num_layers = int(last_name.split()[1].split(".")[0])
+        costs = [float(whole_bleu - head["beam"]) for head in heads.values()]
+        framed = [bool(head["p"] < MAX_FRAMED_P_VALUE) for head in heads.values()]
+        shape = (num_layers, len(heads) // num_layers)
+        return torch.tensor(costs).reshape(shape), torch.tensor(framed).reshape(shape)
 
 
 @check_argument_types
@@ -96,9 +106,9 @@ def draw_head_role_shares(answers: Sequence[QuestionSharesByHead], ax: Axes, tit
         names += [f"{layer + 1}.{head + 1}" for head in range(num_heads)]
     ax.set_xticks(range(len(names)), names, fontsize=8)
     labels = [f"{answer.question} ({answer.cases})" for answer in answers]
-    ax.set_yticks(range(len(answers)), labels, fontsize=8)
+    ax.set_yticks(range(len(answers)), labels, fontsize=8, parse_math=False)
     ax.set_xlabel("an even spread, and each head (layer.head)", fontsize=8)
-    ax.set_title(title, fontsize=10)
+    ax.set_title(title, fontsize=10, parse_math=False)
     return ax
 
 

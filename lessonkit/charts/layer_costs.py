@@ -104,7 +104,7 @@ def _draw_word_and_output_nodes(tokens: Sequence[str], ax: Axes) -> None:
     centres = [place * word_points for place in range(len(tokens))]
     for place in places_of_labels_that_fit(centres, labels, WORD_FONT_POINTS):
         look = {"ha": "center", "va": "top", "fontsize": WORD_FONT_POINTS}
-        ax.text(place, -0.04, labels[place], look, color=INK_COLOUR)
+        ax.text(place, -0.04, labels[place], look, color=INK_COLOUR, parse_math=False)
     for place in range(len(tokens)):
         ax.plot([place, place], [0, 1], "o", color=INK_COLOUR, markersize=5, zorder=3)
     first_word = label_points(labels[0], WORD_FONT_POINTS) / 2 + LABEL_GAP_POINTS

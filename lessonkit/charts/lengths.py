@@ -8,8 +8,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from lessonkit.charts.style import PAPER_COLOUR, SOURCE_COLOUR, TARGET_COLOUR, finish_axes
+from lessonkit.charts.style import (
+    PAPER_COLOUR,
+    SOURCE_COLOUR,
+    TARGET_COLOUR,
+    add_legend,
+    finish_axes,
+)
 from transformer.data.cleaning import MAX_LENGTH_RATIO, SHORTER_SIDE_FLOOR_BYTES
+from transformer.support.checks import MAX_COUNT, check_number
 from transformer.support.errors import require
 from transformer.support.signatures import check_argument_types
 
@@ -32,7 +39,7 @@ def draw_side_lengths(
         ax.hist(side, bins=bins, histtype="step", color=colour, linewidth=1.6, label=lang)
     ax.set_xscale("log")
     ax.xaxis.set_major_formatter(PLAIN_NUMBER_FORMATTER)
-    ax.legend(frameon=False)
+    add_legend(ax, frameon=False)
     return finish_axes(ax, title, LENGTH_LABEL, "sentence pairs")
 
 
@@ -82,4 +89,6 @@ def sentence_lengths_png(
 def _lengths_by_side(lengths: Sequence[tuple[int, int]]) -> np.ndarray:
     """Return the lengths of each side as a row; a UserError where there is no pair."""
     require(len(lengths) > 0, "no sentence pair: give the lengths of one at least")
+    for number in (min(map(min, lengths)), max(map(max, lengths))):
+        check_number("a side's length", number, 1, MAX_COUNT, integer=True)
     return np.array(lengths).T

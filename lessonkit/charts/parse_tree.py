@@ -64,13 +64,13 @@ def draw_parse_tree(tree: str, words: Sequence[str], ax: Axes, title: str = "") 
     shown = places_of_labels_that_fit(centres, labels, FONT_POINTS)
     place_word = {"ha": "center", "va": "top", "color": SOURCE_COLOUR, "fontsize": FONT_POINTS}
     for place in shown:
-        ax.text(leaves[place].x, -below, labels[place], place_word)
+        ax.text(leaves[place].x, -below, labels[place], place_word, parse_math=False)
     ax.set_xlim(-0.7, len(words) - 0.3)
     ax.set_ylim(-below - max(WORD_HEIGHT, line), root.height + 0.5)
     ax.set_axis_off()
     num_labelled = len(shown) + sum(node.labelled for node in nodes)
     left_out = labelled_count_text(num_labelled, len(words) + len(nodes), "words and phrases")
-    ax.set_title((title + left_out).strip(), fontsize=10)
+    ax.set_title((title + left_out).strip(), fontsize=10, parse_math=False)
     return ax
 
 
@@ -128,4 +128,4 @@ def _draw_node(node: _TreeNode, ax: Axes) -> None:
     if node.labelled:
         color = OURS_COLOUR if node.held else PAPER_COLOUR
         place = {"ha": "center", "va": "center", "fontsize": FONT_POINTS}
-        ax.text(node.x, node.height, node.label, place, color=color)
+        ax.text(node.x, node.height, node.label, place, color=color, parse_math=False)

@@ -23,6 +23,7 @@ from lessonkit.charts.style import (
     OURS_COLOUR,
     SOURCE_COLOUR,
     TARGET_COLOUR,
+    add_legend,
     check_enough_colours,
     finish_axes,
 )
@@ -60,7 +61,7 @@ def draw_waves(table: Tensor, dimensions: Sequence[int], ax: Axes, title: str = 
         values = table[:, dimension].detach().cpu().numpy()
         ax.plot(values, color=colour, label=f"dimension {dimension}")
     finish_axes(ax, title, "position (tokens)", "value (no unit)", size=12)
-    ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
+    add_legend(ax, frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
     return ax
 
 
@@ -95,7 +96,7 @@ def draw_rotation(
         angle = speed * np.linspace(start, start + k, max(2, math.ceil(10 * speed * k)))
         ax.plot(radius * np.cos(angle), radius * np.sin(angle), color=colour)
     ax.set(xlim=(-1.1, 1.1), ylim=(-1.1, 1.1), aspect="equal")
-    ax.set_title(title, fontsize=10)
+    ax.set_title(title, fontsize=10, parse_math=False)
     ax.set_xlabel("cosine (no unit)", fontsize=9)
     ax.set_ylabel("sine (no unit)", fontsize=9)
     return ax
@@ -115,7 +116,7 @@ def draw_similarity_by_distance(table: Tensor, position: int, ax: Axes, title: s
     colour = (SOURCE_COLOUR, TARGET_COLOUR, OURS_COLOUR, FOURTH_LINE_COLOUR)[len(ax.lines) % 4]
     ax.plot(distances, products, color=colour, label=f"from position {position}")
     finish_axes(ax, title, "distance (tokens)", "dot product (no unit)", size=12)
-    ax.legend(frameon=False)
+    add_legend(ax, frameon=False)
     return ax
 
 

@@ -29,7 +29,7 @@ from lessonkit.charts.controls import CONTROLS_ABOVE_CHART_METADATA
 from lessonkit.charts.fonts import save_figure, warn_of_spec_letters_without_font
 from lessonkit.charts.style import MATPLOTLIB_RC_PARAMS, VEGALITE_CONFIG
 from lessonkit.colab import is_on_colab
-from transformer.support.errors import UserError
+from transformer.support.errors import UserError, require, short_repr
 from transformer.support.signatures import check_argument_types
 
 RENDERER_NAME = "course"
@@ -40,6 +40,7 @@ HTML_MIME_TYPE = "text/html"
 VEGALITE_SCHEMA_URL = "https://vega.github.io/schema/vega-lite/v5.json"
 PICTURE_VEGALITE_VERSION = "5.20"  # of Vega-Lite; known to every vl-convert from 1.7
 PICTURE_SCALE = 1.5  # pixels of the picture for each of the chart's
+MAX_REASON_CHARACTERS = 200  # of another library's error, in one of ours
 NUM_PNG_PALETTE_COLOURS = 256  # of a stored picture's palette
 
 # The scripts are those of Vega-Lite 5, as the specification is. Colab has a network to fetch them.
@@ -90,14 +91,17 @@ def to_mime_bundle(spec: dict[str, Any]) -> tuple[MimeBundle, MimeBundle]:
     """
     import vl_convert
 
-    spec = spec | {
-        "$schema": VEGALITE_SCHEMA_URL,
-        "config": VEGALITE_CONFIG | spec.get("config", {}),
-    }
+    config = spec.get("config", {})
+    require(isinstance(config, dict), f"config is {short_repr(config)}: give `chart.to_dict()`")
+    spec = spec | {"$schema": VEGALITE_SCHEMA_URL, "config": VEGALITE_CONFIG | config}
     warn_of_spec_letters_without_font(spec)
-    drawn = vl_convert.vegalite_to_png(
-        spec, vl_version=PICTURE_VEGALITE_VERSION, scale=PICTURE_SCALE
-    )
+    try:
+        drawn = vl_convert.vegalite_to_png(
+            spec, vl_version=PICTURE_VEGALITE_VERSION, scale=PICTURE_SCALE
+        )
+    except ValueError as error:
+        reason = " ".join(str(error).split())[:MAX_REASON_CHARACTERS]
+        raise UserError(f"spec is no chart ({reason}): give `chart.to_dict()`") from error
     picture, (width, height) = shrink_png(drawn)
     text = " ".join(str(spec.get("description", "A chart without description.")).split())
     forms = {
@@ -118,17 +122,23 @@ def to_colab_bundle(forms: MimeBundle, metadata: MimeBundle) -> MimeBundle:
 
     The page shows the picture with its description, and a script puts the chart in its place.
     """
-    spec = json.dumps(forms[VEGALITE_MIME_TYPE], sort_keys=True)
-    spec = spec.replace("</", "<\\/")  # or a text in it could end the script
-    page = COLAB_PAGE_TEMPLATE.substitute(
-        name="chart-" + hashlib.sha256(spec.encode()).hexdigest()[:12],
-        picture=forms[PNG_MIME_TYPE],
-        width=metadata[PNG_MIME_TYPE]["width"],
-        height=metadata[PNG_MIME_TYPE]["height"],
-        text=html.escape(forms[TEXT_MIME_TYPE]),
-        scripts=json.dumps(COLAB_SCRIPT_URLS),
-        spec=spec,
-    )
+    try:
+        spec = json.dumps(forms[VEGALITE_MIME_TYPE], sort_keys=True)
+        spec = spec.replace("</", "<\\/")  # or a text in it could end the script
+        page = COLAB_PAGE_TEMPLATE.substitute(
+            name="chart-" + hashlib.sha256(spec.encode()).hexdigest()[:12],
+            picture=forms[PNG_MIME_TYPE],
+            width=metadata[PNG_MIME_TYPE]["width"],
+            height=metadata[PNG_MIME_TYPE]["height"],
+            text=html.escape(forms[TEXT_MIME_TYPE]),
+            scripts=json.dumps(COLAB_SCRIPT_URLS),
+            spec=spec,
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise UserError(
+            f"forms or metadata have another form ({reason}): give those of `to_mime_bundle`"
+        ) from error
     return {
         HTML_MIME_TYPE: page,
         PNG_MIME_TYPE: forms[PNG_MIME_TYPE],

@@ -36,10 +36,14 @@ MATPLOTLIB_RC_PARAMS: dict[Any, str] = dict.fromkeys(BACKGROUND_RC_KEYS, "none")
 
 
 def finish_axes(ax: Axes, title: str, xlabel: str = "", ylabel: str = "", size: float = 10) -> Axes:
-    """Finish axes: a title (of so many points), names with units, no lines above and right."""
+    """Finish axes: a title (of so many points), names with units, no lines above and right.
+
+    A dollar in a text is a dollar, not the beginning of a formula.
+    """
     if xlabel:
-        ax.set(xlabel=xlabel, ylabel=ylabel)
-    ax.set_title(title, fontsize=size)
+        ax.set_xlabel(xlabel, parse_math=False)
+        ax.set_ylabel(ylabel, parse_math=False)
+    ax.set_title(title, fontsize=size, parse_math=False)
     ax.spines[["top", "right"]].set_visible(False)
     return ax
 
@@ -50,6 +54,12 @@ def lighten_or_darken_colour(colour: str, share: float) -> str:
     if share > 1:
         return to_hex((red * (2 - share), green * (2 - share), blue * (2 - share)))
     return to_hex((1 - share * (1 - red), 1 - share * (1 - green), 1 - share * (1 - blue)))
+
+
+def add_legend(ax: Axes, **look: Any) -> None:
+    """Add a legend whose texts are drawn letter by letter, dollars too."""
+    for text in ax.legend(**look).get_texts():
+        text.set_parse_math(False)
 
 
 def check_enough_colours(what: str, drawn: Sized, most: int) -> None:

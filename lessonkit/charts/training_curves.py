@@ -11,9 +11,11 @@ from lessonkit.charts.style import (
     PAPER_COLOUR,
     SOURCE_COLOUR,
     TARGET_COLOUR,
+    add_legend,
     check_enough_colours,
     finish_axes,
 )
+from lessonkit.records import reading_record
 from transformer.support.checks import check_has_items
 from transformer.support.errors import short_repr
 from transformer.support.signatures import check_argument_types
@@ -27,12 +29,17 @@ LinePoints = Sequence[tuple[float, float]]  # (x, y) from left to right
 def draw_loss(log: Sequence[Mapping[str, Any]], ax: Axes, title: str = "") -> Axes:
     """Draw the training and the validation loss of one run (§5), from `read_log`."""
     for kind, look in (("training", (PAPER_COLOUR, "-")), ("validation", (OURS_COLOUR, "o-"))):
-        points = [(record["step"], record["loss"]) for record in log if record["kind"] == kind]
+        with reading_record("log"):
+            points = [
+                (float(record["step"]), float(record["loss"]))
+                for record in log
+                if record["kind"] == kind
+            ]
         if points:
             _plot_lines({kind: points}, [look], ax)
     finish_axes(ax, title, "step (updates of the weights)", "loss (nats per token)", size=12)
     ax.set_ylim(bottom=0)
-    ax.legend(frameon=False)
+    add_legend(ax, frameon=False)
     return ax
 
 
@@ -47,7 +54,7 @@ def draw_gradient_norms_by_layer(
     lines = {name: list(enumerate(each, start=1)) for name, each in norms.items()}
     _plot_lines(lines, [(colour, "o-") for colour in LINE_COLOURS], ax)
     ax.set_yscale("log")
-    ax.legend(frameon=False, fontsize=9)
+    add_legend(ax, frameon=False, fontsize=9)
     return finish_axes(ax, title, "layer (1 is the lowest)", "gradient (norm)")
 
 
@@ -66,7 +73,7 @@ def draw_training_losses(lines: Mapping[str, LinePoints], ax: Axes, title: str =
     finish_axes(ax, title, "step (updates)", "loss (nats per token)")
     ax.set_ylim(bottom=0)
     if len(lines) > 1:
-        ax.legend(edgecolor="none", framealpha=0.85, fontsize=9)  # over a line, if need be
+        add_legend(ax, edgecolor="none", framealpha=0.85, fontsize=9)  # over a line, if need be
     return ax
 
 

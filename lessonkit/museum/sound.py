@@ -19,10 +19,12 @@ from transformer.data.batches import Example, collate
 from transformer.decoding import Hypothesis, beam_search, greedy_search, length_penalty
 from transformer.fast_dropout import use_fast_dropout
 from transformer.model import Transformer
+from transformer.support.checks import check_number
 from transformer.support.modes import evaluation_mode
 from transformer.support.signatures import check_argument_types
 from transformer.training.schedule import learning_rate
 
+MAX_SEED = 2**63 - 1  # of PyTorch's generators
 SRC_VOCAB_SIZE, TGT_VOCAB_SIZE = 23, 29  # unequal, so that neither can stand for the other
 SMALL_MODEL_CONFIG: dict[str, Any] = {
     "d_model": 32,
@@ -149,4 +151,5 @@ def sound_model(seed: int = 0, **changes: Any) -> Transformer:
 @check_argument_types
 def sound_adapter(seed: int = 0, **changes: Any) -> Adapter:
     """Make a sound Transformer, as `sound_model` does, with everything that an adapter can hold."""
+    check_number("seed", seed, 0, MAX_SEED, integer=True)
     return TrainingSetup(sound_model(seed, **changes)).to_adapter()

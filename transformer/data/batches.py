@@ -135,6 +135,7 @@ def collate(examples: Sequence[Example]) -> Batch:
     )
 
 
+@check_argument_types
 def collate_sources(sources: Sequence[Sequence[int]]) -> Tensor:
     """Put source sentences side by side: each ends in eos, then padding; (batch, src_len)."""
     return _pad(sources, end=[EOS_ID])

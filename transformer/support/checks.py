@@ -8,7 +8,7 @@ import math
 import numbers
 import operator
 import typing
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
@@ -146,6 +146,9 @@ def check_numbers(name: str, values: Any, min_count: int = 1) -> None:
 def check_token_ids(ids: Any, vocab_size: int) -> list[int]:
     """Return token ids as a list of ints; raise unless the vocabulary has each of them."""
     try:
+        # Bytes and the keys of a dictionary are numbers too, but nobody's ids.
+        if isinstance(ids, bytes | bytearray | Mapping):
+            raise TypeError
         token_ids = [operator.index(token_id) for token_id in ids]
     except TypeError as error:
         raise UserError(f"ids are {describe_value(ids)}: give a list of token ids") from error

@@ -13,6 +13,8 @@ TERMINATION_SIGNALS = [
     getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)
 ]
 
+MAX_LISTED_CHARACTERS = 550  # of all known names in an error: those of the recipes fit
+
 
 class UserError(ValueError):
     """A mistake in what the user gave; its message names the value, the limit and the remedy."""
@@ -30,7 +32,11 @@ def unknown_name_error(kind: str, name: Any, known: Iterable[str]) -> UserError:
     options = sorted(known)
     nearest = get_close_matches(str(name), options, n=1, cutoff=0.5)
     hint = f"did you mean {nearest[0]!r}? " if nearest else ""
-    return UserError(f"unknown {kind} {short_repr(name)}: {hint}(known: {', '.join(options)})")
+    listed = ", ".join(options)
+    if len(listed) > MAX_LISTED_CHARACTERS:
+        num_shown = listed[:MAX_LISTED_CHARACTERS].count(", ")
+        listed = ", ".join(options[:num_shown]) + f" and {len(options) - num_shown} more"
+    return UserError(f"unknown {kind} {short_repr(name)}: {hint}(known: {listed})")
 
 
 def require(condition: bool, message: str) -> None:

@@ -21,6 +21,6 @@ def learning_rate(step: int, d_model: int, warmup_steps: int, factor: float = 1.
         UserError: a count is under 1, or the factor is not a finite number above 0.
     """
     for name, value in (("step", step), ("d_model", d_model), ("warmup_steps", warmup_steps)):
-        check_number(name, value, 1)
+        check_number(name, value, 1, integer=True)
     check_number("factor", factor, MIN_POSITIVE)
     return float(factor * d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.5))

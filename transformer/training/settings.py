@@ -52,10 +52,11 @@ def run_settings(
         "extra_settings": dict(extra_settings),
     }
     try:
-        text = json.dumps(settings, default=str)
-    except (TypeError, ValueError) as error:  # keys of other kinds, or a circle
+        json.dumps(settings["extra_settings"])
+    except (TypeError, ValueError) as error:  # values or keys of other kinds, or a circle
         message = f"extra_settings are no JSON ({error}): give what json.dumps takes"
         raise UserError(message) from error
+    text = json.dumps(settings, default=str)
     # An infinite number becomes a string, which every reader of JSON understands.
     return dict(json.loads(text, parse_constant=str))
 

@@ -69,7 +69,8 @@ def test_a_tree_worked_by_hand() -> None:
 
 
 def test_mistakes_are_named() -> None:
-    with pytest.raises(UserError, match="beam size 0 is too small"):
-        grow_beam_tree(Scripted(), SRC, beam_size=0)
+    for beam_size in (0, 3_000_000):
+        with pytest.raises(UserError, match=f"beam_size is {beam_size}: give a whole number from"):
+            grow_beam_tree(Scripted(), SRC, beam_size=beam_size)
     with pytest.raises(UserError, match=r"src has shape \(2, 2\): give one sentence"):
         grow_beam_tree(Scripted(), SRC.expand(2, -1))

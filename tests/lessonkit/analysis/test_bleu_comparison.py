@@ -143,7 +143,7 @@ def test_counts_of_unlike_texts_are_refused() -> None:
 
 def test_other_shapes_and_numbers_of_draws_are_refused() -> None:
     counts = counts_of(5, 7)
-    with pytest.raises(UserError, match=r"shape \(2, 7\): give sums"):
+    with pytest.raises(UserError, match=r"shape \(2, 7\): give `sentence_bleu_counts`"):
         bleu_from_counts(counts[:, :7])
     with pytest.raises(UserError, match=r"shape \(10,\): give `sentence_bleu_counts`"):
         resampled_bleu(counts[0])

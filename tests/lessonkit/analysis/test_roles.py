@@ -152,5 +152,5 @@ def test_the_table_joins_roles_and_costs() -> None:
     }
     (row,) = head_table({"model": "m", "figures": {"cross 1.1": one}}, removals)
     assert row == ("cross 1.1", "a", 0.7, 0.1, 90, True, 3.2, 2.5, 4.0)
-    with pytest.raises(UserError, match="roles of other beside removals of m"):
+    with pytest.raises(UserError, match="roles of 'other' beside removals of 'm'"):
         head_table({"model": "other", "figures": {}}, removals)

@@ -42,6 +42,14 @@ def test_weights_stand_with_queries_down_keys_across_and_one_scale(ax: Axes) -> 
     assert image.get_cmap().name == "viridis"
 
 
+def test_a_dollar_in_a_token_or_a_title_is_no_formula(ax: Axes) -> None:
+    formula = r"$\frac$"  # half a formula, at which matplotlib's own reading of it ends
+    draw_attention(WEIGHTS, [formula, *QUERIES[1:]], [formula, *KEYS[1:]], ax, formula)
+    ax.figure.canvas.draw()
+    across, down = labels(ax)
+    assert (across[0], down[0], ax.get_title()) == (formula, formula, formula)
+
+
 def test_a_mask_has_queries_down_keys_across_and_a_legend(ax: Axes) -> None:
     assert draw_mask(MASK, QUERIES, KEYS, ax, "padding") is ax
     (image,) = ax.images
