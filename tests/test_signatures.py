@@ -2,74 +2,101 @@
 
 A value of the annotation's kind is answered, or refused with a UserError; one of another kind is
 refused. Nothing else comes out: no error from inside, no number that is none, no memory that is
-used up, no waiting. A new function is tried without being named here; where no sound argument is
-known for one of its parameters, the test says so (`tests.helpers.sound_arguments`).
+used up, no waiting. A chart is drawn. A new function is tried without being named here; where no
+sound argument is known for one of its parameters, the test says so
+(`tests.helpers.sound_arguments`).
 """
 
+import importlib
+import os
 import resource
 import signal
 import types
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import altair as alt
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.errors import Unsatisfiable
+from matplotlib.axes import Axes
 
+import attention_laws
+from lessonkit.charts.renderer import to_mime_bundle
+from lessonkit.charts.schedule import schedule_explorer
 from tests.helpers.odd_values import edges, holds_infinity, is_finite, other_kinds
-from tests.helpers.signatures import PublicFunction, call, public_functions
+from tests.helpers.signatures import PACKAGES, PublicFunction, call, public_functions
 from transformer.support.errors import UserError
 
-MAX_SECONDS = 10  # of the processor, for one call
 MAX_BYTES = 3 * 2**30  # that a call may use
 MAX_MESSAGE_LENGTH = 700  # the names of all recipes are 500
+
+
+class Effort(NamedTuple):
+    """How much is tried, in values and in seconds of the processor."""
+
+    examples: int  # that each parameter is given
+    call_seconds: float  # after which a call is stopped
+    function_seconds: float  # after which a function is given no more
+
+
+@dataclass
+class Budget:
+    """The processor's time that is left to a function."""
+
+    seconds: float
+
+
+# What is slow by its nature is tried less often on each change: no list names it.
+PLAIN = Effort(examples=3, call_seconds=1, function_seconds=0.2)
+WEEKLY = Effort(examples=100, call_seconds=10, function_seconds=120)
+# What waits for other processes is stopped by the clock, in the plain run alone.
+MAX_PLAIN_WAIT = 10  # seconds
 
 # A network's step passes these on from part to part, and no person writes them: a look at each
 # would cost every step something.
 PASSED_ON = {"return_weights", "cache", "sublayer"}
 # How long a training lasts, or is prepared by a compiler, is said here: any time was asked for.
 LAST_AS_ASKED = {"recipe", "config", "compiled"}
-# By their nature these take seconds, so that only the weekly test gives them what they take.
-TAKE_SECONDS = {
-    "ablation_explorer",
-    "attention_widget",
-    "evaluate_translator",
-    "measure_this_machine",
-    "run_script_in_two_processes",
-    "to_mime_bundle",
-    "trace_explorer",
-    "train_recipe",
-}
 
 
 @contextmanager
-def limited() -> Iterator[None]:
+def limited(effort: Effort) -> Iterator[None]:
     """Limit the memory and the processor's time of what runs inside."""
 
     def stop(*_: Any) -> None:
-        raise TimeoutError(f"more than {MAX_SECONDS} seconds")
+        raise TimeoutError(f"more than {effort.call_seconds} seconds")
 
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (used + MAX_BYTES, hard))
-    before = signal.signal(signal.SIGPROF, stop)
+    before = {number: signal.signal(number, stop) for number in (signal.SIGPROF, signal.SIGALRM)}
     # Again each second, since Python ignores what some of its callbacks raise.
-    signal.setitimer(signal.ITIMER_PROF, MAX_SECONDS, 1)
+    signal.setitimer(signal.ITIMER_PROF, effort.call_seconds, 1)
+    signal.setitimer(signal.ITIMER_REAL, MAX_PLAIN_WAIT if effort is PLAIN else 0)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, before)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        for number, handler in before.items():
+            signal.signal(number, handler)
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
-def outcome(function: PublicFunction, arguments: dict[str, Any]) -> Any:
-    """Return what a call returns, read to its end or entered."""
-    with limited(), warnings.catch_warnings():
+def processor_seconds() -> float:
+    """Return the processor time of this process and of its children so far."""
+    return sum(os.times()[:4])
+
+
+def outcome(function: PublicFunction, arguments: dict[str, Any], effort: Effort) -> Any:
+    """Return what a call returns, read to its end, entered or drawn."""
+    with limited(effort), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         result = call(function, arguments)
         if isinstance(result, types.GeneratorType):
@@ -77,18 +104,27 @@ def outcome(function: PublicFunction, arguments: dict[str, Any]) -> Any:
         elif hasattr(result, "__enter__"):
             with result:
                 pass
+        elif isinstance(result, Axes):
+            result.figure.canvas.draw()
+        elif isinstance(result, alt.TopLevelMixin):
+            result.to_dict()
     return result
 
 
 def shortcoming(
-    function: PublicFunction, arguments: dict[str, Any], of_other_kind: bool
+    function: PublicFunction, arguments: dict[str, Any], of_other_kind: bool, effort: Effort
 ) -> str | None:
     """Return what is wrong with the outcome of a call; None if nothing is."""
     try:
-        result = outcome(function, arguments)
-    except UserError as error:
+        result = outcome(function, arguments, effort)
+        # Whatever a model raises is reported by the laws, and so is what is no model.
+        if isinstance(result, attention_laws.Report) and result.mistake:
+            raise UserError(result.stopped)
+    except (UserError, attention_laws.errors.UserError) as error:
         is_one_line = len(str(error)) < MAX_MESSAGE_LENGTH and "\n" not in str(error)
         return None if is_one_line else f"a message of many lines: {error}"
+    except TimeoutError as error:
+        return str(error) if effort is WEEKLY else None
     except Exception as error:
         return f"{type(error).__name__}: {error}"
     if of_other_kind:
@@ -98,27 +134,33 @@ def shortcoming(
     return None
 
 
-def shortcomings(package: str, of_other_kind: bool, examples: int, weekly: bool) -> Iterator[str]:
+def shortcomings(package: str, of_other_kind: bool, effort: Effort) -> Iterator[str]:
     """Yield what is wrong with a package's functions, each argument replaced in turn."""
     for function in public_functions(package):
-        name = function.name.split(".")[-1]
-        if name in TAKE_SECONDS and not (of_other_kind or weekly):
-            continue
+        budget = Budget(effort.function_seconds)
         for parameter, hint in function.hints.items():
             if parameter not in PASSED_ON and (of_other_kind or parameter not in LAST_AS_ASKED):
-                yield from shortcomings_of(function, parameter, hint, of_other_kind, examples)
+                yield from shortcomings_of(function, parameter, hint, of_other_kind, effort, budget)
 
 
 def shortcomings_of(
-    function: PublicFunction, parameter: str, hint: Any, of_other_kind: bool, examples: int
+    function: PublicFunction,
+    parameter: str,
+    hint: Any,
+    of_other_kind: bool,
+    effort: Effort,
+    budget: Budget,
 ) -> list[str]:
-    """Return what is wrong with the outcomes of a function for odd values of a parameter."""
+    """Return what is wrong with the outcomes of a function for odd values of a parameter.
+
+    Once the budget is spent no more is tried.
+    """
     sound = function.sound_value(parameter)
     values = other_kinds(hint) if of_other_kind else edges(hint, sound)
     found: list[str] = []
 
     @settings(
-        max_examples=examples,
+        max_examples=effort.examples,
         derandomize=True,
         deadline=None,
         database=None,
@@ -127,7 +169,12 @@ def shortcomings_of(
     )
     @given(values)
     def try_value(value: Any) -> None:
-        wrong = shortcoming(function, {**function.sound(), parameter: value}, of_other_kind)
+        if budget.seconds < 0:
+            return
+        arguments = {**function.sound(), parameter: value}
+        begun = processor_seconds()
+        wrong = shortcoming(function, arguments, of_other_kind, effort)
+        budget.seconds -= processor_seconds() - begun
         if wrong:
             found.append(f"{function.name}({parameter}={value!r:.200}): {wrong:.300}")
 
@@ -139,8 +186,16 @@ def shortcomings_of(
 
 CASES = pytest.mark.parametrize(
     ("package", "of_other_kind"),
-    [("transformer", of_other_kind) for of_other_kind in (False, True)],
+    [(package, of_other_kind) for package in PACKAGES for of_other_kind in (False, True)],
 )
+
+
+@pytest.fixture(autouse=True, scope="module")
+def slow_libraries() -> None:
+    """Begin what takes seconds, or much address space, before calls are limited in both."""
+    importlib.import_module("spacy")
+    importlib.import_module("torch.utils.benchmark")
+    to_mime_bundle(schedule_explorer().to_dict())
 
 
 @pytest.fixture(autouse=True)
@@ -154,12 +209,12 @@ def folder_with_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.slow
 @CASES
 def test_odd_arguments_are_answered_or_refused(package: str, of_other_kind: bool) -> None:
-    found = list(shortcomings(package, of_other_kind, examples=4, weekly=False))
+    found = list(shortcomings(package, of_other_kind, PLAIN))
     assert not found, "\n".join(found)
 
 
 @pytest.mark.weekly
 @CASES
 def test_many_more_odd_arguments(package: str, of_other_kind: bool) -> None:
-    found = list(shortcomings(package, of_other_kind, examples=100, weekly=True))
+    found = list(shortcomings(package, of_other_kind, WEEKLY))
     assert not found, "\n".join(found)

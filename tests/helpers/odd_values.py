@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from hypothesis import strategies as st
 from torch import Tensor, nn
@@ -18,7 +19,7 @@ from torch import Tensor, nn
 Strategy = st.SearchStrategy[Any]
 INTS = [-(10**400), -(10**9), -3, -1, 0, 1, 2, 19, 2**16, 10**7, 10**9, 10**400]
 FLOATS = [-math.inf, -1e300, -1.0, -1e-300, 0.0, 1e-300, 0.5, 1.0, 1e9, 1e300, math.inf, math.nan]
-TEXTS = ["", " ", "a", "\ud800", "\0", "(S", "é" * 300, "cuda:99", "../x"]
+TEXTS = ["", " ", "a", "$\\frac$", "\ud800", "\0", "(S", "é" * 300, "cuda:99", "../x"]
 PATHS = [Path(), Path("none"), Path("garbage.json"), Path("\0"), Path("a" * 300), Path("/dev/null")]
 
 PLAIN: dict[Any, Strategy] = {
@@ -91,6 +92,8 @@ def edges(hint: Any, sound: Any) -> Strategy:
         return st.nothing()  # What a caller's own function does is the caller's.
     if isinstance(sound, Tensor):
         return st.sampled_from(tensor_edges(sound))
+    if isinstance(sound, np.ndarray):
+        return st.sampled_from(array_edges(sound))
     if isinstance(hint, type) and issubclass(hint, enum.Enum):
         return st.from_type(hint)
     if isinstance(sound, dict):
@@ -126,6 +129,14 @@ def tensor_edges(sound: Tensor) -> list[Tensor]:
             sound * math.inf,
         ]
         found += [sound * 1e30]
+    return found
+
+
+def array_edges(sound: np.ndarray) -> list[np.ndarray]:
+    """Return arrays that differ from a sound one in type, shape or items."""
+    found = [sound, sound[..., :0], sound[:0], sound[:1], sound[None], sound.astype(object)]
+    if sound.dtype != object:
+        found += [sound + 9, 0 * sound, -sound, sound * math.nan, sound.astype(np.float16)]
     return found
 
 
@@ -182,8 +193,12 @@ def is_finite(result: Any) -> bool:
         return isinstance(result, float) and math.isfinite(result)
     if isinstance(result, Tensor):
         return not result.is_floating_point() or result.is_meta or bool(result.isfinite().all())
+    if isinstance(result, np.ndarray | np.generic):
+        return result.dtype.kind not in "fc" or bool(np.isfinite(result).all())
     if isinstance(result, dict):
         return all(map(is_finite, result.values()))
+    if dataclasses.is_dataclass(result) and not isinstance(result, type):
+        return all(map(is_finite, vars(result).values()))
     return not isinstance(result, list | tuple) or all(map(is_finite, result))
 
 
@@ -193,6 +208,8 @@ def holds_infinity(value: Any) -> bool:
         return value.is_floating_point() and not (value.is_meta or bool((value.abs() < 1e20).all()))
     if isinstance(value, float):
         return not math.isfinite(value)
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind in "fc" and not np.isfinite(value).all()
     if isinstance(value, dict):
         return any(map(holds_infinity, value.values()))
     return isinstance(value, list | tuple) and any(map(holds_infinity, value))

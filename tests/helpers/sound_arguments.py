@@ -6,7 +6,7 @@ What is made here is small, and made once; what a call may change is made anew f
 import base64
 import tempfile
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -120,6 +120,24 @@ def record(name: str) -> Any:
     return load_result(name)
 
 
+@cache
+def forms() -> Mapping[str, Any]:
+    """Return a chart in every form that is stored."""
+    return to_mime_bundle(schedule_explorer().to_dict())[0]
+
+
+@cache
+def patched_pairs() -> Sequence[Any]:
+    """Return a sentence, and two in which its first noun is another."""
+    return gender_pairs(translator(), t.corpora.load("embedded", "validation", "en", "fr"))[:1]
+
+
+def law_results() -> tuple[attention_laws.LawResult, ...]:
+    """Return what was found about one law."""
+    broken = attention_laws.Verdict.BROKEN
+    return (attention_laws.LawResult("a", "says", broken, "seen", "means", "look", 0.5),)
+
+
 # By the parameter's name, or by the function's and the parameter's where one name stands for
 # different things.
 BY_NAME: dict[str, Callable[[], Any]] = {
@@ -164,7 +182,7 @@ BY_NAME: dict[str, Callable[[], Any]] = {
     "figure": lambda: axes().figure,
     "flops": lambda: 1e12,
     "folder": lambda: t.find_model_folder("demo-en-fr"),
-    "forms": lambda: to_mime_bundle(schedule_explorer().to_dict())[0],
+    "forms": lambda: dict(forms()),
     "metadata": lambda: {},
     "picture": lambda: base64.b64decode(PNG),
     "spec": lambda: schedule_explorer().to_dict(),
@@ -197,7 +215,9 @@ BY_NAME: dict[str, Callable[[], Any]] = {
     "tgt_lang": lambda: "fr",
     "layer": lambda: make_layer(),
     "laws": lambda: [],
+    "languages": lambda: ("en", "fr"),
     "length": lambda: 5,
+    "lengths": lambda: [(20, 31), (7, 5), (41, 40)],
     "lines": lambda: {"ours": [(1, 5.0), (2, 4.0)]},
     "link": lambda: 1e9,
     "links": lambda: [frozenset({(0, 0)})],
@@ -236,9 +256,7 @@ BY_NAME: dict[str, Callable[[], Any]] = {
     "pad_id": lambda: 0,
     "pair": lambda: 2,
     "pairs": lambda: [("a", "b"), ("c", "b")],
-    "count_patched_articles.pairs": lambda: gender_pairs(
-        translator(), t.corpora.load("embedded", "validation", "en", "fr")
-    )[:1],
+    "count_patched_articles.pairs": lambda: list(patched_pairs()),
     "parameters": lambda: 10**6,
     "part": lambda: "text",
     "path": lambda: t.find_model_folder("demo-en-fr") / "model.safetensors",
@@ -304,6 +322,8 @@ BY_NAME: dict[str, Callable[[], Any]] = {
     "src_words": lambda: 3,
     "tgt_words": lambda: 5,
     "start": lambda: 0,
+    "CachedDecoder.start": lambda: lambda src: {},
+    "Report.lines": law_results,
     "starts": lambda: [0, 3],
     "step": lambda: 3,
     "operation_time_shares.step": lambda: lambda: HIDDEN @ HIDDEN.mT,
