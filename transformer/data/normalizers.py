@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 _APOSTROPHE_TRANSLATION = str.maketrans(dict.fromkeys("\u2019\u02bc\u2032\u00b4", "'"))  # ’ ʼ ′ ´
 _QUOTE_TRANSLATION = str.maketrans(dict.fromkeys("\u201c\u201d\u201e", '"'))  # “ ” „
+_APOSTROPHE_AND_QUOTE_TRANSLATION = _APOSTROPHE_TRANSLATION | _QUOTE_TRANSLATION
 
 # The soft hyphen; blanks, joins and operators without width; marks of the direction of writing. As
 # a class of characters, they mean the same to Python, JavaScript and the library `tokenizers`.
@@ -26,6 +27,7 @@ CHARACTERS_SHAPED_BY_JOINERS = (
 )
 _INVISIBLE = re.compile(f"[{INVISIBLE_CHARACTERS}]")
 _IDLE_JOINER = re.compile(f"(?<![{CHARACTERS_SHAPED_BY_JOINERS}])[\u200c\u200d]")
+_INVISIBLE_JOINER_OR_HYPHEN = re.compile(f"[{INVISIBLE_CHARACTERS}\u200c\u200d\u2011]")
 
 
 def drop_invisible(text: str) -> str:
@@ -35,7 +37,8 @@ def drop_invisible(text: str) -> str:
     after one of `CHARACTERS_SHAPED_BY_JOINERS`. The hyphen that no line breaks at (U+2011) becomes
     a plain one.
     """
-    if text.isascii():
+    # The usual case is decided quickly: most texts have none of these characters.
+    if text.isascii() or not _INVISIBLE_JOINER_OR_HYPHEN.search(text):
         return text
     return _IDLE_JOINER.sub("", _INVISIBLE.sub("", text)).replace("\u2011", "-")
 
@@ -62,7 +65,7 @@ def normalize_german(text: str) -> str:
 
 def normalize_english(text: str) -> str:
     """Do what `normalize_german` does, and write straight quotes."""
-    return normalize_german(text).translate(_QUOTE_TRANSLATION)
+    return normalize_composed(text).translate(_APOSTROPHE_AND_QUOTE_TRANSLATION)
 
 
 def normalize_french(text: str) -> str:

@@ -57,7 +57,7 @@ class TokenBudgetBatches:
         self.batch_sentences = len(examples) if batch_sentences is None else batch_sentences
         for name in ("batch_tokens", "batch_sentences", "pool_batches"):
             check_number(name, getattr(self, name), 1, integer=True)
-        self._keys = [length_sort_key(example) for example in examples]
+        self._keys = [_length_sort_key(example) for example in examples]
         longest, _ = max(self._keys)
         require(
             longest <= batch_tokens,
@@ -111,5 +111,10 @@ class TokenBudgetBatches:
 @check_argument_types
 def length_sort_key(example: Example) -> tuple[int, int]:
     """Return what to sort by: positions of the longer side with its eos, then target tokens."""
+    return _length_sort_key(example)
+
+
+def _length_sort_key(example: Example) -> tuple[int, int]:
+    """Do what `length_sort_key` does, for an example that has been checked."""
     src, tgt = example
     return max(len(src), len(tgt)) + 1, len(tgt)

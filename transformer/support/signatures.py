@@ -12,13 +12,12 @@ a remedy. A call with ten ids and two numbers takes 12 us here, 45 and 1 there.
 import collections.abc
 import functools
 import inspect
-import itertools
 import math
 import numbers
 import os
 import types
 import typing
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -51,42 +50,56 @@ def check_argument_types(function: Callable[P, R]) -> Callable[P, R]:
     class of the caller's own with a length and items, for either. What lists, dictionaries and
     named tuples hold is checked too; not what an iterator yields, which can be read but once.
     """
-    parameters = inspect.signature(function).parameters
-    hints: dict[str, Any] = {}
-    matchers: dict[str, Matcher] = {}
+
+    # The signature is read at the first call: importing costs less.
+    @functools.cache
+    def parameters() -> _Parameters:
+        return _Parameters(function)
 
     @functools.wraps(function)
     def checked(*args: P.args, **kwargs: P.kwargs) -> R:
-        # Annotations are read when they are first needed: importing costs less.
-        if not hints:
-            hints.update(dict.fromkeys(parameters, Any) | typing.get_type_hints(function))
-            matchers.update({name: _matcher(hints[name]) for name in parameters})
-        for name, parameter, value in _named_arguments(parameters, args, kwargs):
-            if not matchers[parameter](value):
-                raise _wrong_type_error(name, value, hints[parameter])
+        parameters().check(args, kwargs)
         return function(*args, **kwargs)
 
     return checked
 
 
-def _named_arguments(
-    parameters: Mapping[str, inspect.Parameter], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Iterator[tuple[str, str, Any]]:
-    """Yield the arguments of a call: what to call each, its parameter, its value.
+class _Parameters:
+    """What a function's signature says of each argument."""
 
-    What a `*name` or a `**name` gathers has that parameter; Python refuses what none takes.
-    """
-    gathering = {parameter.kind: name for name, parameter in parameters.items()}
-    rest = gathering.get(inspect.Parameter.VAR_POSITIONAL)
-    named = list(parameters) if rest is None else list(parameters)[: list(parameters).index(rest)]
-    for name, value in itertools.zip_longest(named[: len(args)], args, fillvalue=rest):
-        if name is not None:
-            yield name, name, value
-    rest = gathering.get(inspect.Parameter.VAR_KEYWORD)
-    for name, value in kwargs.items():
-        parameter = name if name in parameters else rest
-        if parameter is not None:
-            yield name, parameter, value
+    def __init__(self, function: Callable[..., Any]) -> None:
+        parameters = inspect.signature(function).parameters
+
+        def names_of_kind(*kinds: Any) -> list[str]:
+            return [name for name, parameter in parameters.items() if parameter.kind in kinds]
+
+        self.positional = names_of_kind(
+            inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
+        )
+        # A function has one `*name` and one `**name` at most.
+        self.var_positional = next(iter(names_of_kind(inspect.Parameter.VAR_POSITIONAL)), None)
+        self.var_keyword = next(iter(names_of_kind(inspect.Parameter.VAR_KEYWORD)), None)
+        self.hints = dict.fromkeys(parameters, Any) | typing.get_type_hints(function)
+        self.matchers = {name: _matcher(self.hints[name]) for name in parameters}
+
+    def check(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Raise a UserError for an argument that its annotation does not describe.
+
+        What a `*name` or a `**name` gathers is as that says; Python refuses what none takes.
+        """
+        for name, value in zip(self.positional, args, strict=False):
+            self._check_value(name, name, value)
+        if self.var_positional is not None:
+            for value in args[len(self.positional) :]:
+                self._check_value(self.var_positional, self.var_positional, value)
+        for name, value in kwargs.items():
+            parameter = name if name in self.matchers else self.var_keyword
+            if parameter is not None:
+                self._check_value(name, parameter, value)
+
+    def _check_value(self, name: str, parameter: str, value: Any) -> None:
+        if not self.matchers[parameter](value):
+            raise _wrong_type_error(name, value, self.hints[parameter])
 
 
 def check_type(name: str, value: Any, annotation: Any) -> None:
