@@ -157,6 +157,19 @@ class Place(NamedTuple):
     head: int
 
 
+@check_argument_types
+def weighted_sum(start: int, *terms: int, **weights: float) -> float:
+    return start + sum(terms) + sum(weights.values())
+
+
+def test_a_function_checks_each_argument_that_it_gathers() -> None:
+    assert weighted_sum(2, 3, 5, first=0.5) == 10.5
+    with pytest.raises(UserError, match="terms is 'x'"):
+        weighted_sum(2, 3, "x")  # type: ignore[arg-type]
+    with pytest.raises(UserError, match="first is 'x'"):
+        weighted_sum(2, 3, first="x")  # type: ignore[arg-type]
+
+
 @dataclass(frozen=True)
 class Map:
     places: Sequence[Place]
