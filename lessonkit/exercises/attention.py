@@ -58,6 +58,7 @@ def _attention_cases() -> list[tuple[Tensor, Tensor, Tensor, Tensor]]:
         ((), 2, 3, 3, 1),
         ((), 3, 2, 5, 3),
         ((2, 3), 5, 7, 4, 2),
+        ((2,), 1, 2, 3, 1),
     ):
         query, key, value = (
             torch.randn(*shape, *size, generator=generator).round(decimals=1)

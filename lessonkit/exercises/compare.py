@@ -93,6 +93,17 @@ def format_value(value: Any) -> str:
     return f"<{type(value).__name__}>"
 
 
+def count_numbers(value: Any) -> int:
+    """Count the numbers in a value, in the tensors and lists that it is made of too."""
+    if isinstance(value, Tensor | np.ndarray):
+        return math.prod(value.shape)
+    if isinstance(value, list | tuple):
+        return sum(map(count_numbers, value))
+    if isinstance(value, dict):
+        return count_numbers([*value.keys(), *value.values()])
+    return int(isinstance(value, bool | int | float))
+
+
 def are_identical(one: Any, other: Any) -> bool:
     """Return whether two values are equal to the last digit, and a dict's names in the same order.
 

@@ -63,7 +63,7 @@ def describe_pattern_of_error(
         clauses_relating_answer_to_right_value(pairs, [facts[number] for number in finished]), ""
     ):
         stops = len(finished) < len(cases)
-        clauses.append(f"where it ends, {relation}" if stops else relation)
+        clauses.append(f"where it returns something, {relation}" if stops else relation)
     else:
         clauses.append(_describe_when_right(cases, facts))
         wrong = [pair for pair, case in zip(pairs, finished_cases, strict=True) if case.complaint]
@@ -80,7 +80,7 @@ def describe_pattern_of_error(
             or one_sided_error_clause(pairs)
         ]
     sentence = "; ".join(filter(None, clauses))
-    return f"Measured: {sentence}." if sentence else ""
+    return f"{sentence[0].upper()}{sentence[1:]}." if sentence else ""
 
 
 def _labelled_facts_of_case(case: JudgedCase, names: Sequence[str]) -> Iterator[tuple[str, Any]]:
@@ -124,9 +124,12 @@ def _describe_when_right(cases: Sequence[JudgedCase], facts: Sequence[CaseFacts]
                 continue
             if sum(outside) > largest_share * len(outside):
                 largest_share = sum(outside) / len(outside)
+                others = f"{sum(outside)} of the {len(outside)} others"
+                if all(outside):
+                    others = f"all {len(outside)} others"
                 clause = (
-                    f"it is right in all {len(inside)} cases where {label} is {condition}, "
-                    f"and wrong in {sum(outside)} of the {len(outside)} others"
+                    f"your answer is right in all {len(inside)} cases where {label} is "
+                    f"{condition}, and wrong in {others}"
                 )
     return clause
 
@@ -163,16 +166,19 @@ def _describe_effect_of_alterations(
         right = sum(_values_differ(old.right, new.right) for old, new in altered)
         yours = sum(_values_differ(old.outcome.value, new.outcome.value) for old, new in altered)
         if max(yours, right) >= MIN_CASES_FOR_A_CLAUSE and not (yours and right):
-            counts = f"the right value {right} times and yours {yours} times"
-            return f"another `{name}`, tried {len(altered)} times, changes {counts}"
+            if yours:
+                times = f"in {yours} of {len(altered)} trials"
+                return f"when `{name}` changes, your answer changes too ({times}); it should not"
+            times = f"in {right} of {len(altered)} trials"
+            return f"when `{name}` changes, your answer stays the same; it should change ({times})"
         if right >= MIN_CASES_FOR_A_CLAUSE:
             does_follow = all(_changes_as_right_value_does(old, new) for old, new in altered)
             (followed if does_follow else not_followed).append(f"`{name}`")
     if not (followed and not_followed):
         return ""
     return (
-        f"with another {' or '.join(followed)} it changes as the right value does, "
-        f"with another {' or '.join(not_followed)} not"
+        f"when {' or '.join(followed)} changes, your answer changes as it should; "
+        f"when {' or '.join(not_followed)} changes, it does not"
     )
 
 
@@ -235,7 +241,7 @@ def _only_wrong_part_of_values(pairs: ReturnedAndRight) -> tuple[str, ReturnedAn
     if len(wrong) != 1:
         return "", pairs
     (name,) = wrong
-    clause = f"of the {len(names)} values that it gives only {name} is ever wrong"
+    clause = f"of the {len(names)} values that you return, only {name} is ever wrong"
     return clause, [(yours[name], right[name]) for yours, right in parts]
 
 

@@ -1,7 +1,7 @@
 """An exercise: judges an answer, shows the smallest case that fails, gives hints and a solution.
 
-Not in the paper. `check` never raises, whatever the answer does. It cannot end a loop that runs for
-ever without asking anything of the exercise (interrupt the kernel).
+Not in the paper. `check` never raises, whatever the answer does, and ends a loop that would run for
+ever after `deadline.DEFAULT_SECONDS_PER_CASE` (not on Windows: interrupt the kernel there).
 """
 
 import ast
@@ -16,28 +16,33 @@ from types import ModuleType
 from typing import Any
 
 from lessonkit.exercises.answers import is_blank
-from lessonkit.exercises.compare import VALUES_DIFFER_CLAUSE, format_value
+from lessonkit.exercises.compare import VALUES_DIFFER_CLAUSE, count_numbers, format_value
 from lessonkit.exercises.diagnosis import JudgedCase, describe_pattern_of_error
 from lessonkit.exercises.edit_source import redefine_with_edits
 from lessonkit.exercises.learner_file import save_definition
 from lessonkit.exercises.message import Message, wrap_text
 from lessonkit.exercises.outcome import (
+    LABELLED_ROW_FORMAT,
     AnswerFunction,
     CaseArguments,
     Outcome,
     describe_difference_safely,
     describe_type,
+    describe_value,
     fixed_torch_state_context,
     format_short,
     outcomes_look_alike,
     run_case,
+    truncate_text,
 )
 from lessonkit.exercises.progress import record_progress
 from lessonkit.exercises.rules import AnswerRuleFactory
+from lessonkit.exercises.toys import restrict_to_methods
 from lessonkit.exercises.words import ExerciseTexts
 
 ANSWER_PREFIX = "my_"  # of the function that a learner fills in
 NUM_REPEATED_CASES = 3  # judged again once all have passed
+MAX_NUMBERS_SHOWN = 30  # of a failing case; a larger one is given by its shapes
 REMEMBERED_STATE_COMPLAINT = (
     "a case that passed is wrong when it is asked again: what is kept between calls"
 )
@@ -227,6 +232,25 @@ class Exercise:
         """Return the smallest case that an answer gets wrong; None if there is none."""
         return next((case for case in self._judged_cases_of_answer(answer) if case.complaint), None)
 
+    def case_arguments(self, number: int) -> CaseArguments:
+        """Return a copy of a case's arguments; cases are numbered from 0, smallest first."""
+        with fixed_torch_state_context():
+            args, _ = self.cases_with_right_values[number]
+            return tuple(map(restrict_to_methods, copy.deepcopy(args)))
+
+    def case_number(self, case: JudgedCase) -> int:
+        """Return the number with which `case_arguments` returns a case."""
+        every = [args for args, _ in self.cases_with_right_values]
+        return next(number for number, args in enumerate(every) if args is case.args)
+
+    def call_code(self, case: JudgedCase) -> str:
+        """Return the call of a case as code: with its numbers, unless they are many."""
+        if count_numbers(case.args) > MAX_NUMBERS_SHOWN:
+            arguments = f"*{self.handle}.case_arguments({self.case_number(case)})"
+        else:
+            arguments = ", ".join(map(format_value, case.args))
+        return f"{self.reference.__name__}({arguments})"
+
     def wrong_answer_message(self, answer: AnswerFunction, failure: JudgedCase) -> Message:
         """Return what is wrong with an answer, on a case that shows it, with advice."""
         stop = "" if failure.complaint.endswith((".", "?", "!")) else "."
@@ -281,21 +305,29 @@ class Exercise:
 
     def _case_text_rows(self, case: JudgedCase) -> list[str]:
         """Return a case, what the answer did with it, and what is right, in rows."""
-        return [
-            "The smallest case that shows it:",
-            f"    call      {self.reference.__name__}({', '.join(map(format_value, case.args))})",
-            *case.outcome.shown_rows(),
-            f"    expected  {format_short(case.right)}",
-        ]
+        rows = [*case.outcome.line_rows(), "The smallest case that shows it:"]
+        rows.append(LABELLED_ROW_FORMAT.format("call", self.call_code(case)))
+        if count_numbers(case.args) > MAX_NUMBERS_SHOWN:
+            names = inspect.signature(self.reference).parameters
+            pairs = zip(names, case.args, strict=False)
+            described = "; ".join(f"{name}: {describe_value(value)}" for name, value in pairs)
+            rows.append(LABELLED_ROW_FORMAT.format("with", truncate_text(described)))
+        rows += case.outcome.value_rows()
+        return [*rows, LABELLED_ROW_FORMAT.format("expected", format_short(case.right))]
 
     def _advice_lines(self, answer: AnswerFunction) -> list[str]:
         """Name the mistake that does the same in every case; if none does, what can be measured."""
-        yours = list(self._judged_cases_of_answer(answer))
+        hint = f"{self.handle}.hint() gives a hint."
+        yours = []
+        for case in self._judged_cases_of_answer(answer):
+            if case.outcome.timed_out:  # as the other cases may be
+                return [hint]
+            yours.append(case)
         for name, theirs in self._judged_cases_by_mistake.items():
             pairs = zip(yours, theirs, strict=False)
             if all(outcomes_look_alike(one.outcome, other.outcome) for one, other in pairs):
                 return [self.hint_of_mistake[name]]
-        lines = [f"{self.handle}.hint() gives a hint."]
+        lines = [hint]
         with contextlib.suppress(Exception):  # the values may refuse whatever is asked of them
             if diagnosis := self._describe_pattern_of_error(answer, yours):
                 lines.insert(0, diagnosis)

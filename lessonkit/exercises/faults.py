@@ -157,6 +157,8 @@ first_wrong_output = Exercise(
         ({"a": tensor([1.0])}, {"a": tensor([1.00001])}),
         ({"a": tensor([2.0])}, {"a": tensor([1.0])}),
         ({"b": tensor([0.0]), "a": tensor([5.0])}, {"b": torch.ones(1), "a": torch.ones(1)}),
+        ({"b": tensor([0.0]), "a": tensor([5.0])}, {"a": torch.ones(1), "b": torch.ones(1)}),
+        ({"b": tensor([2.0]), "a": tensor([1.0])}, {"a": tensor([1.0]), "b": tensor([2.0])}),
         (_REFERENCE_OUTPUTS_BY_NAME | {"b": tensor([4.0, 3.0])}, _REFERENCE_OUTPUTS_BY_NAME),
         (_REFERENCE_OUTPUTS_BY_NAME | {"b": tensor([3.0, 4.0002])}, _REFERENCE_OUTPUTS_BY_NAME),
         (_REFERENCE_OUTPUTS_BY_NAME | {"a": tensor([1.00015, 2.0])}, _REFERENCE_OUTPUTS_BY_NAME),

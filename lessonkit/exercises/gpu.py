@@ -3,6 +3,7 @@
 `LinearModel` is its toy.
 """
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +11,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from lessonkit.exercises.compare import describe_difference
 from lessonkit.exercises.exercise import Exercise
+from lessonkit.exercises.outcome import AnswerFunction
 from lessonkit.exercises.progress_table import show_progress as show_progress
 from lessonkit.exercises.toys import BaseToy
 from lessonkit.exercises.words import read_exercise_texts
@@ -45,8 +48,37 @@ def summed_loss_and_num_points(
     return (line.weight * x + line.bias - y).square().sum(), len(points)
 
 
+def _pack_gradients_and_weights(calls: list[Gradients], model: nn.Module) -> dict[str, Any]:
+    weights = [weight.detach() for weight in model.parameters()]
+    return {"gradients of two calls": calls, "weights after them": weights}
+
+
+class GradientsExercise(Exercise):
+    """The gradients of a model, judged by two calls in a row, and by the weights they leave."""
+
+    def to_case_function(self, answer: AnswerFunction) -> AnswerFunction:
+        """Ask twice for the gradients of a case."""
+
+        @functools.wraps(answer)
+        def twice(model: Any, *rest: Any) -> Any:
+            calls = []
+            for _ in range(2):
+                gradients = answer(model, *rest)
+                if isinstance(gradients, list | tuple):
+                    # The second call may write into the tensors that the first has returned.
+                    gradients = [
+                        gradient.detach().clone() if isinstance(gradient, Tensor) else gradient
+                        for gradient in gradients
+                    ]
+                calls.append(gradients)
+            return _pack_gradients_and_weights(calls, model)
+
+        return twice
+
+
 def my_accumulate_gradients(model: Any, parts: list[Any], loss_of: Callable[..., Any]) -> Gradients:
     """Return the gradients of the mean loss over all tokens of all parts."""
+    model.zero_grad()
     total = 0
     for part in parts:
         loss, tokens = loss_of(model, part)
@@ -55,20 +87,24 @@ def my_accumulate_gradients(model: Any, parts: list[Any], loss_of: Callable[...,
     return [weight.grad / total for weight in model.parameters()]
 
 
-def _accumulate_gradients_by_hand(line: LinearModel, parts: list[Any], _: Any) -> Gradients:
+def _accumulate_gradients_by_hand(line: LinearModel, parts: list[Any], _: Any) -> dict[str, Any]:
     """Work out the slopes by hand, over all points together."""
     x, y = torch.tensor([point for part in parts for point in part]).T
     off = (line.weight * x + line.bias - y).detach()
-    return [(2 * off * x).mean(), (2 * off).mean()]
+    gradients = [(2 * off * x).mean(), (2 * off).mean()]
+    return _pack_gradients_and_weights([gradients, gradients], line)
 
 
-accumulate_gradients = Exercise(
+accumulate_gradients = GradientsExercise(
     my_accumulate_gradients,
     exercise_texts,
     worked=[
         (
             (LinearModel(1.0, 0.0), [[(1.0, 0.0)]], summed_loss_and_num_points),
-            [torch.tensor(2.0), torch.tensor(2.0)],
+            {
+                "gradients of two calls": [[torch.tensor(2.0), torch.tensor(2.0)]] * 2,
+                "weights after them": [torch.tensor(1.0), torch.tensor(0.0)],
+            },
         )
     ],
     cases=[
@@ -85,6 +121,14 @@ accumulate_gradients = Exercise(
         (LinearModel(-1.0, 2.0), [[(1.0, 2.0)] * 3, [(4.0, 2.0)]], summed_loss_and_num_points),
     ],
     expected=_accumulate_gradients_by_hand,
+    properties={
+        "the weights must stay as they are: the step is the optimizer's": lambda value, model, *_: (
+            not describe_difference(value["weights after them"], list(model.parameters()))
+        ),
+        "called again, it must return the same: clear the old gradients first, model.zero_grad()": (
+            lambda value, *_: not describe_difference(*value["gradients of two calls"])
+        ),
+    },
 )
 
 
@@ -167,6 +211,9 @@ loss_scaler_step = Exercise(
         (2.0, 1, [_FINITE_GRADIENT, torch.tensor([16.0])], 2),
         (1.0, 4, [torch.tensor([-float("inf"), 1.0])], 5),
         (65536.0, 0, [torch.tensor([65536.0])], 2000),
+        (4.0, 1, [_FINITE_GRADIENT], 3),
+        (8.0, 3, [_FINITE_GRADIENT], 5),
+        (4.0, 0, [torch.tensor([0.1, -0.3])], 3),  # which float16 rounds by more than is allowed
     ],
     expected=_loss_scaler_step_by_grad_scaler,
 )

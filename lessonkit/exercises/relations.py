@@ -30,20 +30,20 @@ CaseFacts = Mapping[str, Any]  # of a case, by what a learner calls them
 # What an answer may have made of every right value.
 RIGHT_VALUE_TRANSFORMS_BY_CLAUSE: dict[str, Callable[[Tensor], Tensor]] = {
     "every number is the negative of the right one": lambda x: -1.0 * x,
-    "True and False, or what is right and what is left of 1, are exchanged": lambda x: 1 - 1.0 * x,
-    "it is transposed: rows are columns": lambda x: x.transpose(-1, -2),
+    "every number is 1 minus the right one (True and False are exchanged)": lambda x: 1 - 1.0 * x,
+    "it is transposed: rows and columns are exchanged": lambda x: x.transpose(-1, -2),
     "each row is in reverse order": lambda x: x.flip(-1),
 }
 EXPONENTS_BY_POWER_TEMPLATE = {"{}": 1, "1/{}": -1, "sqrt({})": 0.5, "1/sqrt({})": -0.5}
 LIST_RELATIONS_BY_CLAUSE: dict[str, Callable[[list[Any], list[Any]], bool]] = {
     "the order is reversed": lambda yours, right: are_identical(yours, right[::-1]),
-    "it begins right, and goes on too long": (
+    "it starts right, but goes on too long": (
         lambda yours, right: are_identical(yours[: len(right)], right)
     ),
-    "it begins right, and ends too early": (
+    "it starts right, but stops too early": (
         lambda yours, right: are_identical(right[: len(yours)], yours)
     ),
-    "the right ones are there, in another order": lambda yours, right: (
+    "the entries are right, but in another order": lambda yours, right: (
         sorted(map(format_value, yours)) == sorted(map(format_value, right))
     ),
 }
@@ -77,7 +77,7 @@ def clauses_relating_answer_to_right_value(
         yield from _factor_or_offset_clauses(flat, facts)
         yield from _wrong_position_clauses(tensors)
         if all(all_close(yours.sort().values, right.sort().values) for yours, right in flat):
-            yield "the numbers are right, and stand in the wrong places"
+            yield "the numbers are right, but in the wrong places"
 
 
 def one_sided_error_clause(pairs: ReturnedAndRight) -> str:
@@ -95,7 +95,7 @@ def one_sided_error_clause(pairs: ReturnedAndRight) -> str:
     one_sided = all(error > 0 for error in errors) or all(error < 0 for error in errors)
     if len(errors) <= MIN_CASES_FOR_A_CLAUSE or not one_sided:
         return ""
-    return f"whatever is wrong is too {'large' if errors[0] > 0 else 'small'}"
+    return f"every wrong number is too {'large' if errors[0] > 0 else 'small'}"
 
 
 def to_tensor_or_none(value: Any) -> Tensor | None:
@@ -136,7 +136,7 @@ def _constant_answer_clauses(pairs: ReturnedAndRight) -> Iterator[str]:
     if len(values) > MIN_CASES_FOR_A_CLAUSE and all(
         are_identical(value, values[0]) for value in values
     ):
-        yield f"it gives {format_short(values[0])} each time"
+        yield f"it returns {format_short(values[0])} every time"
 
 
 def _returned_list_relation_clauses(pairs: ReturnedAndRight) -> Iterator[str]:
@@ -158,7 +158,7 @@ def _factor_or_offset_clauses(flat: TensorPairs, facts: Sequence[CaseFacts]) -> 
     """Yield by which factor or by how much all numbers are wrong, or that some are lost."""
     lost = sum(bool((yours.isnan() & ~right.isnan()).any()) for yours, right in flat)
     if lost:
-        yield f"in {lost} of {len(flat)} cases it has a nan where the right value has none"
+        yield f"in {lost} of {len(flat)} cases it has a NaN where there should be a number"
         return
     all_yours = torch.cat([yours for yours, _ in flat]).double()
     all_right = torch.cat([right for _, right in flat]).double()
@@ -203,15 +203,15 @@ def _wrong_position_clauses(pairs: TensorPairs) -> Iterator[str]:
             continue
         place = {-1: "number of each row", -2: "row"}.get(axis, f"of axis {axis}")
         if all(all_close(yours[1:], right[:-1]) for yours, right in long):
-            yield f"all is shifted by one: the first {place} stands in the place of the second"
+            yield f"everything is shifted by one: the first {place} is where the second should be"
         if all(all_close(yours[:-1], right[1:]) for yours, right in long):
-            yield f"all is shifted by one: the second {place} stands in the place of the first"
+            yield f"everything is shifted by one: the second {place} is where the first should be"
         ends = {"last": (slice(-1, None), slice(-1)), "first": (slice(1), slice(1, None))}
         for word, (end, others) in ends.items():
             if all(all_close(yours[others], right[others]) for yours, right in long):
                 yield f"only the {word} {place} is ever wrong"
             if all(all_close(yours[end], right[end]) for yours, right in long):
-                yield f"the {word} {place} is always right, and not all others are"
+                yield f"the {word} {place} is always right, but not all the others are"
 
 
 def _format_as_root(factor: float) -> str:

@@ -21,6 +21,7 @@ from transformer.config import BOS_ID, EOS_ID, PAD_ID
 
 MAX_TABLE_CALLS = 2_000  # of a table: more than any search through all sentences makes
 MAX_SENTENCE_LENGTH = 32  # of a sentence: more than any right answer writes
+MAX_DECODE_CALLS = 64  # of `EncodeOnceTransformer`: more than any right search makes
 
 NextTokenProbsByLastToken = dict[
     int, dict[int, float]
@@ -243,6 +244,7 @@ class EncodeOnceTransformer(BaseToy):
 
     seed: int | None
     read: bool = field(default=False, init=False)
+    calls: int = field(default=0, init=False)  # of `decode`
 
     def encode(self, src: Tensor, src_mask: Tensor) -> Tensor:
         """Return a memory (1, src_len, 7) of ids (1, src_len); refuse to do it again."""
@@ -255,9 +257,14 @@ class EncodeOnceTransformer(BaseToy):
     def decode(self, tgt_in: Tensor, memory: Tensor, src_mask: Tensor) -> Tensor:
         """Return the logits of the token after each of (1, tgt_len), which begin with bos."""
         _require_mask(src_mask)
+        self.calls += 1
         ids = tgt_in[0].tolist()
-        if ids[:1] != [BOS_ID] or len(ids) > MAX_SENTENCE_LENGTH:
-            raise ValueError("give all tokens, bos first")
+        if self.calls > MAX_DECODE_CALLS or len(ids) > MAX_SENTENCE_LENGTH:
+            raise BrokenRuleError(
+                "it goes on and on: does your loop end at the eos, and after `limit` tokens?"
+            )
+        if ids[:1] != [BOS_ID]:
+            raise ValueError(f"decode was given {ids}: give all tokens so far, bos first")
         src = memory[0].argmax(dim=-1).tolist()
         return torch.tensor([[self.scores(src, ids[: n + 1]) for n in range(len(ids))]])
 

@@ -3,6 +3,7 @@
 Not in the paper. `check` never raises, whatever the class does, and leaves chance as it was.
 """
 
+import ast
 import copy
 import inspect
 from collections.abc import Callable, Sequence
@@ -13,15 +14,17 @@ import torch
 from torch import Tensor, nn
 
 from lessonkit.exercises.answers import is_blank
-from lessonkit.exercises.compare import are_identical, format_value
+from lessonkit.exercises.compare import are_identical, count_numbers, format_value
 from lessonkit.exercises.diagnosis import JudgedCase
-from lessonkit.exercises.exercise import Exercise
+from lessonkit.exercises.exercise import MAX_NUMBERS_SHOWN, Exercise
 from lessonkit.exercises.outcome import (
     AnswerFunction,
     describe_difference_safely,
+    describe_value,
     fixed_torch_state_context,
     format_short,
 )
+from lessonkit.exercises.own.devices import OTHER_DEVICE, raise_unless_usable_on_another_device
 from lessonkit.exercises.own.gradients import raise_unless_gradients_match, value_of_case_code
 from lessonkit.exercises.own.weights import CheckWeights
 from lessonkit.exercises.rules import BrokenRuleError
@@ -29,8 +32,6 @@ from lessonkit.exercises.words import read_exercise_texts
 
 CLASS_EXERCISE_WORDS = read_exercise_texts("own")
 COURSE_PACKAGES = ("lessonkit", "transformer")  # whose classes are no answers
-
-_UNLIKE_COURSE_CLASS_CLAUSE = " in the smallest case, unlike in the course's class"
 
 ConstructorSizes = tuple[int, ...]
 # A call as code, the sizes to build with, and what the code names.
@@ -49,6 +50,7 @@ class ClassExercise(Exercise):
         cases: A call of `mine` as code, the sizes to build it with, and the inputs by name; many
             of them small, so that the smallest one fails.
         construct: Makes an instance of a class and sizes, if the sizes are not its arguments.
+        is_moved: Whether an instance must compute on another device as well.
     """
 
     def __init__(
@@ -58,7 +60,9 @@ class ClassExercise(Exercise):
         handle: str,
         cases: Sequence[CodeCase],
         construct: Callable[..., nn.Module] | None = None,
+        is_moved: bool = False,
     ) -> None:
+        self.is_moved = is_moved
         self.lesson = CLASS_EXERCISE_WORDS.exercises[reference.__name__]["lesson"]
         self._weights: dict[ConstructorSizes, CheckWeights] = {}
         self._construct = construct or (lambda build, *sizes: build(*sizes))
@@ -118,26 +122,41 @@ class ClassExercise(Exercise):
                 raise_unless_gradients_match(
                     code, module.train(), reference.train(), unchanged_inputs
                 )
+                if self.is_moved:
+                    raise_unless_usable_on_another_device(code, module, unchanged_inputs)
             return value
 
         run.__wrapped__ = getattr(build, "forward", build)  # type: ignore[attr-defined]
         return run
+
+    def case_input(self, number: int, name: str) -> Any:
+        """Return a copy of an input of a case; cases are numbered from 0, smallest first."""
+        return self.case_arguments(number)[2][name]
 
     def case_to_code_lines(self, case: JudgedCase) -> list[str]:
         """Return a case as the lines of a cell: what it prints is wrong in a faulty class."""
         call, sizes, inputs = case.args
         broken_rule = case.outcome.broken_rule
         learns = "gradient" in broken_rule
+        moves = "device" in broken_rule
+        is_large = count_numbers(inputs) > MAX_NUMBERS_SHOWN
         lines = []
         for name, value in inputs.items():
             text = format_value(value)
+            if is_large:
+                text = f"{self.handle}.case_input({self.case_number(case)}, {name!r})"
+            if moves:
+                text += f'.to("{OTHER_DEVICE}")'
             if learns and isinstance(value, Tensor) and value.is_floating_point():
-                text = f"{text[:-1]}, requires_grad=True)"
-            lines.append(f"{name} = {text}")
+                text += ".requires_grad_()"
+            shape = f"  # {describe_value(value)}" if is_large else ""
+            lines.append(f"{name} = {text}{shape}")
         arguments = ", ".join([self.name, *map(str, sizes)])
         lines.append(f"mine = {self.handle}.build_with_check_weights({arguments})")
         if "training mode" in broken_rule:
             lines.append("mine.train()")
+        if moves:
+            lines.append(f'mine.to("{OTHER_DEVICE}")')
         if not learns:
             return [*lines, f"print({call})"]
         lines.append(f"({call}).square().sum().backward()")
@@ -155,13 +174,19 @@ class ClassExercise(Exercise):
     def _case_text_rows(self, case: JudgedCase) -> list[str]:
         rows = ["The smallest case that shows it, as code:"]
         rows += [f"    {line}" for line in self.case_to_code_lines(case)]
-        if not case.outcome.broken_rule:
-            rows += [*case.outcome.shown_rows(), f"    expected  {format_short(case.right)}"]
-        return rows
+        if case.outcome.broken_rule:
+            return rows
+        shown = [*case.outcome.value_rows(), f"    expected  {format_short(case.right)}"]
+        return [*case.outcome.line_rows(), *rows, *shown]
 
     def _describe_pattern_of_error(self, answer: Any, cases: Sequence[JudgedCase]) -> str:
         """Name the first part of the class that is given, or returns, something else."""
         failure = next(case for case in cases if case.complaint)
+        if self._is_right_on_new_instances(answer, failure):
+            return (
+                "On a new instance each of these calls is right: the class keeps something of one "
+                "call that it should be given anew in the next."
+            )
         if failure.outcome.stop_cause or failure.outcome.changed:
             return ""
         code, sizes, inputs = failure.args
@@ -171,18 +196,37 @@ class ClassExercise(Exercise):
         )
         for name, right in theirs.items():
             if name not in yours:
-                return f"Measured: {name} is never called{_UNLIKE_COURSE_CLASS_CLAUSE}."
+                return f"In this case {name} is never called; the course's class calls it."
             inputs_of_yours = yours[name].inputs
             for input_name, tensor in right.inputs.items():
                 if describe_difference_safely(inputs_of_yours.get(input_name), tensor):
-                    given = f"{name} is given another `{input_name}`"
-                    return f"Measured: {given}{_UNLIKE_COURSE_CLASS_CLAUSE}."
+                    given = f"{name} gets another `{input_name}`"
+                    return f"The first difference: {given} than in the course's class."
             if describe_difference_safely(yours[name].output, right.output):
-                return f"Measured: {name} is given the right tensors, and gives a wrong one."
+                return f"{name} gets the right inputs, and what it returns is wrong."
         for name in yours:
             if name not in theirs:
-                return f"Measured: {name} is called, and is not{_UNLIKE_COURSE_CLASS_CLAUSE}."
-        return "Measured: all its parts give what is right: what is made of that is wrong."
+                return f"In this case {name} is called; the course's class does not call it."
+        return "Each part you call is right; the mistake is in how you put them together."
+
+    def _is_right_on_new_instances(self, answer: Any, case: JudgedCase) -> bool:
+        """Return whether a case has several calls, each of them right on a new instance."""
+        code, sizes, inputs = case.args
+        calls = ast.parse(code, mode="eval").body
+        if not isinstance(calls, ast.List):
+            return False
+        for call in map(ast.unparse, calls.elts):
+            yours, right = (
+                value_of_case_code(
+                    call,
+                    self.build_with_check_weights(build, *sizes).eval(),
+                    copy.deepcopy(inputs),
+                )
+                for build in (answer, self.reference)
+            )
+            if describe_difference_safely(yours, right):
+                return False
+        return True
 
 
 class SubmoduleCall(NamedTuple):

@@ -50,6 +50,14 @@ def _attention_code_cases() -> list[CodeCase]:
         ]
     query = _draw_rounded_normal(2, 3, 6)
     cases.append(("mine(query, query, mask)", (6, 2), {"query": query, "mask": causal_mask(3)}))
+    other_mask, shorter = (
+        "query, memory, mask | True",
+        "query[:, 1:], memory[:, 1:], mask[..., :-1]",
+    )
+    for _, sizes, inputs in (cases[4], cases[6]):  # one instance, called with one mask and another
+        cases.append(
+            (f"[mine(query, memory, mask), mine({other_mask}), mine({shorter})]", sizes, inputs)
+        )
     return cases
 
 
@@ -76,6 +84,7 @@ embedding = ClassExercise(
             {"short": torch.tensor([[4]]), "long": torch.tensor([[3, 4], [4, 4]])},
         ),
     ],
+    is_moved=True,
 )
 
 
@@ -90,8 +99,16 @@ residual = ClassExercise(
 )
 
 
-def _encoder_or_decoder_layer_cases(call: str, names: tuple[str, ...]) -> list[CodeCase]:
-    """Source and target of unlike lengths and of like, and what one instance does twice."""
+def _encoder_or_decoder_layer_cases(
+    call: str, shorter: str, names: tuple[str, ...]
+) -> list[CodeCase]:
+    """Source and target of unlike lengths and of like, and what one instance does twice.
+
+    Args:
+        call: Of the layer, as code.
+        shorter: The same with less of each input.
+        names: Of the inputs.
+    """
     cases: list[CodeCase] = []
     for sizes, batch, src_len, tgt_len in (
         ((2, 3, 1), 1, 1, 2),
@@ -108,20 +125,30 @@ def _encoder_or_decoder_layer_cases(call: str, names: tuple[str, ...]) -> list[C
         }
         cases.append((call, sizes, {name: every[name] for name in names}))
     again = call.replace("x,", "2 * x,")
-    return [*cases, (f"[{call}, {again}, {call}]", *cases[-1][1:])]
+    others = f"{call.replace('mask', 'mask | True')}, {shorter}"
+    return [
+        *cases,
+        (f"[{call}, {again}, {call}]", *cases[-1][1:]),
+        (f"[{call}, {others}]", *cases[1][1:]),
+        (f"[{call}, {others}]", *cases[-1][1:]),
+    ]
 
 
 encoder_layer = ClassExercise(
     MyEncoderLayer,
     handle="own.encoder_layer",
-    cases=_encoder_or_decoder_layer_cases("mine(x, src_mask)", ("x", "src_mask")),
+    cases=_encoder_or_decoder_layer_cases(
+        "mine(x, src_mask)", "mine(x[:, 1:], src_mask[..., :-1])", ("x", "src_mask")
+    ),
 )
 
 decoder_layer = ClassExercise(
     MyDecoderLayer,
     handle="own.decoder_layer",
     cases=_encoder_or_decoder_layer_cases(
-        "mine(x, memory, tgt_mask, src_mask)", ("x", "memory", "tgt_mask", "src_mask")
+        "mine(x, memory, tgt_mask, src_mask)",
+        "mine(x[:, 1:], memory[:, 1:], tgt_mask[..., 1:, 1:], src_mask[..., :-1])",
+        ("x", "memory", "tgt_mask", "src_mask"),
     ),
 )
 
@@ -174,6 +201,11 @@ def _transformer_code_cases() -> list[CodeCase]:
             {**given, "src": src},
         ),
         (f"[{decode}, mine.decode(tgt_in[:, :1], memory, mask), {decode}]", sizes, given),
+        (
+            "[mine(src, tgt_in), mine(src.flip(0), tgt_in), mine(src[:, :-1], tgt_in[:, 1:])]",
+            sizes,
+            {"src": src, "tgt_in": tgt_in},
+        ),
         ("mine(ids, ids)", (5, 4, 3, 2, 1), {"ids": torch.tensor([[3, 4] * 20])}),
     ]
     return cases

@@ -86,9 +86,10 @@ def shows_the_smallest_that_fails(exercise: Exercise, name: str, text: str) -> N
     call, yours, expected = re.findall(r"^    (?:call|yours|expected) +(.*)$", text, re.M)
     assert yours != expected or "it changes what it was given" in text
     tried = exercise._judged_cases_of_answer(exercise.mistaken_functions_by_name[name])
-    failing = [", ".join(map(format_value, each.args)) for each in tried if each.complaint]
-    assert call in {f"my_{exercise.name}({args})" for args in failing}
-    assert len(call) == len(f"my_{exercise.name}({min(failing, key=len)})")
+    sizes = {
+        exercise.call_code(each): len(format_value(each.args)) for each in tried if each.complaint
+    }
+    assert sizes[call] == min(sizes.values())
 
 
 def test_worked_cases_agree_with_the_oracle(exercise: Exercise) -> None:

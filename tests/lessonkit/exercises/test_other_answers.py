@@ -89,6 +89,19 @@ WRONG = {
     ),
     "no end": ("decoder_mask", "(tgt_in != pad_id)", "((tgt_in != pad_id) & (tgt_in != 3))"),
     "each pair once": ("leaked_share", "    seen =", "    test = list(set(test))\n    seen ="),
+    "all heads' axes": ("attention", "key.transpose(-2, -1)", "key.transpose(0, 1)"),
+    "half a scale": ("loss_scaler_step", "gradient / scale", "(gradient / scale).bfloat16()"),
+    "a scale too soon": ("loss_scaler_step", "== interval", ">= interval - 1"),
+    "the names as wanted": ("first_wrong_output", "in found.items()", "in sorted(found.items())"),
+    "the first of the wanted": (
+        *("first_wrong_output", "name, output in found.items()"),
+        "name, output in ((name, found[name]) for name in wanted)",
+    ),
+    "gradients of the call before": ("accumulate_gradients", "    model.zero_grad()\n", ""),
+    "a step of its own": (
+        *("accumulate_gradients", "    return"),
+        "    torch.optim.SGD(model.parameters(), lr=0.1).step()\n    return",
+    ),
     "small weights": ("attention_entropy", "w > 0", "w > 0.01"),
     "capitals alone": ("should_keep_pair", "src != tgt", "src.lower() != tgt.lower()"),
     "letters": (
@@ -171,6 +184,15 @@ STOPPED = {
 }
 
 
+ENDLESS = {
+    "the first token again and again": (
+        "while len(ids) <= limit",
+        "while True",
+        "ids.append(best)",
+        "",
+    ),
+    "until the end alone": ("while len(ids) <= limit", "while True"),
+}
 MASKS = "from transformer import masks\n    return masks.padding_mask(tgt_in, 0) & past"
 FUSED = "F.scaled_dot_product_attention(query, key, value, mask),"
 
@@ -182,6 +204,13 @@ def test_advice_names_the_mistake():
     stopped = [
         redefine_with_edits(ALL["beam_search"].reference, *edits) for edits in STOPPED.values()
     ]
+    endless = [
+        redefine_with_edits(ALL["greedy_decode"].reference, *edits) for edits in ENDLESS.values()
+    ]
+    _, *edits = WRONG["gradients of the call before"]
+    kept_gradients = redefine_with_edits(ALL["accumulate_gradients"].reference, *edits)
+    _, *edits = WRONG["a step of its own"]
+    moved_weights = redefine_with_edits(ALL["accumulate_gradients"].reference, *edits)
     mask = redefine_with_edits(ALL["decoder_mask"].reference, "return real & past", MASKS)
     fused = redefine_with_edits(ALL["attention"].reference, "weights @ value,", FUSED)
     for exercise, answer, says in (
@@ -193,6 +222,9 @@ def test_advice_names_the_mistake():
         ),
         ("num_dilated_layers", rounded, "math.log(125, 5)"),
         *(("beam_search", answer, "some sentence is finished") for answer in stopped),
+        *(("greedy_decode", answer, "does your loop end") for answer in endless),
+        ("accumulate_gradients", kept_gradients, "model.zero_grad()"),
+        ("accumulate_gradients", moved_weights, "the weights must stay as they are"),
         ("decoder_mask", mask, "it calls `padding_mask` of transformer.masks"),
         ("attention", fused, "it calls PyTorch's `scaled_dot_product_attention`"),
     ):

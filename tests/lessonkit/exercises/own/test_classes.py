@@ -155,6 +155,63 @@ def test_what_changes_its_inputs_is_refused_and_spoils_no_later_check(
     assert part.check(as_own(part)).status == "passed"
 
 
+def kept(of: str) -> str:
+    return f"self.__dict__.setdefault('kept', {of})"
+
+
+KEEPS_ITS_FIRST_MASK = [
+    (own.attention, "values, mask)", f"values, {kept('mask')})"),
+    (own.encoder_layer, "y, y, src_mask)", f"y, y, {kept('src_mask')})"),
+    (own.decoder_layer, "y, y, tgt_mask)", f"y, y, {kept('tgt_mask')})"),
+    (own.decoder_layer, "memory, src_mask)", f"memory, {kept('src_mask')})"),
+    (own.transformer, "src_mask = padding_mask(src)", f"src_mask = {kept('padding_mask(src)')}"),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("part", "old", "new"), KEEPS_ITS_FIRST_MASK)
+def test_a_class_that_keeps_the_first_mask_that_it_saw_is_refused(
+    part: ClassExercise, old: str, new: str
+) -> None:
+    verdict = part.check(as_own(part, old, new))
+    assert verdict.status == "wrong"
+    assert "keeps something of one call" in one_paragraph(verdict)
+
+
+BUFFER = 'self.register_buffer("waves", waves, persistent=False)'
+SLICE = "self.waves[: ids.shape[1]]"
+
+
+def test_positions_must_move_with_the_class() -> None:
+    left_behind = as_own(own.embedding, BUFFER, "self.waves = waves")
+    verdict = own.embedding.check(left_behind)
+    assert verdict.status == "wrong"
+    assert "moved to another device" in one_paragraph(verdict)
+    names = {"own": own, "torch": torch, "MyEmbedding": left_behind}
+    code = verdict.text.split("as code:\n")[1]
+    lines = [line[4:] for line in code.splitlines() if line.startswith("    ")]
+    with pytest.raises(RuntimeError, match="device"):
+        exec("\n".join(lines), names)
+    for edits in (
+        (BUFFER, "self.waves = waves", SLICE, f"{SLICE}.to(ids.device)"),
+        (SLICE, "self.waves[torch.arange(ids.shape[1])]"),
+        (SLICE, f"({SLICE} if int(ids.max()) > -1 else 0)"),  # which looks at numbers
+    ):
+        assert own.embedding.check(as_own(own.embedding, *edits)).status == "passed"
+
+
+def test_a_large_case_is_given_by_shape_and_can_be_pasted() -> None:
+    wrong = own.attention.mistaken_functions_by_name["mask_forgotten"]
+    large = next(
+        case
+        for case in own.attention._judged_cases_of_answer(wrong)
+        if case.complaint and isinstance(case.right, torch.Tensor) and case.right.numel() > 30
+    )
+    text = "\n".join(own.attention._case_text_rows(large))
+    assert max(map(len, text.splitlines())) < 400
+    assert what_the_code_gives(own.attention, wrong, text) == format_short(large.outcome.value)
+
+
 CALLED = "heads, weights = scaled_dot_product_attention(queries, keys, values, mask)"
 BY_HAND = """scores = torch.einsum("bhqd,bhkd->bhqk", queries, keys) / keys.shape[-1] ** 0.5
         weights = (scores + torch.where(mask, 0.0, -1e9)).softmax(-1)
