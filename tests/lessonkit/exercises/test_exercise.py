@@ -100,7 +100,7 @@ def test_what_an_answer_prints_is_seen_and_much_of_it_is_cut(
     assert "    yours     [0]\n    printed   values [2]\n              done\n" in text
     assert "values [3]" not in text, "of the case that is shown, no other"
     rows = said(prints_and_stops).splitlines()
-    printed = rows[rows.index("    yours     KeyError: 'stop'") + 2 :]
+    printed = rows[rows.index("    yours     KeyError: 'stop'") + 1 :]
     assert printed[0].startswith("    printed   0 xxx")
     assert printed[10] == "              ... and 89 lines more"
     assert printed[11].startswith("    expected")
