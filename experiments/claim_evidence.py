@@ -99,7 +99,7 @@ def _evidence_of_comparison_family(claim: ClaimTomlTable) -> Evidence:
     )
 
 
-def _evidence_of_variant_costs(claim: ClaimTomlTable) -> Evidence:
+def _evidence_of_bleu_losses(claim: ClaimTomlTable) -> Evidence:
     """Compute by how much the means of some variants of an experiment are below its base's."""
     record = load_result(claim["record"])
     points = scores_by_variant(record)
@@ -149,7 +149,7 @@ EVIDENCE_FUNCTIONS: dict[str, Callable[[ClaimTomlTable], Evidence]] = {
     "above": _evidence_of_mean_above_goal,
     "difference": _evidence_of_difference,
     "family": _evidence_of_comparison_family,
-    "costs": _evidence_of_variant_costs,
+    "costs": _evidence_of_bleu_losses,
     "single runs": _evidence_of_single_runs,
     "heads": _evidence_of_head_costs,
 }

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from scipy.stats import binomtest
 
 from experiments.model_records import measure_model_into_record
-from lessonkit.analysis.lexicon import read_corpus_table
+from lessonkit.analysis.lexicon import read_embedded_corpus_tsv
 from lessonkit.analysis.significance import CONFIDENCE_LEVEL, ConfidenceInterval
 from transformer.config import BEAM_SIZE, LENGTH_PENALTY
 from transformer.data.normalizers import normalize_whitespace
@@ -47,11 +47,11 @@ def load_contrast_pairs() -> list[ContrastPair]:
     """Read the table of pairs, `data/corpus/contrasts.tsv` (its README says how it is written)."""
     alike = {
         (row["language"], word): frozenset(row["words"].split())
-        for row in read_corpus_table("contrast_cues.tsv")
+        for row in read_embedded_corpus_tsv("contrast_cues.tsv")
         for word in row["words"].split()
     }
     contrasts = []
-    for row in read_corpus_table("contrasts.tsv"):
+    for row in read_embedded_corpus_tsv("contrasts.tsv"):
         sides = {}
         for lang in LANGUAGES:
             first = parse_contrast_side(lang, row[lang], 0, alike)

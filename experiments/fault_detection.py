@@ -99,13 +99,13 @@ def museum_tables_by_mark() -> dict[str, str]:
     groups = dict.fromkeys(fault.group for fault in FAULTS)
     return {
         "counts": "\n".join(counts),
-        **{group: _fault_group_table(group, faults) for group in groups},
+        **{group: _table_of_faults_in_group(group, faults) for group in groups},
         "missed": _list_missed_faults(missed, faults),
         "laws": _fault_counts_by_law_table(record),
     }
 
 
-def _fault_group_table(group: str, verdicts_of: Mapping[str, Any]) -> str:
+def _table_of_faults_in_group(group: str, verdicts_of: Mapping[str, Any]) -> str:
     """Return the table of the faults of one group."""
     rows = [
         [

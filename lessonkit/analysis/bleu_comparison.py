@@ -97,7 +97,7 @@ def approximate_randomization_p_value(
     rng = np.random.default_rng(seed)
     measured_difference = np.abs(_bleu_differences_from_sums(first_sum[None], both_sums))
     differences = [measured_difference]
-    for size in _num_draws_per_chunk(exchanges):
+    for size in _chunk_sizes(exchanges):
         is_exchanged = rng.integers(2, size=(size, len(change)), dtype=np.int8)
         sums = first_sum + _integer_matrix_product(is_exchanged, change)
         differences.append(np.abs(_bleu_differences_from_sums(sums, both_sums)))
@@ -128,7 +128,7 @@ def resampled_bleu(
     check_number("seed", seed, 0, integer=True)
     draws = np.random.default_rng(seed).choice(len(counts), (resamples, len(counts)))
     sums, done = [], 0
-    for size in _num_draws_per_chunk(resamples):
+    for size in _chunk_sizes(resamples):
         sums.append(
             _integer_matrix_product(
                 _count_sentence_draws_per_resample(draws[done : done + size]), counts
@@ -151,7 +151,7 @@ def _integer_matrix_product(weights: NDArray[np.integer[Any]], counts: BleuCount
     return product
 
 
-def _num_draws_per_chunk(total: int) -> Iterator[int]:
+def _chunk_sizes(total: int) -> Iterator[int]:
     """Yield the sizes of the chunks that make up a total number of draws."""
     while total > 0:
         yield min(total, DRAWS_PER_CHUNK)

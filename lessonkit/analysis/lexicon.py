@@ -16,7 +16,7 @@ class Noun(NamedTuple):
     classes: frozenset[str]
 
 
-def read_corpus_table(name: str) -> list[dict[str, str]]:
+def read_embedded_corpus_tsv(name: str) -> list[dict[str, str]]:
     """Read a table of `data/corpus/`, a row for each line; lines that open with # are remarks."""
     lines = (embedded_corpus_folder() / name).read_text(encoding="utf-8").splitlines()
     table = (line for line in lines if line and not line.startswith("#"))
@@ -27,7 +27,7 @@ def read_corpus_table(name: str) -> list[dict[str, str]]:
 def nouns_by_english() -> dict[str, Noun]:
     """Read the nouns of the embedded corpus, by their English."""
     table = {}
-    for row in read_corpus_table("nouns.tsv"):
+    for row in read_embedded_corpus_tsv("nouns.tsv"):
         classes = frozenset(row["classes"].split())
         table[row["en"]] = Noun(row["en"], row["fr"], row["fr_gender"], classes)
     return table

@@ -158,7 +158,7 @@ class TrainerWithFault(BaseToy):
         return loss.item()
 
 
-def my_training_fault(trainer: Any) -> str:
+def my_name_trainer_fault(trainer: Any) -> str:
     """Name the fault of a training, or "none"."""
     states, losses = [], []
     for _ in range(3):
@@ -178,8 +178,8 @@ def my_training_fault(trainer: Any) -> str:
     return "gradients add up" if sum(other) > 1.5 * sum(one) else "none"
 
 
-training_fault = Exercise(
-    my_training_fault,
+name_trainer_fault = Exercise(
+    my_name_trainer_fault,
     exercise_texts,
     worked=[((TrainerWithFault("none", 0),), "none"), ((TrainerWithFault("uphill", 0),), "uphill")],
     cases=[(TrainerWithFault(each, seed),) for each in TRAINER_FAULT_NAMES for seed in range(7)],

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from experiments import contrasts
-from lessonkit.analysis.lexicon import read_corpus_table
+from lessonkit.analysis.lexicon import read_embedded_corpus_tsv
 from tests.helpers import ROOT
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
@@ -40,10 +40,10 @@ def test_a_cell_by_hand() -> None:
 
 
 def test_the_table_is_written_as_readme_says() -> None:
-    cues = read_corpus_table("contrast_cues.tsv")
+    cues = read_embedded_corpus_tsv("contrast_cues.tsv")
     words = [(row["language"], word) for row in cues for word in row["words"].split()]
     assert len(words) == len(set(words)), "a word belongs to one line of cues"
-    for row in read_corpus_table("contrasts.tsv"):
+    for row in read_embedded_corpus_tsv("contrasts.tsv"):
         for lang in contrasts.LANGUAGES:
             assert all(each.count("/") == 1 for each in re.findall(r"\{([^}]*)\}", row[lang]))
             assert not re.search(r"\*(?!\w)", row[lang]), "no word after *"

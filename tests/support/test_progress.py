@@ -8,7 +8,11 @@ import pytest
 
 from tests.helpers.terminal import Terminal
 from transformer.support import progress
-from transformer.support.progress import chunks_with_progress, open_with_progress, with_progress
+from transformer.support.progress import (
+    chunks_with_progress,
+    open_file_with_progress,
+    with_progress,
+)
 
 
 @pytest.mark.parametrize(("stream", "shown"), [(Terminal, True), (StringIO, False)])
@@ -21,7 +25,7 @@ def test_a_terminal_sees_the_share_and_the_time_left_and_a_file_nothing(
     chunks = list(chunks_with_progress("abcdefg", 3, "encoding", "sentences"))
     assert chunks == ["abc", "def", "g"]
     (tmp_path / "seven").write_bytes(b"abcdefg")
-    with open_with_progress(tmp_path / "seven", "reading") as file:
+    with open_file_with_progress(tmp_path / "seven", "reading") as file:
         assert [file.read(3), file.read(3), file.read(3)] == [b"abc", b"def", b"g"]
     written = sys.stderr.getvalue()  # type: ignore[attr-defined]
     for description in ("counting", "encoding", "reading"):

@@ -16,7 +16,7 @@ from transformer.data.placeholders import find_placeholders
 from transformer.data.source_text import UNTRANSLATED_REASON
 from transformer.data.text_files import require_nonempty_file
 from transformer.support.errors import UserError, require
-from transformer.support.progress import open_with_progress
+from transformer.support.progress import open_file_with_progress
 
 UNFINISHED = "unfinished"
 LEFT_OUT_AS_OTHER_LANGUAGES = "without the two languages"
@@ -258,7 +258,7 @@ def _units(path: Path, names: tuple[str, ...]) -> Iterator[Any]:
 
     `_root_attributes` has found nothing against reading on.
     """
-    with open_with_progress(path, f"reading {path.name}") as file:
+    with open_file_with_progress(path, f"reading {path.name}") as file:
         for unit in _parse(file, path, events=("end",), tag=[f"{{*}}{name}" for name in names]):
             yield unit
             parent = unit.getparent()

@@ -37,7 +37,7 @@ def chunks_with_progress(
 
 
 @contextmanager
-def open_with_progress(path: Path, description: str) -> Iterator[IO[bytes]]:
+def open_file_with_progress(path: Path, description: str) -> Iterator[IO[bytes]]:
     """Open a file of bytes; on a terminal its reader's way through it shows, as in `with_progress`.
 
     The file offers `read` alone.

@@ -5,7 +5,7 @@ from functools import cache
 from data.corpus.generator import realization
 from data.corpus.generator.realization import FORMS, Word, word
 from data.corpus.generator.tree import TO_BE, Clause, Key, Phrase, Tree
-from lessonkit.analysis.lexicon import read_corpus_table
+from lessonkit.analysis.lexicon import read_embedded_corpus_tsv
 
 DE = FORMS["de"]
 
@@ -39,7 +39,9 @@ def german(tree: Tree) -> list[Word]:
 
 @cache
 def _endings() -> dict[tuple[str, str], dict[str, str]]:
-    return {(row["kind"], row["case"]): row for row in read_corpus_table("german_endings.tsv")}
+    return {
+        (row["kind"], row["case"]): row for row in read_embedded_corpus_tsv("german_endings.tsv")
+    }
 
 
 def _ending(kind: str, case: str, phrase: Phrase) -> str:

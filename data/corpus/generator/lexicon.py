@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, get_type_hints
 
-from lessonkit.analysis.lexicon import read_corpus_table
+from lessonkit.analysis.lexicon import read_embedded_corpus_tsv
 from transformer.support.folders import embedded_corpus_folder
 
 Forms = tuple[str, ...]
@@ -201,11 +201,11 @@ def _time(row: dict[str, str]) -> Time:
 def lexicon() -> Lexicon:
     """Read every table of the lexicon once."""
     return Lexicon(
-        nouns=tuple(map(_noun, read_corpus_table("nouns.tsv"))),
-        names=tuple(map(_name, read_corpus_table("names.tsv"))),
-        adjectives=tuple(map(_adjective, read_corpus_table("adjectives.tsv"))),
+        nouns=tuple(map(_noun, read_embedded_corpus_tsv("nouns.tsv"))),
+        names=tuple(map(_name, read_embedded_corpus_tsv("names.tsv"))),
+        adjectives=tuple(map(_adjective, read_embedded_corpus_tsv("adjectives.tsv"))),
         verbs=_toml("verbs.toml", Verb),
         modals=_toml("modals.toml", Modal),
-        places=tuple(map(_place, read_corpus_table("places.tsv"))),
-        times=tuple(map(_time, read_corpus_table("times.tsv"))),
+        places=tuple(map(_place, read_embedded_corpus_tsv("places.tsv"))),
+        times=tuple(map(_time, read_embedded_corpus_tsv("times.tsv"))),
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from data.corpus.generator.tree import Clause, Key, Tree
-from lessonkit.analysis.lexicon import read_corpus_table
+from lessonkit.analysis.lexicon import read_embedded_corpus_tsv
 
 # Pronouns, auxiliaries and what melts together, by language.
 FORMS: dict[str, dict[str, Any]] = tomllib.loads(
@@ -51,7 +51,7 @@ def function_words(name: str, lang: str, *keys: int) -> list[Word]:
 
 @cache
 def _function_words(lang: str) -> dict[str, str]:
-    return {row["name"]: row[lang] for row in read_corpus_table("function_words.tsv")}
+    return {row["name"]: row[lang] for row in read_embedded_corpus_tsv("function_words.tsv")}
 
 
 def clauses(tree: Tree, lang: str, render_clause: Callable[[Clause], list[Word]]) -> list[Word]:

@@ -42,7 +42,7 @@ RIGHT = {
         *("src.new_tensor([ids])", "torch.tensor(ids)[None]"),
     ),
     "a fault is looked for in many steps": (
-        *("training_fault", "range(3)", "range(6)"),
+        *("name_trainer_fault", "range(3)", "range(6)"),
         *("itertools.pairwise(states)", "(states[:2], states[-2:])"),
     ),
     "a loss is asked about random logits": (
