@@ -58,7 +58,7 @@ def count_lesson(name: str, text: str) -> LessonCount:
         words=sum(
             len(re.findall(r"\S*\w\S*", UNREAD_MARKDOWN_PATTERN.sub("", text))) for text in texts
         ),
-        lines=sum(_num_lines_to_read(cell) for cell in code),
+        lines=sum(_num_code_lines_to_read(cell) for cell in code),
         figures=sum(_has_figure(cell) for cell in code),
         guesses=sum(".predict(" in source for source in sources),
         gaps=sum(".accept(" in source for source in sources),
@@ -106,7 +106,7 @@ def _cell_source(cell: dict[str, Any]) -> str:
     return "".join(cell["source"])
 
 
-def _num_lines_to_read(cell: dict[str, Any]) -> int:
+def _num_code_lines_to_read(cell: dict[str, Any]) -> int:
     source = _cell_source(cell)
     folded = cell["metadata"].get("jupyter", {}).get("source_hidden", False)
     if (

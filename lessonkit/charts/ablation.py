@@ -39,7 +39,7 @@ MAX_ABLATIONS_PER_CHART = 1_000  # more would make a chart too large to store, a
 # What follows in a translation that runs on is left out.
 MAX_LETTERS_PER_TOKEN_LINE = 100
 MAX_BARS_PER_TOKEN = 5
-MIN_SHOWN_PROBABILITY = 0.01  # of a token that has a bar
+MIN_SHOWN_TOKEN_PROBABILITY = 0.01  # of a token that has a bar
 NUM_TOP_TOKENS_PER_MODEL = 3  # of the old tokens and of the new ones
 
 
@@ -195,7 +195,7 @@ def _pack_probability_bars(baseline: AblatedTranslation, ablated: AblatedTransla
         likely = [
             token
             for token in candidates
-            if token == chosen or max(old[token], new[token]) >= MIN_SHOWN_PROBABILITY
+            if token == chosen or max(old[token], new[token]) >= MIN_SHOWN_TOKEN_PROBABILITY
         ]
         likely.sort(key=lambda i: (-round(float(old[i]), 2), -float(new[i]), i))
         steps.append(

@@ -36,7 +36,7 @@ KEY_POSITION_EXPR = (
     f"({IS_DECODER_EDGE_EXPR} ? min(key, {QUERY_POSITION_EXPR}) : min(key, {LAST_SRC_EXPR}))"
 )
 HIDDEN_POSITION_EXPR = f"min(key, {LAST_SRC_EXPR})"
-IS_EDGE_EXPR = "test(/^an edge/, ablation)"
+IS_EDGE_ABLATION_EXPR = "test(/^an edge/, ablation)"
 IS_EDGE_END_EXPR = (  # whether a token of a line is one of the two ends of the edge
     f"{IS_ENCODER_EDGE_EXPR} && datum.line == 0 && (datum.place == {QUERY_POSITION_EXPR} || "
     f"datum.place == {KEY_POSITION_EXPR})"
@@ -69,7 +69,7 @@ def _ablation_target_expr(edges: bool) -> str:
         f"({IS_HEAD_EXPR} ? head : (test(/^a place/, ablation) ? '' + {HIDDEN_POSITION_EXPR} : ''))"
     )
     return (
-        f"({IS_EDGE_EXPR} ? {QUERY_POSITION_EXPR} + '-' + {KEY_POSITION_EXPR} : {place})"
+        f"({IS_EDGE_ABLATION_EXPR} ? {QUERY_POSITION_EXPR} + '-' + {KEY_POSITION_EXPR} : {place})"
         if edges
         else place
     )

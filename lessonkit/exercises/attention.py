@@ -17,13 +17,13 @@ from lessonkit.exercises.progress_table import show_progress as show_progress
 from lessonkit.exercises.rules import ForbidFunctions, LimitTensorSizes, forbidding_calls_of_module
 from lessonkit.exercises.toy_models import ReadOnceKeyValueBlocks
 from lessonkit.exercises.toys import make_normal_sampler, seeded_generator
-from lessonkit.exercises.words import read_exercise_texts
+from lessonkit.exercises.wording import read_lesson_wording
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID
 
-exercise_texts = read_exercise_texts("02")
-earlier_lessons_quiz = exercise_texts.earlier_lessons_quiz()
-silent_query = exercise_texts.prediction("silent_query")
-unscaled_gradient = exercise_texts.prediction("unscaled_gradient")
+lesson_wording = read_lesson_wording("02")
+earlier_lessons_quiz = lesson_wording.earlier_lessons_quiz()
+silent_query = lesson_wording.prediction("silent_query")
+unscaled_gradient = lesson_wording.prediction("unscaled_gradient")
 
 KeysAndValuesByBlock = Sequence[tuple[Tensor, Tensor]]
 PYTORCH_ATTENTION_FUNCTIONS = F.scaled_dot_product_attention, F.multi_head_attention_forward
@@ -75,7 +75,7 @@ def _attention_cases() -> list[tuple[Tensor, Tensor, Tensor, Tensor]]:
 
 attention = Exercise(
     my_attention,
-    exercise_texts,
+    lesson_wording,
     worked=[
         (  # one key is open: its value comes out, whatever the scores
             (
@@ -116,7 +116,7 @@ def my_decoder_mask(tgt_in: Tensor) -> Tensor:
 
 decoder_mask = Exercise(
     my_decoder_mask,
-    exercise_texts,
+    lesson_wording,
     worked=[
         (
             (tensor([[2, 7, 0]]),),
@@ -149,7 +149,7 @@ def my_window_mask(length: int, width: int) -> Tensor:
 
 window_mask = Exercise(
     my_window_mask,
-    exercise_texts,
+    lesson_wording,
     worked=[((3, 2), tensor([[True, False, False], [True, True, False], [False, True, True]]))],
     cases=[(length, width) for length in range(1, 7) for width in range(1, 5)],
     # a smaller triangle cut out of a larger one
@@ -202,7 +202,7 @@ def _attention_in_blocks_cases() -> list[tuple[Tensor, KeysAndValuesByBlock]]:
 
 attention_in_blocks = Exercise(
     my_attention_in_blocks,
-    exercise_texts,
+    lesson_wording,
     worked=[
         (  # scores ln 3 and 0: weights 3/4 and 1/4
             (

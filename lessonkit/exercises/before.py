@@ -16,16 +16,16 @@ from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress as show_progress
 from lessonkit.exercises.toy_models import MAX_SENTENCE_LENGTH
 from lessonkit.exercises.toys import BaseToy, make_normal_sampler, seeded_generator
-from lessonkit.exercises.words import read_exercise_texts
+from lessonkit.exercises.wording import read_lesson_wording
 from transformer.config import PAD_ID
 
 DECODER_FAULT_NAMES = ("none", "sees the future", "sees padding", "deaf to the source")
 
-exercise_texts = read_exercise_texts("12")
-earlier_lessons_quiz = exercise_texts.earlier_lessons_quiz()
-digits_right_with_one_state = exercise_texts.prediction("digits_right_with_one_state")
-recurrent_time_ratio = exercise_texts.prediction("recurrent_time_ratio")
-bleu_with_all_four_faults = exercise_texts.prediction("bleu_with_all_four_faults")
+lesson_wording = read_lesson_wording("12")
+earlier_lessons_quiz = lesson_wording.earlier_lessons_quiz()
+digits_right_with_one_state = lesson_wording.prediction("digits_right_with_one_state")
+recurrent_time_ratio = lesson_wording.prediction("recurrent_time_ratio")
+bleu_with_all_four_faults = lesson_wording.prediction("bleu_with_all_four_faults")
 
 
 @dataclass(repr=False)
@@ -80,7 +80,7 @@ _draw_normal = make_normal_sampler(3)
 
 lstm_step = Exercise(
     my_lstm_step,
-    exercise_texts,
+    lesson_wording,
     worked=[
         ((torch.zeros(1, 4), tensor([[0.0]])), [tensor([[0.0]])] * 2),
         (
@@ -141,7 +141,7 @@ def _additive_weights_cases() -> list[tuple[Tensor, ...]]:
 _ONE_BY_ONE_MATRIX = tensor([[1.0]])
 additive_weights = Exercise(
     my_additive_weights,
-    exercise_texts,
+    lesson_wording,
     worked=[
         # Two places alike; then tanh(1) and tanh(0), whose powers are 2.142 and 1.
         (
@@ -180,7 +180,7 @@ def my_num_dilated_layers(n: int, kernel: int) -> int:
 
 num_dilated_layers = Exercise(
     my_num_dilated_layers,
-    exercise_texts,
+    lesson_wording,
     worked=[((9, 3), 2), ((10, 3), 3), ((2, 3), 1)],
     cases=[(n, k) for n in (1, 2, 3, 4, 5, 8, 9, 26, 27, 28, 125, 243, 1000) for k in (2, 3, 4, 5)]
     + [(244, 3), (512, 8)],  # logarithms to the bases e, 2 and 10 round elsewhere
@@ -222,7 +222,7 @@ def _decoder_fault_case_token_ids() -> list[tuple[Tensor, ...]]:
 
 decoder_fault = Exercise(
     my_decoder_fault,
-    exercise_texts,
+    lesson_wording,
     worked=[
         ((DecoderWithFault("none", 0), tensor([5]), tensor([2, 4])), "none"),
         (

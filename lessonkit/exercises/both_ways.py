@@ -14,18 +14,18 @@ from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress as show_progress
 from lessonkit.exercises.toy_models import TinyTrainableNetwork
 from lessonkit.exercises.toys import BaseToy
-from lessonkit.exercises.words import read_exercise_texts
+from lessonkit.exercises.wording import read_lesson_wording
 
 TRAINER_FAULT_NAMES = ("none", "nothing moves", "some weights stay", "uphill", "gradients add up")
 LEARNING_RATE_OF_TRAINER = 1e-6  # so small that a step must be looked for closely
 
 SentencePair = tuple[str, str]
 
-exercise_texts = read_exercise_texts("09")
-earlier_lessons_quiz = exercise_texts.earlier_lessons_quiz()
-bleu_from_french_source = exercise_texts.prediction("bleu_from_french_source")
-judge_score_of_swapped_words = exercise_texts.prediction("judge_score_of_swapped_words")
-lookup_bleu_on_random_split = exercise_texts.prediction("lookup_bleu_on_random_split")
+lesson_wording = read_lesson_wording("09")
+earlier_lessons_quiz = lesson_wording.earlier_lessons_quiz()
+bleu_from_french_source = lesson_wording.prediction("bleu_from_french_source")
+judge_score_of_swapped_words = lesson_wording.prediction("judge_score_of_swapped_words")
+lookup_bleu_on_random_split = lesson_wording.prediction("lookup_bleu_on_random_split")
 
 
 def my_leaked_share(train: list[SentencePair], test: list[SentencePair]) -> float:
@@ -64,7 +64,7 @@ def _leaked_test_share_cases() -> list[tuple[list[SentencePair], list[SentencePa
 
 leaked_share = Exercise(
     my_leaked_share,
-    exercise_texts,
+    lesson_wording,
     worked=[(([("go", "va")], [("go", "allez"), ("stop", "arrête")]), 0.5)],
     cases=_leaked_test_share_cases(),
     expected=lambda train, test: (
@@ -112,7 +112,7 @@ def _connected_groups_cases() -> list[tuple[list[SentencePair]]]:
 
 connected_groups = Exercise(
     my_connected_groups,
-    exercise_texts,
+    lesson_wording,
     worked=[
         (([("a", "x"), ("b", "y"), ("a", "y")],), [[("a", "x"), ("a", "y"), ("b", "y")]]),
         (([("b", "y"), ("a", "x")],), [[("a", "x")], [("b", "y")]]),
@@ -180,7 +180,7 @@ def my_name_trainer_fault(trainer: Any) -> str:
 
 name_trainer_fault = Exercise(
     my_name_trainer_fault,
-    exercise_texts,
+    lesson_wording,
     worked=[((TrainerWithFault("none", 0),), "none"), ((TrainerWithFault("uphill", 0),), "uphill")],
     cases=[(TrainerWithFault(each, seed),) for each in TRAINER_FAULT_NAMES for seed in range(7)],
     expected=lambda trainer: trainer.fault,

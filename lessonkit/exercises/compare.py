@@ -37,7 +37,7 @@ def describe_difference(yours: Any, expected: Any) -> str:
             )
         if len(yours) != len(expected):
             return f"the length is {len(yours)}, not {len(expected)}"
-        return _most_telling_difference(
+        return _most_telling_description(
             describe_difference(a, b) for a, b in zip(yours, expected, strict=True)
         )
     if isinstance(expected, dict):
@@ -48,7 +48,7 @@ def describe_difference(yours: Any, expected: Any) -> str:
                 return f"the name {name!r} is missing"
             if name not in expected:
                 return f"the name {format_value(name)} should not be there"
-        return _most_telling_difference(
+        return _most_telling_description(
             describe_difference(yours[name], expected[name]) for name in expected
         )
     if isinstance(expected, float):
@@ -139,7 +139,7 @@ def _describe_wrong_type(kind: str, yours: Any) -> str:
     return f"it gives a value of type {type(yours).__name__}, not {kind}"
 
 
-def _most_telling_difference(differences: Iterable[str]) -> str:
+def _most_telling_description(differences: Iterable[str]) -> str:
     """Return the first difference of type or shape if there is one, else one of values."""
     found = [text for text in differences if text]
     return next((text for text in found if text != VALUES_DIFFER_CLAUSE), found[0] if found else "")

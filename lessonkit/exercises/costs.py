@@ -2,13 +2,13 @@
 
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress as show_progress
-from lessonkit.exercises.words import read_exercise_texts
+from lessonkit.exercises.wording import read_lesson_wording
 
-exercise_texts = read_exercise_texts("16")
-earlier_lessons_quiz = exercise_texts.earlier_lessons_quiz()
-p100_flops_share = exercise_texts.prediction("p100_flops_share")
-time_ratio_of_64_vectors = exercise_texts.prediction("time_ratio_of_64_vectors")
-model_with_noisier_gradient = exercise_texts.prediction("model_with_noisier_gradient")
+lesson_wording = read_lesson_wording("16")
+earlier_lessons_quiz = lesson_wording.earlier_lessons_quiz()
+p100_flops_share = lesson_wording.prediction("p100_flops_share")
+time_ratio_of_64_vectors = lesson_wording.prediction("time_ratio_of_64_vectors")
+model_with_noisier_gradient = lesson_wording.prediction("model_with_noisier_gradient")
 
 
 def my_arithmetic_intensity(tokens: int, width: int, number_bytes: int) -> float:
@@ -20,7 +20,7 @@ def my_arithmetic_intensity(tokens: int, width: int, number_bytes: int) -> float
 
 arithmetic_intensity = Exercise(
     my_arithmetic_intensity,
-    exercise_texts,
+    lesson_wording,
     worked=[
         ((1, 1, 1), 2 / 3),
         ((3, 5, 4), 150 / 220),  # 25 weights, 15 inputs, 15 outputs
@@ -48,7 +48,7 @@ def _noise_scale_by_solving_for_noise_first(
 
 gradient_noise_scale = Exercise(
     my_gradient_noise_scale,
-    exercise_texts,
+    lesson_wording,
     worked=[
         ((3.0, 2.0, 5, 2), 10.0),  # signal 1, noise 10
         ((11.0, 2.0, 7, 10), 70.0),  # signal 1, noise 70
@@ -89,7 +89,7 @@ def _training_flops_matrix_by_matrix(
 
 flops = Exercise(
     my_flops,
-    exercise_texts,
+    lesson_wording,
     worked=[
         ((1, 1, 1, 1, 1, 1), 6 * (6 + 2 + 6 + 2 + 1)),
         ((2, 3, 1, 5, 0, 1), 6 * (24 + 12 + 10)),  # no source: target's matrices, then logits

@@ -21,14 +21,14 @@ from lessonkit.exercises.toy_models import (
     unambiguous_search_cases,
 )
 from lessonkit.exercises.toys import make_normal_sampler
-from lessonkit.exercises.words import read_exercise_texts
+from lessonkit.exercises.wording import read_lesson_wording
 from transformer.config import BOS_ID, EOS_ID
 from transformer.masks import padding_mask
 
-exercise_texts = read_exercise_texts("06")
-earlier_lessons_quiz = exercise_texts.earlier_lessons_quiz()
-greedy_search_errors = exercise_texts.prediction("greedy_search_errors")
-recomputed_without_cache = exercise_texts.prediction("recomputed_without_cache")
+lesson_wording = read_lesson_wording("06")
+earlier_lessons_quiz = lesson_wording.earlier_lessons_quiz()
+greedy_search_errors = lesson_wording.prediction("greedy_search_errors")
+recomputed_without_cache = lesson_wording.prediction("recomputed_without_cache")
 
 MIN_LEAD_OF_BEST_SCORE = 0.05  # over the second best, in every case
 MIN_DRAW_DISTANCE_FROM_BOUNDARY = 1e-3  # of top_p and chance from an edge, in every case
@@ -79,7 +79,7 @@ _SRC_IDS, _EMPTY_SRC_IDS = torch.tensor([[5, 4, 3]]), torch.tensor([[3]])
 
 greedy_decode = Exercise(
     my_greedy_decode,
-    exercise_texts,
+    lesson_wording,
     worked=[
         ((EncodeOnceTransformer(None), _SRC_IDS, padding_mask(_SRC_IDS), 9), [5, 4]),
         ((EncodeOnceTransformer(None), _SRC_IDS, padding_mask(_SRC_IDS), 1), [5]),
@@ -125,7 +125,7 @@ def _beam_step_case(
 
 beam_step = Exercise(
     my_beam_step,
-    exercise_texts,
+    lesson_wording,
     worked=[
         (_beam_step_case([-1.0, -1.25], [[-3.0, -2.5], [-0.5, -0.75]], 2), [(1, 0), (1, 1)]),
         (_beam_step_case([-1.0], [[-0.5, -2.0, -3.0]], 2), [(0, 0), (0, 1)]),
@@ -173,7 +173,7 @@ _KEYS, _VALUES = torch.tensor([[[0.0], [1.0]]]), torch.tensor([[[1.0], [3.0]]])
 
 cached_attention = Exercise(
     my_cached_attention,
-    exercise_texts,
+    lesson_wording,
     worked=[
         # no score counts, so both have a half: (1 + 3) / 2
         ((_ZERO, _ONE, _THREE, _ZERO, _ONE), (torch.tensor([[[2.0]]]), _KEYS, _VALUES)),
@@ -218,7 +218,7 @@ _HAND_WORKED_TABLE = ProbabilityTable(
 
 beam_search = Exercise(
     my_beam_search,
-    exercise_texts,
+    lesson_wording,
     # 0.4 * 0.9 = 0.36, against 0.6 * 0.45 * 0.9 = 0.243
     worked=[((_HAND_WORKED_TABLE, 3, 2), [5])],
     cases=unambiguous_search_cases((2, 1, 2, 3)),
@@ -296,7 +296,7 @@ _SAMPLE_EXAMPLE_LOGITS = torch.tensor([math.log(2), math.log(5), math.log(3)])
 
 top_p_sample = Exercise(
     my_top_p_sample,
-    exercise_texts,
+    lesson_wording,
     worked=[
         # .5, .3, .2 for tokens 1, 2, 0. The first two reach .7; shared out again 5/8 and 3/8
         ((_SAMPLE_EXAMPLE_LOGITS, 1.0, 0.7, 0.6), 1),

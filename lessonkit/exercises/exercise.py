@@ -38,7 +38,7 @@ from lessonkit.exercises.outcome import (
 from lessonkit.exercises.progress import record_progress
 from lessonkit.exercises.rules import AnswerRuleFactory
 from lessonkit.exercises.toys import restrict_to_methods
-from lessonkit.exercises.words import ExerciseTexts
+from lessonkit.exercises.wording import LessonWording
 
 ANSWER_PREFIX = "my_"  # of the function that a learner fills in
 NUM_REPEATED_CASES = 3  # judged again once all have passed
@@ -69,7 +69,7 @@ class Exercise:
     def __init__(
         self,
         reference: AnswerFunction,
-        words: ExerciseTexts,
+        words: LessonWording,
         *,
         cases: Sequence[CaseArguments],
         expected: AnswerFunction,

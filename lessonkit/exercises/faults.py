@@ -19,7 +19,7 @@ from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress as show_progress
 from lessonkit.exercises.tickets import Tickets
 from lessonkit.exercises.toys import BaseToy, seeded_generator
-from lessonkit.exercises.words import read_exercise_texts
+from lessonkit.exercises.wording import read_lesson_wording
 from transformer.config import PAD_ID
 
 TokenIdLists = list[list[int]]
@@ -27,13 +27,13 @@ TokenIdLists = list[list[int]]
 LOSS_FAULT_NAMES = ("none", "padding counts", "sentences count alike", "softmax twice")
 MAX_SENTENCE_TOKENS = 16
 
-exercise_texts = read_exercise_texts("14")
-earlier_lessons_quiz = exercise_texts.earlier_lessons_quiz()
-sound_training_curve = exercise_texts.prediction("sound_training_curve")
-cause_of_too_low_loss = exercise_texts.prediction("cause_of_too_low_loss")
-bleu_in_one_batch = exercise_texts.prediction("bleu_in_one_batch")
-undisclosed_fault_name = exercise_texts.tables["unnamed"]  # of one of two curves in the lesson
-tickets = Tickets(exercise_texts.tables["tickets"])
+lesson_wording = read_lesson_wording("14")
+earlier_lessons_quiz = lesson_wording.earlier_lessons_quiz()
+sound_training_curve = lesson_wording.prediction("sound_training_curve")
+cause_of_too_low_loss = lesson_wording.prediction("cause_of_too_low_loss")
+bleu_in_one_batch = lesson_wording.prediction("bleu_in_one_batch")
+undisclosed_fault_name = lesson_wording.tables["unnamed"]  # of one of two curves in the lesson
+tickets = Tickets(lesson_wording.tables["tickets"])
 
 
 @dataclass(repr=False)
@@ -111,7 +111,7 @@ _LEAK_PAIRS_OF_DECODER_CASES: tuple[list[tuple[int, int]], ...] = (
 
 tokens_seen_ahead = Exercise(
     my_tokens_seen_ahead,
-    exercise_texts,
+    lesson_wording,
     worked=[
         ((LeakyDecoder([], 0), tensor([2, 4])), 0),
         ((LeakyDecoder([(0, 1)], 0), tensor([2, 4])), 1),
@@ -137,17 +137,17 @@ def my_first_wrong_output(found: dict[str, Tensor], wanted: dict[str, Tensor]) -
     return None
 
 
-_REFERENCE_OUTPUTS_BY_NAME = {
+_TOY_REFERENCE_OUTPUTS = {
     name: tensor(values) for name, values in (("a", [1.0, 2.0]), ("b", [3.0, 4.0]))
 }
 _OUTPUT_WITH_NAN = tensor([3.0, float("nan")])
 first_wrong_output = Exercise(
     my_first_wrong_output,
-    exercise_texts,
+    lesson_wording,
     worked=[
-        ((_REFERENCE_OUTPUTS_BY_NAME, _REFERENCE_OUTPUTS_BY_NAME), None),
+        ((_TOY_REFERENCE_OUTPUTS, _TOY_REFERENCE_OUTPUTS), None),
         (
-            (_REFERENCE_OUTPUTS_BY_NAME | {"b": tensor([3.0, 4.5])}, _REFERENCE_OUTPUTS_BY_NAME),
+            (_TOY_REFERENCE_OUTPUTS | {"b": tensor([3.0, 4.5])}, _TOY_REFERENCE_OUTPUTS),
             "b",
         ),
         (({"a": tensor([1.0])}, {"a": tensor([2.0])}), "a"),
@@ -159,10 +159,10 @@ first_wrong_output = Exercise(
         ({"b": tensor([0.0]), "a": tensor([5.0])}, {"b": torch.ones(1), "a": torch.ones(1)}),
         ({"b": tensor([0.0]), "a": tensor([5.0])}, {"a": torch.ones(1), "b": torch.ones(1)}),
         ({"b": tensor([2.0]), "a": tensor([1.0])}, {"a": tensor([1.0]), "b": tensor([2.0])}),
-        (_REFERENCE_OUTPUTS_BY_NAME | {"b": tensor([4.0, 3.0])}, _REFERENCE_OUTPUTS_BY_NAME),
-        (_REFERENCE_OUTPUTS_BY_NAME | {"b": tensor([3.0, 4.0002])}, _REFERENCE_OUTPUTS_BY_NAME),
-        (_REFERENCE_OUTPUTS_BY_NAME | {"a": tensor([1.00015, 2.0])}, _REFERENCE_OUTPUTS_BY_NAME),
-        (_REFERENCE_OUTPUTS_BY_NAME | {"b": _OUTPUT_WITH_NAN}, _REFERENCE_OUTPUTS_BY_NAME),
+        (_TOY_REFERENCE_OUTPUTS | {"b": tensor([4.0, 3.0])}, _TOY_REFERENCE_OUTPUTS),
+        (_TOY_REFERENCE_OUTPUTS | {"b": tensor([3.0, 4.0002])}, _TOY_REFERENCE_OUTPUTS),
+        (_TOY_REFERENCE_OUTPUTS | {"a": tensor([1.00015, 2.0])}, _TOY_REFERENCE_OUTPUTS),
+        (_TOY_REFERENCE_OUTPUTS | {"b": _OUTPUT_WITH_NAN}, _TOY_REFERENCE_OUTPUTS),
         ({"a": _OUTPUT_WITH_NAN}, {"a": _OUTPUT_WITH_NAN}),
     ],
     expected=lambda found, wanted: next(
@@ -181,7 +181,7 @@ def my_unigram_loss(sentences: TokenIdLists) -> float:
 
 unigram_loss = Exercise(
     my_unigram_loss,
-    exercise_texts,
+    lesson_wording,
     worked=[
         (([[4, 5], [4, 5]],), math.log(2)),
         (([[4, 4, 4], [4]],), 0.0),
@@ -219,7 +219,7 @@ def my_loss_fault(loss: Any) -> str:
 
 loss_fault = Exercise(
     my_loss_fault,
-    exercise_texts,
+    lesson_wording,
     worked=[
         ((LossWithFault("none"),), "none"),
         ((LossWithFault("softmax twice", True),), "softmax twice"),

@@ -13,16 +13,16 @@ from torch import Tensor, tensor
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress as show_progress
 from lessonkit.exercises.toys import BaseToy, make_normal_sampler
-from lessonkit.exercises.words import read_exercise_texts
+from lessonkit.exercises.wording import read_lesson_wording
 
 StateDict = dict[str, Tensor]
 PhenomenonResultRows = list[dict[str, Any]]
 
-exercise_texts = read_exercise_texts("08")
-earlier_lessons_quiz = exercise_texts.earlier_lessons_quiz()
-ablations_beyond_chance = exercise_texts.prediction("ablations_beyond_chance")
-whole_word_perplexity_rank = exercise_texts.prediction("whole_word_perplexity_rank")
-negation_pairs_right = exercise_texts.prediction("negation_pairs_right")
+lesson_wording = read_lesson_wording("08")
+earlier_lessons_quiz = lesson_wording.earlier_lessons_quiz()
+ablations_beyond_chance = lesson_wording.prediction("ablations_beyond_chance")
+whole_word_perplexity_rank = lesson_wording.prediction("whole_word_perplexity_rank")
+negation_pairs_right = lesson_wording.prediction("negation_pairs_right")
 
 
 def my_average_checkpoints(states: list[StateDict]) -> StateDict:
@@ -47,7 +47,7 @@ def _average_checkpoints_cases() -> list[tuple[list[StateDict]]]:
 
 average_checkpoints = Exercise(
     my_average_checkpoints,
-    exercise_texts,
+    lesson_wording,
     worked=[(([{"w": tensor([2.0])}, {"w": tensor([6.0])}],), {"w": tensor([4.0])})],
     cases=_average_checkpoints_cases(),
     expected=lambda states: {
@@ -92,7 +92,7 @@ _PAIR_WITH_ONE_KEPT = [
 
 minimal_pairs_kept = Exercise(
     my_minimal_pairs_kept,
-    exercise_texts,
+    lesson_wording,
     worked=[
         ((_PAIR_WITH_BOTH_KEPT, "gender"), 1),
         ((_PAIR_WITH_ONE_KEPT, "gender"), 0),
@@ -167,7 +167,7 @@ _UP, _DOWN = {"w": tensor([1.0])}, {"w": tensor([-1.0])}
 
 choose_checkpoints = Exercise(
     my_choose_checkpoints,
-    exercise_texts,
+    lesson_wording,
     worked=[
         (([_UP, _DOWN], SquaredDistanceFromBestWeights([0.0])), [0, 1]),  # their mean is 0
         (([_UP, _DOWN], SquaredDistanceFromBestWeights([-1.0])), [1]),  # the last one alone is best

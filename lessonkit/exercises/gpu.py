@@ -16,13 +16,13 @@ from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.outcome import AnswerFunction
 from lessonkit.exercises.progress_table import show_progress as show_progress
 from lessonkit.exercises.toys import BaseToy
-from lessonkit.exercises.words import read_exercise_texts
+from lessonkit.exercises.wording import read_lesson_wording
 
-exercise_texts = read_exercise_texts("15")
-earlier_lessons_quiz = exercise_texts.earlier_lessons_quiz()
-micro_batch_memory_share = exercise_texts.prediction("micro_batch_memory_share")
-weights_changed_in_bfloat16 = exercise_texts.prediction("weights_changed_in_bfloat16")
-fused_memory_ratio = exercise_texts.prediction("fused_memory_ratio")
+lesson_wording = read_lesson_wording("15")
+earlier_lessons_quiz = lesson_wording.earlier_lessons_quiz()
+micro_batch_memory_share = lesson_wording.prediction("micro_batch_memory_share")
+weights_changed_in_bfloat16 = lesson_wording.prediction("weights_changed_in_bfloat16")
+fused_memory_ratio = lesson_wording.prediction("fused_memory_ratio")
 
 Gradients = list[Tensor]
 
@@ -97,7 +97,7 @@ def _accumulate_gradients_by_hand(line: LinearModel, parts: list[Any], _: Any) -
 
 accumulate_gradients = GradientsExercise(
     my_accumulate_gradients,
-    exercise_texts,
+    lesson_wording,
     worked=[
         (
             (LinearModel(1.0, 0.0), [[(1.0, 0.0)]], summed_loss_and_num_points),
@@ -146,7 +146,7 @@ def _low_precision_matmul_by_autocast(inputs: Tensor, weight: Tensor, dtype: tor
 _MATMUL_INPUT_ROW = torch.tensor([[1.001, 257.0, -0.33]])
 low_precision_matmul = Exercise(
     my_low_precision_matmul,
-    exercise_texts,
+    lesson_wording,
     worked=[
         # 257 needs nine binary digits: bfloat16 has eight, and float16 eleven.
         ((torch.tensor([[257.0]]), torch.tensor([[1.0]]), torch.bfloat16), torch.tensor([[256.0]])),
@@ -198,7 +198,7 @@ def _loss_scaler_step_by_grad_scaler(
 _FINITE_GRADIENT, _INFINITE_GRADIENT = torch.tensor([2.0, -6.0]), torch.tensor([float("inf")])
 loss_scaler_step = Exercise(
     my_loss_scaler_step,
-    exercise_texts,
+    lesson_wording,
     worked=[
         ((4.0, 0, [_FINITE_GRADIENT], 3), ([torch.tensor([0.5, -1.5])], 4.0, 1)),
         ((4.0, 2, [_FINITE_GRADIENT], 3), ([torch.tensor([0.5, -1.5])], 8.0, 0)),
@@ -247,7 +247,7 @@ def my_average_gradients(
 _ONE, _TWO = torch.tensor([1.0, 2.0]), torch.tensor([3.0, 6.0])
 average_gradients = Exercise(
     my_average_gradients,
-    exercise_texts,
+    lesson_wording,
     worked=[(([_ONE], SimulatedAllReduceSum([[_TWO]]), 2), [torch.tensor([2.0, 4.0])])],
     cases=[
         ([_ONE], SimulatedAllReduceSum([]), 1),
@@ -273,7 +273,7 @@ def my_round_to_bfloat16(number: float) -> float:
 
 round_to_bfloat16 = Exercise(
     my_round_to_bfloat16,
-    exercise_texts,
+    lesson_wording,
     worked=[
         ((1.0,), 1.0),
         ((257.0,), 256.0),  # 100000001 in binary, nine digits, in the middle: to the even one

@@ -34,7 +34,7 @@ from lessonkit.exercises.submission import (
     parse_statements_if_python,
     read_code_texts,
 )
-from lessonkit.exercises.words import ExerciseTexts
+from lessonkit.exercises.wording import LessonWording
 from transformer.support.errors import UserError
 from transformer.support.signals import ignore_interrupts
 
@@ -83,8 +83,8 @@ def exercises_by_lesson_module() -> dict[str, dict[str, Exercise]]:
     by_module = {}
     for info in pkgutil.iter_modules(lessonkit.exercises.__path__):
         names = vars(import_module(f"{lessonkit.exercises.__name__}.{info.name}"))
-        exercise_texts = names.get("exercise_texts")
-        if not isinstance(exercise_texts, ExerciseTexts):
+        lesson_wording = names.get("lesson_wording")
+        if not isinstance(lesson_wording, LessonWording):
             continue
         exercises = {
             f"{ANSWER_PREFIX}{exercise.name}": exercise
@@ -92,7 +92,7 @@ def exercises_by_lesson_module() -> dict[str, dict[str, Exercise]]:
             if isinstance(exercise, Exercise)
         }
         for name, exercise in own.CLASS_EXERCISES_BY_NAME.items():
-            if exercise.lesson == exercise_texts.lesson:
+            if exercise.lesson == lesson_wording.lesson:
                 exercises[name] = exercise
         by_module[info.name] = exercises
     return by_module

@@ -9,15 +9,15 @@ from torch import Tensor, tensor
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress as show_progress
 from lessonkit.exercises.toys import make_normal_sampler
-from lessonkit.exercises.words import read_exercise_texts
+from lessonkit.exercises.wording import read_lesson_wording
 
 AlignmentLinks = list[tuple[int, int]]  # a sentence's links, (source, target)
 
-exercise_texts = read_exercise_texts("11")
-earlier_lessons_quiz = exercise_texts.earlier_lessons_quiz()
-bleu_without_dull_head = exercise_texts.prediction("bleu_without_dull_head")
-bleu_without_encoder_heads = exercise_texts.prediction("bleu_without_encoder_heads")
-alignment_by_mean_of_heads = exercise_texts.prediction("alignment_by_mean_of_heads")
+lesson_wording = read_lesson_wording("11")
+earlier_lessons_quiz = lesson_wording.earlier_lessons_quiz()
+bleu_without_dull_head = lesson_wording.prediction("bleu_without_dull_head")
+bleu_without_encoder_heads = lesson_wording.prediction("bleu_without_encoder_heads")
+alignment_by_mean_of_heads = lesson_wording.prediction("alignment_by_mean_of_heads")
 
 
 def my_attention_entropy(weights: list[float]) -> float:
@@ -36,7 +36,7 @@ def _attention_entropy_cases() -> list[list[float]]:
 
 attention_entropy = Exercise(
     my_attention_entropy,
-    exercise_texts,
+    lesson_wording,
     worked=[
         (([1.0, 0.0],), 0.0),  # all on one key
         (([0.25, 0.25, 0.25, 0.25],), math.log(4)),  # as even as can be
@@ -65,7 +65,7 @@ def _prune_head_cases() -> list[tuple[Tensor, int, int]]:
 
 prune_head = Exercise(
     my_prune_head,
-    exercise_texts,
+    lesson_wording,
     worked=[((tensor([[1.0, 2.0], [3.0, 4.0]]), 2, 1), tensor([[1.0, 0.0], [3.0, 0.0]]))],
     cases=_prune_head_cases(),
     expected=lambda weight, head, d_v: weight * (torch.arange(weight.shape[1]) // d_v != head - 1),
@@ -90,7 +90,7 @@ def _strongest_links_cases() -> list[tuple[Tensor]]:
 
 strongest_links = Exercise(
     my_strongest_links,
-    exercise_texts,
+    lesson_wording,
     worked=[
         ((tensor([[0.1, 0.7, 0.2], [0.2, 0.3, 0.5]]),), [(1, 0)]),
         ((tensor([[0.1, 0.9]]),), []),
@@ -139,7 +139,7 @@ def _alignment_error_rate_cases() -> list[tuple[list[AlignmentLinks], list[Align
 
 alignment_error_rate = Exercise(
     my_alignment_error_rate,
-    exercise_texts,
+    lesson_wording,
     worked=[
         (([[(0, 0), (1, 1)]], [[(0, 0), (1, 0)]]), 0.5),
         (([[(0, 0)], [(1, 1)]], [[(0, 0)], [(0, 0), (1, 0)]]), 0.6),

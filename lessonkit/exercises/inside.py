@@ -14,12 +14,12 @@ from torch import Tensor, tensor
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress as show_progress
 from lessonkit.exercises.toys import BaseToy
-from lessonkit.exercises.words import read_exercise_texts
+from lessonkit.exercises.wording import read_lesson_wording
 
-exercise_texts = read_exercise_texts("10")
-earlier_lessons_quiz = exercise_texts.earlier_lessons_quiz()
-articles_right_with_routes_cut = exercise_texts.prediction("articles_right_with_routes_cut")
-articles_changed_by_patch = exercise_texts.prediction("articles_changed_by_patch")
+lesson_wording = read_lesson_wording("10")
+earlier_lessons_quiz = lesson_wording.earlier_lessons_quiz()
+articles_right_with_routes_cut = lesson_wording.prediction("articles_right_with_routes_cut")
+articles_changed_by_patch = lesson_wording.prediction("articles_changed_by_patch")
 
 AttentionEdges = list[tuple[int, int]]  # (query, key), from 0
 
@@ -79,7 +79,7 @@ def _logits_with_positions_removed(
 _LAST_KEY_PADDED_MASK = tensor([[[[True, True, True, False]]]])
 logits_hiding_tokens = Exercise(
     my_logits_hiding_tokens,
-    exercise_texts,
+    lesson_wording,
     worked=[
         (
             (UniformAttentionModel(), _row_of_ids(4, 6), _all_true_mask(2), _row_of_ids(1), [], []),
@@ -157,7 +157,7 @@ def my_mask_without_edges(mask: Tensor, edges: AttentionEdges) -> Tensor:
 
 mask_without_edges = Exercise(
     my_mask_without_edges,
-    exercise_texts,
+    lesson_wording,
     worked=[((_all_true_mask(2), [(0, 1)]), tensor([[[[True, False], [True, True]]]]))],
     cases=[
         (_all_true_mask(1), []),
@@ -197,7 +197,7 @@ def _patched_logits_by_torch_where(
 
 patched_logits = Exercise(
     my_patched_logits,
-    exercise_texts,
+    lesson_wording,
     worked=[
         # The runs are 9, 11 and 11, 17; patched 9, 17, whose mean is 13, and 1 more.
         (
@@ -302,7 +302,7 @@ _EVIDENCE_PLACES_OF_CASES: tuple[list[list[int]], ...] = (
 )
 fewest_places_to_hide = Exercise(
     my_fewest_places_to_hide,
-    exercise_texts,
+    lesson_wording,
     worked=[
         ((RedundantEvidenceModel([[1]]), [0, 1]), [1]),
         ((RedundantEvidenceModel([[0], [1]]), [0, 1]), [0, 1]),  # either alone is not needed

@@ -16,14 +16,14 @@ from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress as show_progress
 from lessonkit.exercises.toy_models import DecoderLayerParts
 from lessonkit.exercises.toys import make_normal_sampler, seeded_generator
-from lessonkit.exercises.words import read_exercise_texts
+from lessonkit.exercises.wording import read_lesson_wording
 from transformer.config import ModelConfig
 from transformer.masks import causal_mask
 
-exercise_texts = read_exercise_texts("04")
-earlier_lessons_quiz = exercise_texts.earlier_lessons_quiz()
-gradient_without_residuals = exercise_texts.prediction("gradient_without_residuals")
-mistake_seen_in_first_loss = exercise_texts.prediction("mistake_seen_in_first_loss")
+lesson_wording = read_lesson_wording("04")
+earlier_lessons_quiz = lesson_wording.earlier_lessons_quiz()
+gradient_without_residuals = lesson_wording.prediction("gradient_without_residuals")
+mistake_seen_in_first_loss = lesson_wording.prediction("mistake_seen_in_first_loss")
 
 
 def my_layer_norm(hidden: Tensor, gain: Tensor, bias: Tensor) -> Tensor:
@@ -44,7 +44,7 @@ def _layer_norm_cases() -> list[tuple[Tensor, Tensor, Tensor]]:
 
 layer_norm = Exercise(
     my_layer_norm,
-    exercise_texts,
+    lesson_wording,
     worked=[
         (
             (tensor([[1.0, 3.0]]), torch.ones(2), torch.zeros(2)),
@@ -88,7 +88,7 @@ def _vocab_size_by_bisection(parameters: int, *sizes: int) -> int:
 
 vocab_size_from_parameters = Exercise(
     my_vocab_size_from_parameters,
-    exercise_texts,
+    lesson_wording,
     worked=[((63_045_632, 512, 2048, 6), 37_000)],
     cases=[
         (_num_transformer_parameters(types, *sizes), *sizes)
@@ -187,7 +187,7 @@ _ONE_KEY_MASK = torch.ones(1, 1, 1, 1, dtype=torch.bool)
 
 decoder_layer = Exercise(
     my_decoder_layer,
-    exercise_texts,
+    lesson_wording,
     worked=[
         # every matrix is the identity, and one token attends to itself and to one other:
         # 1 3 + 1 3 is normed to -1 1; + 1 1 is 0 2, normed to -1 1; + 0 1 is -1 2, normed

@@ -6,14 +6,14 @@ from collections import Counter, defaultdict, deque
 
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress as show_progress
-from lessonkit.exercises.words import read_exercise_texts
+from lessonkit.exercises.wording import read_lesson_wording
 
 SentencePair = tuple[str, str]
 
-exercise_texts = read_exercise_texts("17")
-earlier_lessons_quiz = exercise_texts.earlier_lessons_quiz()
-test_share_seen_in_training = exercise_texts.prediction("test_share_seen_in_training")
-nearest_sentence_bleu = exercise_texts.prediction("nearest_sentence_bleu")
+lesson_wording = read_lesson_wording("17")
+earlier_lessons_quiz = lesson_wording.earlier_lessons_quiz()
+test_share_seen_in_training = lesson_wording.prediction("test_share_seen_in_training")
+nearest_sentence_bleu = lesson_wording.prediction("nearest_sentence_bleu")
 
 
 def my_should_keep_pair(src: str, tgt: str, max_length: int, max_ratio: float) -> bool:
@@ -38,7 +38,7 @@ def _pair_has_no_fault(src: str, tgt: str, max_length: int, max_ratio: float) ->
 
 should_keep_pair = Exercise(
     my_should_keep_pair,
-    exercise_texts,
+    lesson_wording,
     worked=[
         (("ja", "oui", 3, 2), True),
         (("", "oui", 3, 2), False),
@@ -101,7 +101,7 @@ def _unseen_pairs_cases() -> list[tuple[list[SentencePair], list[SentencePair]]]
 
 unseen_pairs = Exercise(
     my_unseen_pairs,
-    exercise_texts,
+    lesson_wording,
     worked=[
         (([("a", "x"), ("b", "y")], [("a", "z")]), [("b", "y")]),
         (([("a", "x"), ("b", "y")], [("c", "y")]), [("a", "x")]),
@@ -133,7 +133,7 @@ def _placeholder_accuracy_by_counting(
 
 placeholder_accuracy = Exercise(
     my_placeholder_accuracy,
-    exercise_texts,
+    lesson_wording,
     worked=[
         (([["%s"]], [["%s"]]), 100.0),
         (([["%s"], ["%d"]], [["%s"], []]), 50.0),
@@ -191,7 +191,7 @@ def _mask_placeholders_by_scanning(
 
 mask_placeholders = Exercise(
     my_mask_placeholders,
-    exercise_texts,
+    lesson_wording,
     worked=[
         (("%s: no", "%s : non", ["%s"]), ("<1>: no", "<1> : non")),
         (("%d of %s", "%s: %d", ["%d", "%s"]), ("<1> of <2>", "<2>: <1>")),

@@ -8,13 +8,13 @@ from torch import Tensor
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress as show_progress
 from lessonkit.exercises.toys import seeded_generator
-from lessonkit.exercises.words import read_exercise_texts
+from lessonkit.exercises.wording import read_lesson_wording
 from transformer.positions import sinusoidal_positions
 
-exercise_texts = read_exercise_texts("03")
-earlier_lessons_quiz = exercise_texts.earlier_lessons_quiz()
-position_most_like_20 = exercise_texts.prediction("position_most_like_20")
-unchanged_by_position_shift = exercise_texts.prediction("unchanged_by_position_shift")
+lesson_wording = read_lesson_wording("03")
+earlier_lessons_quiz = lesson_wording.earlier_lessons_quiz()
+position_most_like_20 = lesson_wording.prediction("position_most_like_20")
+unchanged_by_position_shift = lesson_wording.prediction("unchanged_by_position_shift")
 
 MAX_OFFSET_IN_CASES = 1500  # tokens between the two positions of the last exercise
 ENCODING_NOISE_STD = 0.02  # standard deviation of what is added to each of their numbers
@@ -46,7 +46,7 @@ def _positions_by_powers_of_a_rotation(max_len: int, d_model: int) -> Tensor:
 
 waves = Exercise(
     my_waves,
-    exercise_texts,
+    lesson_wording,
     worked=[
         ((1, 4), torch.tensor([[0.0, 1.0, 0.0, 1.0]])),
         (
@@ -74,7 +74,7 @@ def my_shift_matrix(k: int, d_model: int) -> Tensor:
 
 shift_matrix = Exercise(
     my_shift_matrix,
-    exercise_texts,
+    lesson_wording,
     worked=[
         ((0, 2), torch.eye(2)),
         (  # the turns are 1 and 1/100
@@ -109,7 +109,7 @@ def my_wavelength(dimension: int, d_model: int) -> float:
 
 wavelength = Exercise(
     my_wavelength,
-    exercise_texts,
+    lesson_wording,
     worked=[
         ((0, 512), 2 * math.pi),
         ((1, 512), 2 * math.pi),
@@ -172,7 +172,7 @@ def _encoding_pair_cases() -> list[tuple[Tensor, Tensor]]:
 
 offset_from_encodings = Exercise(
     my_offset_from_encodings,
-    exercise_texts,
+    lesson_wording,
     worked=[
         (  # exact rows 0 and 2 of a table of one pair
             (torch.tensor([0.0, 1.0]), torch.tensor([math.sin(2), math.cos(2)])),

@@ -1,6 +1,6 @@
 """The table of progress: what of each lesson is done, and what comes next (not in the paper)."""
 
-from lessonkit.exercises import learner_file, words
+from lessonkit.exercises import learner_file, wording
 from lessonkit.exercises.message import Message
 from lessonkit.exercises.progress import read_progress
 
@@ -15,16 +15,16 @@ def show_progress() -> Message:
     names = read_progress()
     right = {*names["right"], *learner_file.saved_exercise_names()}
     predicted = set(names["predicted"])
-    class_words = words.read_exercise_texts("own").exercises
+    class_words = wording.read_lesson_wording("own").exercises
     lines = [
         PROGRESS_ROW_FORMAT.format("lesson", "gaps kept", "exercises right", "predicted", "next")
     ]
     next_steps = []
-    for path in sorted(words.WORDS_FOLDER.glob("[0-9][0-9].toml")):
+    for path in sorted(wording.WORDS_FOLDER.glob("[0-9][0-9].toml")):
         lesson = path.stem
-        exercise_texts = words.read_exercise_texts(lesson)
-        exercises = exercise_texts.exercises
-        predictions = list(exercise_texts.predictions)
+        lesson_wording = wording.read_lesson_wording(lesson)
+        exercises = lesson_wording.exercises
+        predictions = list(lesson_wording.predictions)
         classes = [name for name, entry in class_words.items() if entry["lesson"] == lesson]
         gaps = [name for name, entry in exercises.items() if "gap" in entry] + classes
         others = [name for name, entry in exercises.items() if "gap" not in entry]

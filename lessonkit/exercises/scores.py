@@ -19,17 +19,17 @@ from lessonkit.analysis.significance import t_critical_value
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress as show_progress
 from lessonkit.exercises.toys import BaseToy, seeded_generator
-from lessonkit.exercises.words import read_exercise_texts
+from lessonkit.exercises.wording import read_lesson_wording
 
 WordList = list[str]
 ScoreFromSums = Callable[[Tensor], float]
 
-exercise_texts = read_exercise_texts("07")
-earlier_lessons_quiz = exercise_texts.earlier_lessons_quiz()
-bleu_spread_over_variants = exercise_texts.prediction("bleu_spread_over_variants")
-seven_points_significant = exercise_texts.prediction("seven_points_significant")
-bootstrap_false_positives = exercise_texts.prediction("bootstrap_false_positives")
-power_for_one_point = exercise_texts.prediction("power_for_one_point")
+lesson_wording = read_lesson_wording("07")
+earlier_lessons_quiz = lesson_wording.earlier_lessons_quiz()
+bleu_spread_over_variants = lesson_wording.prediction("bleu_spread_over_variants")
+seven_points_significant = lesson_wording.prediction("seven_points_significant")
+bootstrap_false_positives = lesson_wording.prediction("bootstrap_false_positives")
+power_for_one_point = lesson_wording.prediction("power_for_one_point")
 
 
 def my_clipped_counts(hypothesis: WordList, reference: WordList, n: int) -> tuple[int, int]:
@@ -66,7 +66,7 @@ def _clipped_ngram_cases() -> list[tuple[WordList, WordList, int]]:
 
 clipped_counts = Exercise(
     my_clipped_counts,
-    exercise_texts,
+    lesson_wording,
     worked=[
         ((["the", "the", "the"], ["the", "cat"], 1), (1, 3)),
         ((["a", "red", "cat"], ["a", "cat", "sleeps"], 1), (2, 3)),
@@ -116,7 +116,7 @@ _RESAMPLED_SENTENCE_INDICES = torch.tensor([[0, 1], [1, 1], [0, 0]])
 
 paired_bootstrap = Exercise(
     my_paired_bootstrap,
-    exercise_texts,
+    lesson_wording,
     worked=[
         # of 4 words 3 right and 1; 4 and 0; of the first sentence alone both have half
         ((_ALONE, _BOTH, _RESAMPLED_SENTENCE_INDICES, ShareScorer()), [50.0, 100.0, 0.0]),
@@ -159,7 +159,7 @@ _EXCHANGE_MASKS = torch.tensor([[False, False], [True, True], [True, False]])
 
 swapped_differences = Exercise(
     my_swapped_differences,
-    exercise_texts,
+    lesson_wording,
     worked=[
         # of 4 words 1 right and 3; then 3 and 1; the first sentences are alike
         ((_ALONE, _BOTH, _EXCHANGE_MASKS, ShareScorer()), [50.0, -50.0, 50.0]),
@@ -195,7 +195,7 @@ def _seed_interval_by_sums_of_squares(runs: list[float], factor: float) -> tuple
 
 seed_interval = Exercise(
     my_seed_interval,
-    exercise_texts,
+    lesson_wording,
     worked=[
         (([1.0, 3.0], 2.0), (0.0, 4.0)),  # deviation root 2, standard error 1
         (([5.0, 5.0, 5.0], 4.3), (5.0, 5.0)),
@@ -233,7 +233,7 @@ def _difference_error_by_half_widths(first: list[float], second: list[float]) ->
 
 difference_standard_error = Exercise(
     my_difference_standard_error,
-    exercise_texts,
+    lesson_wording,
     worked=[
         (([1.0, 3.0], [5.0, 5.0]), 1.0),  # variances 2 and 0
         (([1.0, 2.0, 3.0], [4.0, 6.0, 8.0]), math.sqrt(1 / 3 + 4 / 3)),
@@ -270,7 +270,7 @@ def _sums_under_all_sign_flips(differences: list[int]) -> list[int]:
 
 sign_flip_p_value = Exercise(
     my_sign_flip_p_value,
-    exercise_texts,
+    lesson_wording,
     worked=[
         (([1, 2],), 0.5),  # sums 3, -1, 1, -3: two of four are as far from 0 as 3
         (([1, -2],), 1.0),  # all are as far as -1

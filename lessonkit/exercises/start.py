@@ -17,12 +17,12 @@ from lessonkit.exercises.toy_models import (
     unambiguous_search_cases,
 )
 from lessonkit.exercises.toys import make_normal_sampler
-from lessonkit.exercises.words import read_exercise_texts
+from lessonkit.exercises.wording import read_lesson_wording
 from transformer.config import BOS_ID, EOS_ID
 
-exercise_texts = read_exercise_texts("00")
-bleu_after_short_training = exercise_texts.prediction("bleu_after_short_training")
-part_to_hide_noun_from = exercise_texts.prediction("part_to_hide_noun_from")
+lesson_wording = read_lesson_wording("00")
+bleu_after_short_training = lesson_wording.prediction("bleu_after_short_training")
+part_to_hide_noun_from = lesson_wording.prediction("part_to_hide_noun_from")
 
 EXHAUSTIVE_BEAM_SIZE = 3**4  # prefixes, and no more of them in any case
 
@@ -34,7 +34,7 @@ def my_perplexity(losses: list[float]) -> float:
 
 perplexity = Exercise(
     my_perplexity,
-    exercise_texts,
+    lesson_wording,
     worked=[
         (([0.0],), 1.0),  # certain and right: torn between one token
         (([math.log(8), math.log(2)],), 4.0),  # the square root of 8 * 2
@@ -59,7 +59,7 @@ _draw_normal = make_normal_sampler(0)
 
 weighted_average = Exercise(
     my_weighted_average,
-    exercise_texts,
+    lesson_wording,
     worked=[
         ((torch.tensor([[0.5, 0.5]]), torch.tensor([[2.0], [6.0]])), torch.tensor([[4.0]])),
         (
@@ -122,7 +122,7 @@ _NEXT_TOKEN_PROBS = {
 
 most_probable_sentence = Exercise(
     my_most_probable_sentence,
-    exercise_texts,
+    lesson_wording,
     worked=[
         (
             (ProbabilityTable(_NEXT_TOKEN_PROBS), 2),

@@ -9,14 +9,14 @@ from torch.nn.utils.rnn import pad_sequence
 
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress as show_progress
-from lessonkit.exercises.words import read_exercise_texts
+from lessonkit.exercises.wording import read_lesson_wording
 from transformer.config import BOS_ID, EOS_ID, UNK_ID
 
-exercise_texts = read_exercise_texts("01")
-earlier_lessons_quiz = exercise_texts.earlier_lessons_quiz()
-first_merge = exercise_texts.prediction("first_merge")
-unknown_german_share = exercise_texts.prediction("unknown_german_share")
-padding_share_when_shuffled = exercise_texts.prediction("padding_share_when_shuffled")
+lesson_wording = read_lesson_wording("01")
+earlier_lessons_quiz = lesson_wording.earlier_lessons_quiz()
+first_merge = lesson_wording.prediction("first_merge")
+unknown_german_share = lesson_wording.prediction("unknown_german_share")
+padding_share_when_shuffled = lesson_wording.prediction("padding_share_when_shuffled")
 
 TokenList = list[str]
 CountsBySpelledWord = dict[tuple[str, ...], int]
@@ -43,7 +43,7 @@ def _most_frequent_pair_cases() -> list[tuple[CountsBySpelledWord]]:
 
 most_frequent_pair = Exercise(
     my_most_frequent_pair,
-    exercise_texts,
+    lesson_wording,
     worked=[
         (({("a", "b"): 1, ("b", "c"): 2},), ("b", "c")),
         (({("c", "a"): 1, ("a", "b"): 1},), ("a", "b")),
@@ -83,7 +83,7 @@ def _pad_and_shift_cases() -> list[tuple[IntegerRows]]:
 
 pad_and_shift = Exercise(
     my_pad_and_shift,
-    exercise_texts,
+    lesson_wording,
     worked=[
         (([[5]],), (tensor([[2, 5]]), tensor([[5, 3]]))),
         (([[5, 6], [7]],), (tensor([[2, 5, 6], [2, 7, 0]]), tensor([[5, 6, 3], [7, 3, 0]]))),
@@ -105,7 +105,7 @@ def my_frequent_types(tokens: TokenList, min_frequency: int) -> TokenList:
 
 frequent_types = Exercise(
     my_frequent_types,
-    exercise_texts,
+    lesson_wording,
     worked=[
         ((["b", "a", "b"], 1), ["b", "a"]),
         ((["b", "a", "c", "b", "a"], 2), ["a", "b"]),
@@ -163,7 +163,7 @@ def _token_batches_cases() -> list[tuple[list[int], int]]:
 
 token_batches = Exercise(
     my_token_batches,
-    exercise_texts,
+    lesson_wording,
     worked=[
         (([2, 2], 4), [[0, 1]]),
         (([3, 1], 3), [[1], [0]]),

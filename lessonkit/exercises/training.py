@@ -20,13 +20,13 @@ from lessonkit.exercises.outcome import AnswerFunction
 from lessonkit.exercises.progress_table import show_progress as show_progress
 from lessonkit.exercises.toy_models import TinyTrainableNetwork
 from lessonkit.exercises.toys import make_normal_sampler
-from lessonkit.exercises.words import read_exercise_texts
+from lessonkit.exercises.wording import read_lesson_wording
 from transformer.data.batches import Batch
 
-exercise_texts = read_exercise_texts("05")
-earlier_lessons_quiz = exercise_texts.earlier_lessons_quiz()
-best_smoothed_confidence = exercise_texts.prediction("best_smoothed_confidence")
-twelve_digits_copied = exercise_texts.prediction("twelve_digits_copied")
+lesson_wording = read_lesson_wording("05")
+earlier_lessons_quiz = lesson_wording.earlier_lessons_quiz()
+best_smoothed_confidence = lesson_wording.prediction("best_smoothed_confidence")
+twelve_digits_copied = lesson_wording.prediction("twelve_digits_copied")
 
 WeightAndMoments = tuple[Tensor, Tensor, Tensor]
 LossFunction = Callable[[Tensor, Tensor], Tensor]
@@ -58,7 +58,7 @@ _LOGITS_OF_HALF = tensor([[[math.log(2), 0.0, 0.0]]], requires_grad=True)  # a h
 
 smoothed_loss = Exercise(
     my_smoothed_loss,
-    exercise_texts,
+    lesson_wording,
     worked=[
         # a blind guess among four costs ln 4, whatever the smoothing; padding costs nothing
         ((_EQUAL_LOGITS, tensor([[2, 0]]), 0.1, 0), tensor(math.log(4))),
@@ -83,7 +83,7 @@ def my_warmup_rate(step: int, d_model: int, warmup_steps: int) -> float:
 
 warmup_rate = Exercise(
     my_warmup_rate,
-    exercise_texts,
+    lesson_wording,
     worked=[
         ((4, 16, 4), 0.125),  # the peak: one over the root of 64
         ((1, 16, 4), 0.03125),  # a quarter of the way up
@@ -201,7 +201,7 @@ _ONE_WORD_BATCH = ShownBatch(tensor([[4, 3]]), tensor([[2, 5]]), tensor([[5, 3]]
 
 training_step = TrainingStepExercise(
     my_training_step,
-    exercise_texts,
+    lesson_wording,
     worked=[
         (
             (
@@ -267,7 +267,7 @@ def _adam_step_cases() -> list[tuple[Tensor, Tensor, Tensor, Tensor, int, float]
 
 adam_update = Exercise(
     my_adam_update,
-    exercise_texts,
+    lesson_wording,
     worked=[
         (  # the first step: m_hat is the gradient, v_hat its square, so it moves by the rate
             (tensor([1.0]), tensor([4.0]), torch.zeros(1), torch.zeros(1), 1, 0.25),

@@ -6,15 +6,15 @@ import re
 
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress as show_progress
-from lessonkit.exercises.words import read_exercise_texts
+from lessonkit.exercises.wording import read_lesson_wording
 from transformer.evaluation.scores import count_tree_phrases
 
 LabelledSpan = tuple[str, int, int]
 
-exercise_texts = read_exercise_texts("13")
-earlier_lessons_quiz = exercise_texts.earlier_lessons_quiz()
-rows_shown_to_differ = exercise_texts.prediction("rows_shown_to_differ")
-wide_bleu_at_half_rate = exercise_texts.prediction("wide_bleu_at_half_rate")
+lesson_wording = read_lesson_wording("13")
+earlier_lessons_quiz = lesson_wording.earlier_lessons_quiz()
+rows_shown_to_differ = lesson_wording.prediction("rows_shown_to_differ")
+wide_bleu_at_half_rate = lesson_wording.prediction("wide_bleu_at_half_rate")
 
 
 def my_num_attention_params(d_model: int, num_heads: int, d_k: int, d_v: int) -> int:
@@ -26,7 +26,7 @@ def my_num_attention_params(d_model: int, num_heads: int, d_k: int, d_v: int) ->
 
 num_attention_params = Exercise(
     my_num_attention_params,
-    exercise_texts,
+    lesson_wording,
     worked=[((1, 1, 1, 1), 4), ((2, 1, 3, 5), 2 * (3 + 3 + 5 + 5))],
     cases=[(2, 1, 1, 1), (2, 2, 1, 1), (3, 2, 1, 4), (7, 3, 2, 5), (512, 8, 64, 64)],
     # a head's three matrices at a time, then the one for all heads together
@@ -56,7 +56,7 @@ def _rows_shown_by_adjusted_p_values(p_values: dict[str, float]) -> list[str]:
 
 rows_shown_by_holm = Exercise(
     my_rows_shown_by_holm,
-    exercise_texts,
+    lesson_wording,
     worked=[
         (({"a": 0.04},), ["a"]),
         (({"a": 0.04, "b": 0.03},), []),
@@ -91,7 +91,7 @@ def _tree_to_phrases(tree: str) -> list[LabelledSpan]:
 
 phrase_f1 = Exercise(
     my_phrase_f1,
-    exercise_texts,
+    lesson_wording,
     worked=[
         (([("NP", 0, 1)], [("NP", 0, 1)]), 1.0),
         (([("S", 0, 1)], [("S", 0, 1), ("NP", 0, 1)]), 2 / 3),
@@ -142,7 +142,7 @@ def _closing_brackets_by_cancelling(tokens: list[str]) -> list[str] | None:
 
 closing_brackets = Exercise(
     my_closing_brackets,
-    exercise_texts,
+    lesson_wording,
     worked=[
         ((["(S", "(NP", "DT", "NN"],), [")NP", ")S"]),
         ((["(S", "(NP", "NN", ")NP"],), [")S"]),

@@ -28,9 +28,9 @@ from lessonkit.exercises.own.devices import OTHER_DEVICE, raise_unless_usable_on
 from lessonkit.exercises.own.gradients import raise_unless_gradients_match, value_of_case_code
 from lessonkit.exercises.own.weights import CheckWeights
 from lessonkit.exercises.rules import BrokenRuleError
-from lessonkit.exercises.words import read_exercise_texts
+from lessonkit.exercises.wording import read_lesson_wording
 
-CLASS_EXERCISE_WORDS = read_exercise_texts("own")
+CLASS_EXERCISE_WORDS = read_lesson_wording("own")
 COURSE_PACKAGES = ("lessonkit", "transformer")  # whose classes are no answers
 
 ConstructorSizes = tuple[int, ...]

@@ -11,7 +11,7 @@ import torch
 from lessonkit.exercises.compare import describe_difference, format_value
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.message import MAX_LINE_WIDTH
-from lessonkit.exercises.words import read_exercise_texts
+from lessonkit.exercises.wording import read_lesson_wording
 from tests.helpers.exercise_walk import ALL, LESSONS, MODULES, Odd, exercises, predictions
 from tests.helpers.mutants import mutants
 
@@ -41,7 +41,7 @@ def test_every_exercise_has_its_own_name_and_is_reached_under_it() -> None:
 
 @pytest.mark.parametrize("lesson", LESSONS)
 def test_what_the_words_of_a_lesson_have_can_be_reached_in_its_module(lesson: str) -> None:
-    words = read_exercise_texts(lesson)
+    words = read_lesson_wording(lesson)
     assert set(words.exercises) == set(exercises(LESSONS[lesson]))
     assert set(words.predictions) == set(predictions(LESSONS[lesson]))
 

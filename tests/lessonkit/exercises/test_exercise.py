@@ -20,7 +20,7 @@ from lessonkit.exercises.edit_source import redefine_with_edits
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.outcome import Outcome, run_case
 from lessonkit.exercises.rules import BrokenRuleError, forbidding_calls_of_module
-from lessonkit.exercises.words import ExerciseTexts
+from lessonkit.exercises.wording import LessonWording
 from tests.helpers.exercise_walk import ALL
 from transformer import masks
 
@@ -45,8 +45,8 @@ def make(wrong: Any = WRONG, **changes: Any) -> Exercise:
         "cases": [([2],), ([3],), ([2, 3, 5],)],
         "expected": lambda values: [value + value for value in values],
     }
-    exercise_texts = ExerciseTexts("00", {"exercises": {"double": words}})
-    return Exercise(my_double, exercise_texts, **(given | changes))
+    lesson_wording = LessonWording("00", {"exercises": {"double": words}})
+    return Exercise(my_double, lesson_wording, **(given | changes))
 
 
 def said(answer: Any, **changes: Any) -> str:

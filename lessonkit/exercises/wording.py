@@ -2,9 +2,9 @@
 
 A lesson's module makes of them what a notebook calls after `ex.`:
 
-    exercise_texts = read_exercise_texts("02")
-    earlier_lessons_quiz = exercise_texts.earlier_lessons_quiz()
-    cost_of_length = exercise_texts.prediction("cost_of_length")
+    lesson_wording = read_lesson_wording("02")
+    earlier_lessons_quiz = lesson_wording.earlier_lessons_quiz()
+    cost_of_length = lesson_wording.prediction("cost_of_length")
 """
 
 import tomllib
@@ -20,7 +20,7 @@ WORDS_FOLDER = Path(__file__).parent / "words"
 
 
 @dataclass(frozen=True)
-class ExerciseTexts:
+class LessonWording:
     """What a lesson says and asks."""
 
     lesson: str  # its number, "02"
@@ -48,7 +48,7 @@ class ExerciseTexts:
         return Quiz(self.lesson, questions)
 
 
-def read_exercise_texts(lesson: str) -> ExerciseTexts:
+def read_lesson_wording(lesson: str) -> LessonWording:
     """Read the words of a lesson, given by its number, "02"."""
     text = (WORDS_FOLDER / f"{lesson}.toml").read_text(encoding="utf-8")
-    return ExerciseTexts(lesson, tomllib.loads(text))
+    return LessonWording(lesson, tomllib.loads(text))
