@@ -126,6 +126,8 @@ def _set_linear(spec: LinearSpec, *layers: nn.Linear) -> None:
         spec.bias = np.concatenate([to_float32_array(layer.bias) for layer in layers])
 
 
-def _set_norm(spec: LayerNormSpec, norm: nn.LayerNorm) -> None:
+def _set_norm(spec: LayerNormSpec, norm: nn.Module) -> None:
+    # Models with other norms are refused before this.
+    assert isinstance(norm, nn.LayerNorm)
     spec.gamma = to_float32_array(norm.weight)
     spec.beta = to_float32_array(norm.bias)

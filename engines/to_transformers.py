@@ -141,8 +141,10 @@ def _named_attention_weights(name: str, attention: MultiHeadAttention) -> NamedT
     yield from _named_weight_and_bias(f"{name}.out_proj", attention.output_projection)
 
 
-def _named_weight_and_bias(name: str, module: nn.Linear | nn.LayerNorm) -> NamedTensorIterator:
+def _named_weight_and_bias(name: str, module: nn.Module) -> NamedTensorIterator:
     """Yield a weight and its bias: zeros for one of ours that has none, as the library has each."""
+    # Models with other norms are refused before this.
+    assert isinstance(module, nn.Linear | nn.LayerNorm)
     yield f"{name}.weight", module.weight
     bias = module.bias
     yield f"{name}.bias", torch.zeros(len(module.weight)) if bias is None else bias
