@@ -92,8 +92,8 @@ def translate_standard_input(options: argparse.Namespace) -> None:
     from attention_course.long_lines import warn_of_long_lines
     from attention_course.output_lines import translate_to_output_lines
     from lessonkit.charts.attention_export import (
-        check_attention_file,
         check_attention_is_drawable,
+        check_attention_output_path,
         write_attention_file,
     )
     from transformer.models.folder import read_longest_source
@@ -103,7 +103,7 @@ def translate_standard_input(options: argparse.Namespace) -> None:
     if options.n_best is not None:
         check_n_best(options.n_best, options.beam)
     if options.attention is not None:
-        check_attention_file(options.attention, options.layer, options.head)
+        check_attention_output_path(options.attention, options.layer, options.head)
     elif options.layer is not None or options.head is not None:
         raise UserError("--layer and --head are of a picture: give --attention FILE.png too")
     translator = Translator.load(options.model, pick_device(), options.weights)

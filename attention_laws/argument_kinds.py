@@ -18,7 +18,7 @@ from attention_laws.errors import UserError
 
 P = ParamSpec("P")
 R = TypeVar("R")
-WORDS_BY_KIND: dict[Any, str] = {
+DESCRIPTIONS_BY_TYPE: dict[Any, str] = {
     int: "a whole number",
     float: "a number",
     bool: "true or false",
@@ -97,8 +97,8 @@ def _in_words(annotation: Any) -> str:
     kind, arguments = typing.get_origin(annotation) or annotation, typing.get_args(annotation)
     if kind in (typing.Union, types.UnionType):
         return " or ".join(map(_in_words, arguments))
-    if kind in WORDS_BY_KIND:
-        return WORDS_BY_KIND[kind]
+    if kind in DESCRIPTIONS_BY_TYPE:
+        return DESCRIPTIONS_BY_TYPE[kind]
     name = getattr(kind, "__name__", str(kind))
     if isinstance(kind, type) and issubclass(kind, Enum):
         return f"a {name}: {', '.join(str(member.value) for member in kind)}"

@@ -11,7 +11,7 @@ from attention_laws.mask_style import MaskRole, mask_roles_from_names
 SRC_NAME_PATTERN = re.compile(r"src|source|enc|input|question")
 TGT_NAME_PATTERN = re.compile(r"tgt|trg|targ|dec|prev|out|answer")
 # Masks of keys; those that leave out whole heads are something else.
-KEY_MASK_NAME_PATTERN = re.compile(r"^(?!(.*_)?head).*mask")
+MASK_PARAMETER_NAME_PATTERN = re.compile(r"^(?!(.*_)?head).*mask")
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def inspect_forward_signature(module: nn.Module) -> ForwardSignature:
 
 def _select_mask_parameters(parameters: list[inspect.Parameter]) -> list[inspect.Parameter]:
     """Return the masks among parameters, without an optional one of scores beside others."""
-    masks = [x for x in parameters if KEY_MASK_NAME_PATTERN.search(x.name.lower())]
+    masks = [x for x in parameters if MASK_PARAMETER_NAME_PATTERN.search(x.name.lower())]
     if len(masks) > 1:
         masks = [x for x in masks if x.name != "attn_mask" or x.default is x.empty]
     return masks

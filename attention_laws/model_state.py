@@ -25,7 +25,7 @@ def model_state_restored_afterwards(
     modules = [] if module is None else list(module.modules())
     modes = [(part, part.training, dict(part._buffers)) for part in modules]
     saved_tensors = []
-    for tensor in _model_and_optimizer_tensors(module, optimizer):
+    for tensor in _model_and_optimizer_weights(module, optimizer):
         grad = None if tensor.grad is None else tensor.grad.clone()
         saved_tensors.append((tensor, tensor.detach().clone(), grad, tensor.requires_grad))
     fast_path = torch.backends.mha.get_fastpath_enabled()
@@ -60,7 +60,7 @@ def force_eval_mode(module: nn.Module) -> None:
             part.training = False
 
 
-def _model_and_optimizer_tensors(
+def _model_and_optimizer_weights(
     module: nn.Module | None, optimizer: torch.optim.Optimizer | None
 ) -> list[Tensor]:
     """Return parameters and buffers, and what else the optimizer holds."""

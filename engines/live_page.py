@@ -35,15 +35,15 @@ from transformer.support.files import (
     read_json,
     write_json,
 )
-from transformer.support.folders import find_model_folder, licence_file, live_page_folder
+from transformer.support.folders import course_live_page_folder, find_model_folder, licence_file
 from transformer.support.signatures import check_argument_types
 
-MODEL_LIST = "models.json"
+MODEL_LIST_FILE_NAME = "models.json"
 # The course's own page has lists of its models' words, too.
 COPIED_PAGE_FILES = ("index.html", "style.css", "icon.svg", "js")
 COPIED_MODEL_FILES = (RECIPE, SRC_TOKENIZER, TGT_TOKENIZER, WEIGHTS)
 NUM_SAMPLES = 4
-MAX_DRAWN_SAMPLE_CHARACTERS = 80
+MAX_RANDOM_SAMPLE_CHARACTERS = 80
 MAX_GIVEN_SAMPLE_CHARACTERS = 1000
 
 
@@ -66,7 +66,10 @@ def write_live_page(
             page cannot run the model. Nothing is then made.
     """
     if replace and out.is_dir():
-        require((out / MODEL_LIST).is_file(), f"{out} holds no {MODEL_LIST}, so it is no page")
+        require(
+            (out / MODEL_LIST_FILE_NAME).is_file(),
+            f"{out} holds no {MODEL_LIST_FILE_NAME}, so it is no page",
+        )
     else:
         require(not out.exists(), f"{out} exists: add --replace, or give another folder")
     for sentence in sentences:
@@ -76,16 +79,16 @@ def write_live_page(
     check_writable_folder(out)
     folder = find_model_folder(model)
     name = folder.resolve().name
-    recipe = _check_runs_in_page(model, folder)
+    recipe = _require_page_supports_model(model, folder)
     listed = _models_json_fields(name, recipe, list(sentences))
     with folder_written_whole(out, replace) as page:
         _copy_page(page)
         _copy_model(folder, page / "models" / name)
-        write_json(page / MODEL_LIST, listed)
+        write_json(page / MODEL_LIST_FILE_NAME, listed)
     return out
 
 
-def _check_runs_in_page(model: str | Path, folder: Path) -> Recipe:
+def _require_page_supports_model(model: str | Path, folder: Path) -> Recipe:
     """Return a model's recipe; raise where the page has no code for such a model."""
     description, network = read_model(folder)
     message = f"{model} is an LSTM, and the page runs Transformers: name another"
@@ -98,7 +101,7 @@ def _check_runs_in_page(model: str | Path, folder: Path) -> Recipe:
 def _models_json_fields(name: str, recipe: Recipe, sentences: list[str]) -> dict[str, Any]:
     """Return the content of models.json: this model alone, what it is and whose terms hold."""
     data = recipe.data
-    shipped = read_json(live_page_folder() / MODEL_LIST)["models"].get(name, {})
+    shipped = read_json(course_live_page_folder() / MODEL_LIST_FILE_NAME)["models"].get(name, {})
     is_shipped = (shipped.get("src_lang"), shipped.get("tgt_lang")) == (
         data.src_lang,
         data.tgt_lang,
@@ -126,14 +129,14 @@ def _draw_sentences(recipe: Recipe) -> list[str]:
         return []
     split = corpora.default_test_split(data.corpus)
     sources = corpora.load(data.corpus, split, data.src_lang, data.tgt_lang).src
-    short = sorted({source for source in sources if len(source) <= MAX_DRAWN_SAMPLE_CHARACTERS})
+    short = sorted({source for source in sources if len(source) <= MAX_RANDOM_SAMPLE_CHARACTERS})
     return random.Random(SAMPLE_SEED).sample(short, min(NUM_SAMPLES, len(short)))
 
 
 def _copy_page(page: Path) -> None:
     """Copy the page's own files, and the licence of its code."""
     for name in COPIED_PAGE_FILES:
-        source = live_page_folder() / name
+        source = course_live_page_folder() / name
         copy = shutil.copytree if source.is_dir() else shutil.copyfile
         copy(source, page / name)
     shutil.copyfile(licence_file(), page / "LICENSE")

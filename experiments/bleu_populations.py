@@ -17,7 +17,7 @@ from lessonkit.analysis.bleu_comparison import (
 from transformer.data import corpora
 from transformer.models.translator import Translator
 
-NUM_SIMULATED_SENTENCES = 10_000  # of a simulated population
+NUM_POPULATION_SENTENCES = 10_000  # of a simulated population
 SIMULATED_LEAD = 4.0  # points of BLEU, where one simulated system is better
 SIMULATION_SEED = 53
 # The translators of Multi30k's captions, all into English, and their beams.
@@ -55,7 +55,7 @@ class Population(NamedTuple):
         return first, second
 
 
-def simulated_populations(sentences: int = NUM_SIMULATED_SENTENCES) -> dict[str, Population]:
+def simulated_populations(sentences: int = NUM_POPULATION_SENTENCES) -> dict[str, Population]:
     """Return pairs of systems that copy so many English sentences with mistakes.
 
     All differ in what they get wrong. "alike" errs as often as the first system does, "uneven" is
@@ -73,11 +73,11 @@ def simulated_populations(sentences: int = NUM_SIMULATED_SENTENCES) -> dict[str,
     )
     level = float(bleu_from_counts(base.sum(0)))
     others = {
-        "alike": splice_counts_to_target_bleu(
+        "alike": spliced_system_bleu_counts(
             better if _is_bleu_below(alike, level) else worse, alike, level
         ),
-        "uneven": splice_counts_to_target_bleu(better, worse, level),
-        "ahead": splice_counts_to_target_bleu(better, alike, level + SIMULATED_LEAD),
+        "uneven": spliced_system_bleu_counts(better, worse, level),
+        "ahead": spliced_system_bleu_counts(better, alike, level + SIMULATED_LEAD),
     }
     return {name: Population(base, other) for name, other in others.items()}
 
@@ -104,7 +104,7 @@ def noisy_sentence_copies(
     return copies
 
 
-def splice_counts_to_target_bleu(one: BleuCounts, other: BleuCounts, level: float) -> BleuCounts:
+def spliced_system_bleu_counts(one: BleuCounts, other: BleuCounts, level: float) -> BleuCounts:
     """Return the first rows of one and the others of the other, cut where BLEU comes closest."""
     sums = other.sum(0) + np.cumsum(one - other, axis=0)
     cut = int(np.abs(bleu_from_counts(sums) - level).argmin()) + 1

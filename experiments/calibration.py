@@ -59,7 +59,9 @@ class ResampledTestSet(NamedTuple):
         return self.second_scores - self.first_scores
 
 
-def resample(first_counts: BleuCounts, second_counts: BleuCounts, seed: int) -> ResampledTestSet:
+def bootstrap_test_set_scores(
+    first_counts: BleuCounts, second_counts: BleuCounts, seed: int
+) -> ResampledTestSet:
     """Compute what all tests and intervals of one test set need."""
     return ResampledTestSet(
         first_counts,
@@ -133,7 +135,7 @@ def measure_tests(population: Population, sentences: int, test_sets: int) -> dic
     p_values: dict[str, list[float]] = {name: [] for name in P_VALUE_FUNCTIONS_BY_TEST}
     covered: dict[str, list[bool]] = {"score": [], "score, sacreBLEU": [], "difference": []}
     for seed in range(test_sets):
-        drawn = resample(*population.draw_test_set(sentences, rng), seed)
+        drawn = bootstrap_test_set_scores(*population.draw_test_set(sentences, rng), seed)
         for name, p_value in P_VALUE_FUNCTIONS_BY_TEST.items():
             p_values[name].append(p_value(drawn))
         for scores, truth in zip((drawn.first_scores, drawn.second_scores), truths, strict=True):
@@ -170,7 +172,7 @@ def record_calibration(file: Path) -> None:
         for name, population in tqdm(populations.items(), unit="pair of systems")
     }
     base = populations["alike"].first[: TEST_SET_SIZES[0]]
-    same = resample(base, base, DRAWING_SEED)
+    same = bootstrap_test_set_scores(base, base, DRAWING_SEED)
     identical = {
         name: round(p_value(same), 4) for name, p_value in P_VALUE_FUNCTIONS_BY_TEST.items()
     }

@@ -25,7 +25,7 @@ PAGES_WITH_SOURCED_FIGURES = (
     "docs/benchmarks.md",
 )
 # A lesson's figure is printed this many cells before or after its own, at most.
-MAX_CELLS_TO_SOURCE = 2
+MAX_NOTEBOOK_CELL_DISTANCE = 2
 NUMBER_PATTERN = re.compile(r"[−-]?\b\d[\d,]*(?:\.\d+)?")
 DECIMAL_PATTERN = re.compile(r"(?<![\w.,§/-])\d[\d,]*\.\d+(?![\w.]*\d)")
 # A table that a command makes, and a test compares.
@@ -121,7 +121,7 @@ def figures_without_source(root: Path) -> list[str]:
 
     A figure is a number with a decimal point. Its source is a claim, or what claims.toml names as
     others' figures and constants; in a lesson also the code, and the text that it prints, of the
-    cells that stand at most `MAX_CELLS_TO_SOURCE` before or after the figure's own. Where
+    cells that stand at most `MAX_NOTEBOOK_CELL_DISTANCE` before or after the figure's own. Where
     claims.toml names a lesson's words under `elsewhere`, their figures may stand beside any cell.
     """
     book = read_claims_toml(root)
@@ -188,7 +188,9 @@ def _passages(page: Path) -> Iterator[tuple[str, set[str]]]:
         yield read_prose(page), set()
     for place, cell in enumerate(cells):
         if cell["cell_type"] == "markdown":
-            beside = cells[max(0, place - MAX_CELLS_TO_SOURCE) : place + MAX_CELLS_TO_SOURCE + 1]
+            beside = cells[
+                max(0, place - MAX_NOTEBOOK_CELL_DISTANCE) : place + MAX_NOTEBOOK_CELL_DISTANCE + 1
+            ]
             yield _cell_prose(cell), _printed_numbers(beside)
 
 

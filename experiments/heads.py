@@ -100,12 +100,12 @@ def record_head_removals(model: str, file: Path) -> None:
     _write_record(file, translator, model, about, scores)
 
 
-def record_alignment_error_rates(model: str, file: Path) -> str:
+def record_attribution_error_rates(model: str, file: Path) -> str:
     """Record how well attributions of a model's words find their source words (test sentences)."""
     translator = Translator.load(model, pick_device())
     data = translator.recipe.data
     text = corpora.load("embedded", "test", data.src_lang, data.tgt_lang)
-    scores = attribution_alignment_error_rates(translator, text)
+    scores = alignment_error_by_attribution(translator, text)
     _write_record(file, translator, model, {"split": "test", "sentences": len(text)}, scores)
     return "\n".join(
         f"{name}: alignment error {figures['error']:.3f}" for name, figures in scores.items()
@@ -120,7 +120,7 @@ def _write_record(
     write_json(file, origin | about | {"figures": figures})
 
 
-def attribution_alignment_error_rates(translator: Translator, text: ParallelText) -> dict[str, Any]:
+def alignment_error_by_attribution(translator: Translator, text: ParallelText) -> dict[str, Any]:
     """Return the "error" of each attribution: the alignment error rate on a text's gold links."""
     gold = text.alignments
     if gold is None:

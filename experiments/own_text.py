@@ -76,8 +76,8 @@ def record_own_text_run(
         _check_comparable(find_model_folder(compare_with), corpus, src_lang, tgt_lang)
     if not (folder / RUN).is_file():
         _train_or_resume(corpus, changes, folder, start_from)
-    _check_is_run_of(folder, corpus, changes, start_from)
-    record = _measure_run(folder, corpus)
+    _check_run_matches_arguments(folder, corpus, changes, start_from)
+    record = _evaluate_finished_run(folder, corpus)
     is_known = None if start_from is None else _is_known_by_test_source(folder, start_from)
     if is_known is not None:
         record["known_test_sources"] = sum(is_known)
@@ -100,7 +100,7 @@ def _train_or_resume(
         raise KeyboardInterrupt
 
 
-def _check_is_run_of(
+def _check_run_matches_arguments(
     folder: Path, corpus: str, changes: Mapping[str, Any], start_from: str | None
 ) -> None:
     """Refuse a run of another corpus or version of it, of other settings, or begun otherwise."""
@@ -140,7 +140,7 @@ def _check_comparable(other: Path, corpus: str, src_lang: str, tgt_lang: str) ->
     require(tokenizer == DEFAULT_BLEU_TOKENIZER, f"{message}{tokenizer}: leave --compare-with out")
 
 
-def _measure_run(folder: Path, corpus: str) -> dict[str, Any]:
+def _evaluate_finished_run(folder: Path, corpus: str) -> dict[str, Any]:
     """Return a run's origin and its figures on the test set, and what its corpus was made of."""
     record = load_model_origin(folder)
     for part in ("training", "evaluation"):

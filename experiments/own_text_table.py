@@ -37,7 +37,7 @@ def own_text_cells(record: Mapping[str, Any]) -> dict[str, str]:
         "parameters": f"{figures['parameters']:,}",
         "steps": f"{run['steps']:,}",
         "minutes": f"{run['minutes']:,.0f}",
-        "bleu": f"{score_and_interval(figures['bleu'])}, {_tokenizer_of(figures['bleu'])}",
+        "bleu": f"{score_and_interval(figures['bleu'])}, {_bleu_tokenizer_name(figures['bleu'])}",
         "chrf": score_and_interval(figures["chrf++"]),
         "placeholders": f"{placeholders['kept']:.1f}% of {placeholders['sentences']:,}"
         if placeholders
@@ -50,7 +50,7 @@ def own_text_cells(record: Mapping[str, Any]) -> dict[str, str]:
     return cells
 
 
-def _tokenizer_of(bleu: Mapping[str, Any]) -> str:
+def _bleu_tokenizer_name(bleu: Mapping[str, Any]) -> str:
     """Return the tokenizer that a BLEU score's signature names."""
     found = re.search(r"\btok:([\w-]+)", bleu["signature"])
     assert found, bleu["signature"]

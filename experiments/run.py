@@ -32,7 +32,7 @@ from transformer.training.report import read_log
 
 # In a run's folder, beside what training leaves.
 FIGURES_FILE_NAME = "figures.json"
-FAULTS_FILE_NAME = "faults.json"  # a list of names; a recipe has no faults
+INJECTED_FAULTS_FILE_NAME = "faults.json"  # a list of names; a recipe has no faults
 
 
 def record_experiment(
@@ -81,7 +81,7 @@ def run_experiment(
         if not (folder / FIGURES_FILE_NAME).exists():
             build = builder_with_faults(*experiment.active_faults(variant))
             write_json(folder / FIGURES_FILE_NAME, measure_run(folder, build))
-        add_run_to_record(record, experiment, record_entry_of_run(experiment, variant, folder))
+        add_run_to_record(record, experiment, make_run_record_entry(experiment, variant, folder))
 
 
 def _train_or_resume(
@@ -91,7 +91,7 @@ def _train_or_resume(
     faults = experiment.active_faults(variant)
     begun = holds_run(folder)
     if not begun:
-        write_json(folder / FAULTS_FILE_NAME, faults)
+        write_json(folder / INJECTED_FAULTS_FILE_NAME, faults)
     recipe, options = experiment.recipe_and_options(variant, seed)
     precision = Precision(experiment.precision_name(variant))
     result = train_recipe(
@@ -134,7 +134,7 @@ def check_run_folder(folder: Path, experiment: Experiment, variant: str, seed: i
         read_recipe(folder).name_and_sections()
         == experiment.recipe_and_options(variant, seed)[0].name_and_sections()
     )
-    file = folder / FAULTS_FILE_NAME
+    file = folder / INJECTED_FAULTS_FILE_NAME
     faults = read_json(file) if file.exists() else []
     if not same or faults != experiment.active_faults(variant):
         raise UserError(
@@ -163,7 +163,7 @@ def measure_run(folder: Path, build: Callable[[ModelDescription], Network]) -> d
     return figures
 
 
-def record_entry_of_run(experiment: Experiment, variant: str, folder: Path) -> dict[str, Any]:
+def make_run_record_entry(experiment: Experiment, variant: str, folder: Path) -> dict[str, Any]:
     """Gather what a record holds of a run; validation has steps and the loss (nats per token)."""
     training = read_json(folder / RUN)
     log = [line for line in read_log(folder / LOG) if line["kind"] == "validation"]

@@ -92,7 +92,7 @@ def ship_model(folder: Path, name: str) -> Path:
     return out
 
 
-def renew_card(model: str, file: Path) -> None:
+def remeasure_shipped_model(model: str, file: Path) -> None:
     """Measure a shipped model again; write its card and README anew, and a record of that."""
     folder = find_model_folder(model)
     message = f"{model} is no shipped model: give one of {', '.join(shipped_model_names())}"

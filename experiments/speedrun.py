@@ -70,7 +70,7 @@ def time_training_command(settings: Sequence[str], seed: int, processes: int, ou
     return seconds
 
 
-def score_run(out: Path) -> dict[str, float]:
+def score_test_translations(out: Path) -> dict[str, float]:
     """Score a finished run's greedy translations of the test text.
 
     Returns:
@@ -119,7 +119,7 @@ def record_speed_runs(
         with tempfile.TemporaryDirectory() as temporary:
             out = Path(temporary) / "run"
             seconds = time_training_command(settings, seed, processes, out)
-            runs.append({"seed": seed, "seconds": round(seconds, 1)} | score_run(out))
+            runs.append({"seed": seed, "seconds": round(seconds, 1)} | score_test_translations(out))
             recipe, run = read_recipe(out), read_json(out / "run.json")
         on_line(f"seed {seed}: {seconds:.1f} s, BLEU {runs[-1]['bleu']:.2f}")
     recipe_and_options = recipe.to_dict()
@@ -142,7 +142,7 @@ def speed_records_table(records: Sequence[dict[str, Any]]) -> str:
     """Return the table of docs/records.md: a row for each record, the oldest first."""
     rows = []
     for number, record in enumerate(records, start=1):
-        seconds, score, _, reached = speed_record_means_and_verdict(record)
+        seconds, score, _, reached = means_and_goal_reached(record)
         points = [run["bleu"] for run in record["runs"]]
         rows.append(
             [
@@ -164,7 +164,7 @@ def load_speed_records() -> list[dict[str, Any]]:
     return [read_json(path) for path in sorted((results_folder() / RECORDS_FOLDER).glob("*.json"))]
 
 
-def speed_record_means_and_verdict(record: Mapping[str, Any]) -> tuple[float, float, float, bool]:
+def means_and_goal_reached(record: Mapping[str, Any]) -> tuple[float, float, float, bool]:
     """Summarise a record of the speed run.
 
     Returns:

@@ -66,7 +66,7 @@ def shipped_models_table(
 
 
 def _shipped_model_cells(record: Mapping[str, Any]) -> dict[str, str]:
-    """Return the cells of a shipped model's record (see `ship.renew_card`), by field."""
+    """Return a shipped model's cells by field, from its record (`ship.remeasure_shipped_model`)."""
     figures, measured = record["figures"], record["evaluation"]
     cells = {
         "model": f"`{record['model']}`",
@@ -164,7 +164,7 @@ def earlier_systems_table() -> str:
         for run in report.get("runs", [name]):
             path = results_folder() / "systems" / f"{run}.json"
             ours = (
-                _earlier_system_run_cells(read_json(path))
+                _earlier_recipe_rerun_cells(read_json(path))
                 if path.exists()
                 else {"bleu": "not run yet"}
             )
@@ -204,7 +204,7 @@ def run_cells(record: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _earlier_system_run_cells(record: Mapping[str, Any]) -> dict[str, str]:
+def _earlier_recipe_rerun_cells(record: Mapping[str, Any]) -> dict[str, str]:
     """Return the cells of our run of an earlier system's recipe."""
     run, cells = record["training"], run_cells(record)
     speeds = [line["tokens_per_second"] for line in record["log"] if line["tokens_per_second"]]

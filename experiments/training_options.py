@@ -166,14 +166,14 @@ def override_recipe_and_options(
 
 
 _PARSED_FAST_TOML = tomllib.loads(Path(__file__).with_name("fast.toml").read_text(encoding="utf-8"))
-FAST_TRAINING_OPTIONS = TrainingOptions(**_PARSED_FAST_TOML.pop("options"))
+FAST_RECIPE_OPTIONS = TrainingOptions(**_PARSED_FAST_TOML.pop("options"))
 FAST_RECIPE = Recipe.from_dict(_PARSED_FAST_TOML)
 
 
 def find_recipe_and_options(name: str) -> tuple[Recipe, TrainingOptions]:
     """Return a recipe by its name, the fast one too, and the options that it is trained with."""
     if name == FAST_RECIPE.name:
-        return FAST_RECIPE, FAST_TRAINING_OPTIONS
+        return FAST_RECIPE, FAST_RECIPE_OPTIONS
     return find_recipe(name), TrainingOptions()
 
 

@@ -108,10 +108,10 @@ def adapt_folder(folder: str | Path) -> tuple[Adapter, Pipeline]:
         adapter = adapt_network(model, src_vocab_size, model.output.out_features)
     else:
         adapter = adapt_transformer(model)
-    return adapter.replace(untrained=False), adapt_pipeline(translator)
+    return adapter.replace(untrained=False), pipeline_of_translator(translator)
 
 
-def adapt_pipeline(translator: Translator) -> Pipeline:
+def pipeline_of_translator(translator: Translator) -> Pipeline:
     """Return what stands around a model: its tokenizers, its corpus, and the score."""
     data = translator.recipe.data
     train: tuple[TextPair, ...] = ()

@@ -28,7 +28,7 @@ READINGS = {
     "greedy, last checkpoint": "last",
 }
 
-COURSE_PROFILE_NAMES = ("quick", "full")
+LESSON_TRAINING_PROFILES = ("quick", "full")
 # The variable that names the folder in which lessons keep what they train.
 RUNS_FOLDER_VARIABLE = "COURSE_RUNS"
 
@@ -137,8 +137,8 @@ def course_profile() -> str:
         import torch  # late: `lessonkit.colab` sets what torch reads as it loads
 
         return "full" if torch.cuda.is_available() else "quick"
-    if chosen not in COURSE_PROFILE_NAMES:
-        raise unknown_name_error("COURSE_PROFILE", chosen, COURSE_PROFILE_NAMES)
+    if chosen not in LESSON_TRAINING_PROFILES:
+        raise unknown_name_error("COURSE_PROFILE", chosen, LESSON_TRAINING_PROFILES)
     return chosen
 
 

@@ -45,7 +45,7 @@ def fast_top_continuations(
     best_groups = (prefix_scores[:, :, None] + maxima).flatten(start_dim=1).topk(count)[1]
     candidates = _indices_of_types_in_groups(best_groups, groups, vocab_size)
     if rest:
-        candidates = torch.cat((candidates, _indices_of_ungrouped_types(log_probs, rest)), dim=1)
+        candidates = torch.cat((candidates, _ungrouped_token_indices(log_probs, rest)), dim=1)
     totals = log_probs.flatten(start_dim=1).gather(1, candidates)
     totals = totals + prefix_scores.gather(1, candidates // vocab_size)
     scores, positions = totals.topk(count)
@@ -63,7 +63,7 @@ def _indices_of_types_in_groups(best_groups: Tensor, groups: int, vocab_size: in
     return (first[:, :, None] + within).flatten(start_dim=1)
 
 
-def _indices_of_ungrouped_types(log_probs: Tensor, rest: int) -> Tensor:
+def _ungrouped_token_indices(log_probs: Tensor, rest: int) -> Tensor:
     """Return the indices of each prefix's last types, which fill no group: (sentences, ...)."""
     sentences, beam_size, vocab_size = log_probs.shape
     ids = torch.arange(vocab_size - rest, vocab_size, device=log_probs.device)

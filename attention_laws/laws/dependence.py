@@ -32,7 +32,7 @@ def logits_depend_on_all_source_tokens(subject: Subject) -> Finding:
         changed = subject.logits(subject.with_other_token(src, position), tgt_in)
         effects.append((changed - logits)[0].abs().amax(dim=-1))
     all_effects = torch.stack(effects)
-    return _token_effects_finding(
+    return _missing_token_effects_finding(
         all_effects, torch.ones_like(all_effects, dtype=torch.bool), src, "source"
     )
 
@@ -51,10 +51,14 @@ def logits_depend_on_all_previous_tokens(subject: Subject) -> Finding:
         effects.append((changed - logits)[0].abs().amax(dim=-1))
     positions = torch.arange(1, SENTENCE_LENGTH)[:, None]
     is_expected = torch.arange(SENTENCE_LENGTH) >= positions
-    return _token_effects_finding(torch.stack(effects), is_expected, tgt_in[:, 1:], "target")
+    return _missing_token_effects_finding(
+        torch.stack(effects), is_expected, tgt_in[:, 1:], "target"
+    )
 
 
-def _token_effects_finding(effects: Tensor, is_expected: Tensor, ids: Tensor, side: str) -> Finding:
+def _missing_token_effects_finding(
+    effects: Tensor, is_expected: Tensor, ids: Tensor, side: str
+) -> Finding:
     """Return broken if a token lacks an expected effect; effects are (tokens, tgt_len)."""
     is_missing = is_expected & (effects <= MIN_RELATIVE_EFFECT * effects[is_expected].median())
     if not effects[is_expected].any():

@@ -159,7 +159,7 @@ class ToyLanguages:
     def _choose_token_types(subject: Subject, vocab_size: int) -> list[int]:
         return [i for i in range(vocab_size) if i not in subject.special_ids][:MAX_TOKEN_TYPES]
 
-    def draw_type_rows(self, number: int, length: int) -> TokenIdRows:
+    def draw_token_index_rows(self, number: int, length: int) -> TokenIdRows:
         """Draw rows of indices of types, uniformly and independently."""
         return torch.randint(self.num_types, (number, length), generator=self.generator).tolist()
 
@@ -181,7 +181,7 @@ def model_can_overfit_a_batch(subject: Subject) -> Finding:
     """
     languages = ToyLanguages(subject)
     pairs = languages.to_sources_and_targets(
-        languages.draw_type_rows(4, 6), languages.draw_type_rows(4, 6)
+        languages.draw_token_index_rows(4, 6), languages.draw_token_index_rows(4, 6)
     )
     task = ToyTask(
         draw=lambda _: pairs,
@@ -202,7 +202,7 @@ def model_can_learn_to_copy(subject: Subject) -> Finding:
     languages = ToyLanguages(subject)
 
     def draw(number: int) -> SourcesAndTargets:
-        rows = languages.draw_type_rows(number, 2)
+        rows = languages.draw_token_index_rows(number, 2)
         return languages.to_sources_and_targets(rows, rows)
 
     shortcut_loss = 2 / 3 * math.log(languages.num_types)
@@ -222,10 +222,10 @@ def model_can_learn_to_look_back(subject: Subject) -> Finding:
     languages = ToyLanguages(subject)
 
     def draw(number: int) -> SourcesAndTargets:
-        rows = languages.draw_type_rows(number, 2)
+        rows = languages.draw_token_index_rows(number, 2)
         for row in rows:
             row.extend((row[i % 2] + 1 + i // 2) % languages.num_types for i in range(4))
-        return languages.to_sources_and_targets(languages.draw_type_rows(number, 2), rows)
+        return languages.to_sources_and_targets(languages.draw_token_index_rows(number, 2), rows)
 
     shortcut_loss = 6 / 7 * math.log(languages.num_types)
     task = ToyTask(draw, 0.6 * shortcut_loss, shortcut_loss, "with the last word alone")

@@ -136,12 +136,10 @@ def steps_use_scheduled_learning_rate(subject: Subject) -> Finding:
         return kept_finding(seen)
     seen = f"steps {done + 1}, {done + 2}, ... use the rates {_format_learning_rates(used)}"
     seen += f"; the schedule has {_format_learning_rates(_scheduled_learning_rates(subject, done))}"
-    return _judge_unscheduled_learning_rates(subject, used, done, seen)
+    return _judge_off_schedule_rates(subject, used, done, seen)
 
 
-def _judge_unscheduled_learning_rates(
-    subject: Subject, used: list[float], done: int, seen: str
-) -> Finding:
+def _judge_off_schedule_rates(subject: Subject, used: list[float], done: int, seen: str) -> Finding:
     """Return broken, or warned if the rates are right for a training that began before.
 
     A counter of steps that cannot be seen may have begun earlier, but it goes on by ones.

@@ -19,7 +19,7 @@ from transformer.support.provenance import provenance
 from transformer.training.devices import pick_device
 
 
-def record_section(section: str, file: Path) -> None:
+def measure_and_record_section(section: str, file: Path) -> None:
     """Measure one section, "training", "export" or "gpu", and write its record.
 
     Decoding's table stands on its page by hand: it has the records of two machines.

@@ -60,13 +60,13 @@ def _weights_with_key_value_exchanged(weights: NamedWeights) -> NamedWeights:
 
 
 # The last projections of the sub-layers.
-OUTPUT_PROJECTION_PATTERN = r"(attention|cross)\.output|feed_forward\.second"
+SUBLAYER_OUTPUT_WEIGHT_PATTERN = r"(attention|cross)\.output|feed_forward\.second"
 # Fresh weights are as likely after these changes, and Adam's steps are the same.
 EQUIVALENT_WEIGHT_CHANGES: dict[str, Callable[[NamedWeights], NamedWeights]] = {
     "keys and values exchanged": _weights_with_key_value_exchanged,
-    "sub-layers negated": _make_weight_negating_change(OUTPUT_PROJECTION_PATTERN),
+    "sub-layers negated": _make_weight_negating_change(SUBLAYER_OUTPUT_WEIGHT_PATTERN),
     "layers read and give the negative": _make_weight_negating_change(
-        rf"{OUTPUT_PROJECTION_PATTERN}|words|norm\.bias|(query|key|value|first|^output)\.weight"
+        rf"{SUBLAYER_OUTPUT_WEIGHT_PATTERN}|words|norm\.bias|(query|key|value|first|^output)\.weight"
     ),
 }
 
@@ -92,12 +92,12 @@ def behaviour_fingerprint(module: ModuleType, change: str = "") -> list[Any]:
             )
             for name, weight in EQUIVALENT_WEIGHT_CHANGES[change](sound).items():
                 weights[name].data.copy_(weight)
-        return _adapter_fingerprint(module.make_adapter(model))
+        return _adapter_behaviour_fingerprint(module.make_adapter(model))
     finally:
         torch.set_default_dtype(torch.float32)
 
 
-def _adapter_fingerprint(adapter: Any) -> list[Any]:
+def _adapter_behaviour_fingerprint(adapter: Any) -> list[Any]:
     chance = torch.Generator().manual_seed(1)
     rows = [torch.randint(4, 23, (n,), generator=chance).tolist() for n in (3, 7, 5, 2)]
     src, tgt_in, tgt_out = adapter.make_batch(rows, rows[::-1])
@@ -154,7 +154,7 @@ def sample_mutants(
             continue
         if computed == sound:
             left_out["equal"] += 1
-        elif change := _weight_change_matching_mutant(module, sound):
+        elif change := _weight_change_undoing_mutation(module, sound):
             left_out["equivalent"].append({"mutant": describe_mutant(mutant), "by": change})
         else:
             drawn.append((mutant, module))
@@ -176,7 +176,7 @@ def _mutants_by_operator_in_turn(text: str, of_setup: bool) -> list[Mutant]:
     return [mutant for turn in zip_longest(*by_operator) for mutant in turn if mutant is not None]
 
 
-def _weight_change_matching_mutant(module: ModuleType, sound: list[Any]) -> str:
+def _weight_change_undoing_mutation(module: ModuleType, sound: list[Any]) -> str:
     """Return the change of weights after which a mutant computes what the sound model does."""
     for change in EQUIVALENT_WEIGHT_CHANGES:
         with contextlib.suppress(Exception):  # such as a weight that the mutant does not have

@@ -94,7 +94,7 @@ class AblationStudy:
         return model.decode(self._tgt_in, memory, src_mask)[0].softmax(dim=-1)
 
 
-SOURCE_BEFORE_ENCODER_KIND = "a place, before the encoder"
+SOURCE_HIDDEN_BEFORE_ENCODER = "a place, before the encoder"
 SOURCE_AFTER_ENCODER_KIND = "a place, after the encoder"
 EDGE_KIND_BY_STACK = {
     "encoder": "an edge of the encoder",
@@ -117,7 +117,7 @@ def source_ablation_specs(study: AblationStudy) -> Iterator[LabelledAblationSpec
     """Yield two ablations of each source position: hidden before and hidden after the encoder."""
     for position in range(len(study.src_tokens)):
         yield LabelledAblationSpec(
-            SOURCE_BEFORE_ENCODER_KIND, str(position), AblationSpec(before=[position])
+            SOURCE_HIDDEN_BEFORE_ENCODER, str(position), AblationSpec(before=[position])
         )
         yield LabelledAblationSpec(
             SOURCE_AFTER_ENCODER_KIND, str(position), AblationSpec(after=[position])

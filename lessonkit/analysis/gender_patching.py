@@ -29,7 +29,7 @@ from transformer.support.signatures import check_argument_types
 
 NOUN_CLASSES_DENOTING_SEX = frozenset({"male", "female"})
 ELIDING_LETTERS = "aeiouhéèêœ"  # before these, h perhaps, it is l'
-GENDERED_PRONOUNS = {"he", "she", "him", "his", "her"}
+EXCLUDED_GENDERED_PRONOUNS = {"he", "she", "him", "his", "her"}
 
 
 class GenderPair(NamedTuple):
@@ -51,7 +51,7 @@ def gender_pairs(translator: Translator, text: ParallelText) -> list[GenderPair]
     pairs = []
     for case in find_article_cases(translator, text):
         words = [strip_punctuation(word) for word in case.sentence.split()]
-        if GENDERED_PRONOUNS & {word.lower() for word in words}:
+        if EXCLUDED_GENDERED_PRONOUNS & {word.lower() for word in words}:
             continue
         noun = nouns_by_english()[words[case.word]]
         other = _replace_noun(case, noun, _most_similar_noun(noun, same_gender=False))

@@ -43,14 +43,14 @@ def attention_module(model: Transformer, head: Head) -> MultiHeadAttention:
             f"no head {head}: the model has the stacks {', '.join(STACK_NAMES)}, "
             f"{model.config.num_layers} layers and {model.config.num_heads} heads, from 1"
         )
-    layer = layer_module_of_head(model, head)
+    layer = parent_layer_of_head(model, head)
     attention: MultiHeadAttention = (
         layer.cross_attention if head.stack == "cross" else layer.self_attention
     )
     return attention
 
 
-def layer_module_of_head(model: Transformer, head: Head) -> Any:
+def parent_layer_of_head(model: Transformer, head: Head) -> Any:
     """Return the layer of the encoder or the decoder that a head is part of."""
     stack: Any = model.encoder if head.stack == "encoder" else model.decoder
     return stack.layers[head.layer - 1]

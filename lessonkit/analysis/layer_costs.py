@@ -92,7 +92,7 @@ def _make_convolution(d: int, kernel: int = KERNEL_WIDTH, dilation: int = 1) -> 
     return layer
 
 
-def _check_vectors(n: int, d: int) -> None:
+def _check_vector_limits(n: int, d: int) -> None:
     """Raise a UserError for so many vectors, or such wide ones, that measuring takes minutes."""
     check_sizes(MAX_NUM_VECTORS, n=n)
     check_sizes(MAX_VECTOR_WIDTH, d=d)
@@ -120,7 +120,7 @@ def measure_seconds(layer: LayerFunction, n: int, d: int) -> float:
 
     What counts is the time that the processor works, so that a busy machine draws the same curve.
     """
-    _check_vectors(n, d)
+    _check_vector_limits(n, d)
     # A CUDA build that finds no GPU, as on Colab without one, says so on stderr at this import.
     from torch.utils.benchmark import Timer
 
@@ -149,7 +149,7 @@ def path_lengths(layer: LayerFunction, n: int, d: int) -> PathLengths:
     Raises:
         UserError: The last output does not depend on the first input.
     """
-    _check_vectors(n, d)
+    _check_vector_limits(n, d)
     vectors = _random_vectors(n, d)
     output = _apply_layer(layer, vectors)[-1].sum()
     (gradient,) = torch.autograd.grad(output, vectors[:1], retain_graph=True, allow_unused=True)
@@ -192,7 +192,7 @@ def count_convolutions_needed(
     It is measured: layers are added until the gradient arrives. If they are dilated, the dilation
     of each is `kernel` times that of the layer below it.
     """
-    _check_vectors(n, d)
+    _check_vector_limits(n, d)
     check_number("kernel", kernel, 2, MAX_KERNEL_WIDTH, integer=True)  # 1 sees no neighbour
     layers: list[LayerFunction] = []
     while True:

@@ -55,7 +55,7 @@ ROLE_QUESTIONS = (
 )
 
 
-class QueryWithKeys(NamedTuple):
+class ExpectedAttention(NamedTuple):
     """A word, and where the question says that it looks; words count from 0."""
 
     question: str  # one of the constants above
@@ -63,17 +63,17 @@ class QueryWithKeys(NamedTuple):
     keys: tuple[int, ...]  # several words where two subjects are joined
 
 
-def queries_with_keys(sentence: TrilingualSentence) -> Iterator[QueryWithKeys]:
+def head_question_word_pairs(sentence: TrilingualSentence) -> Iterator[ExpectedAttention]:
     """Yield every pair that a question asks about, in one English sentence of the corpus."""
     words, tree = sentence.en.split(), ConstituencyTree(sentence.parse)
     for word, text in enumerate(words):
-        yield QueryWithKeys(SAME_WORD_QUESTION, word, (word,))
+        yield ExpectedAttention(SAME_WORD_QUESTION, word, (word,))
         if word:
-            yield QueryWithKeys(PREVIOUS_WORD_QUESTION, word, (word - 1,))
+            yield ExpectedAttention(PREVIOUS_WORD_QUESTION, word, (word - 1,))
         if word + 1 < len(words):
-            yield QueryWithKeys(NEXT_WORD_QUESTION, word, (word + 1,))
+            yield ExpectedAttention(NEXT_WORD_QUESTION, word, (word + 1,))
             if text == "not":
-                yield QueryWithKeys(NEGATED_WORD_QUESTION, word, (word + 1,))
+                yield ExpectedAttention(NEGATED_WORD_QUESTION, word, (word + 1,))
     for pair in (
         *_determiner_queries(words, tree),
         *_pronoun_queries(words, tree),
@@ -83,37 +83,37 @@ def queries_with_keys(sentence: TrilingualSentence) -> Iterator[QueryWithKeys]:
             yield pair
 
 
-def _determiner_queries(words: list[str], tree: ConstituencyTree) -> Iterator[QueryWithKeys]:
+def _determiner_queries(words: list[str], tree: ConstituencyTree) -> Iterator[ExpectedAttention]:
     """Yield determiners and their nouns, and the owner whom *his*, *her*, *their* stand for."""
     for word, text in enumerate(words):
         if tree.tags[word] != "DT":
             continue
         nouns = [noun for noun in tree.head_nouns(tree.innermost_phrase(word, "NP")) if noun > word]
         noun = tuple(nouns[:1])
-        yield QueryWithKeys(NOUN_QUESTION, word, noun)
+        yield ExpectedAttention(NOUN_QUESTION, word, noun)
         if tree.tags[word + 1] == "JJ" and noun == (word + 2,):
-            yield QueryWithKeys(NOUN_PAST_ADJECTIVE_QUESTION, word, noun)
-            yield QueryWithKeys(DETERMINER_TO_ADJECTIVE_CONTROL, word, (word + 1,))
+            yield ExpectedAttention(NOUN_PAST_ADJECTIVE_QUESTION, word, noun)
+            yield ExpectedAttention(DETERMINER_TO_ADJECTIVE_CONTROL, word, (word + 1,))
         if text in ("his", "her", "their"):
-            yield QueryWithKeys(OWNED_NOUN_QUESTION, word, noun)
-            yield QueryWithKeys(
+            yield ExpectedAttention(OWNED_NOUN_QUESTION, word, noun)
+            yield ExpectedAttention(
                 OWNER_QUESTION, word, tree.subject_nouns(tree.innermost_phrase(word, "S"))
             )
 
 
-def _pronoun_queries(words: list[str], tree: ConstituencyTree) -> Iterator[QueryWithKeys]:
+def _pronoun_queries(words: list[str], tree: ConstituencyTree) -> Iterator[ExpectedAttention]:
     """Yield pronouns after *because*, which in this corpus mean the subject of the sentence."""
     for word in range(1, len(words)):
         if words[word - 1] == "because" and words[word] in ("he", "she", "they"):
             subject = tree.subject_nouns(0)
             if subject:
-                yield QueryWithKeys(ANTECEDENT_QUESTION, word, subject)
-                yield QueryWithKeys(
+                yield ExpectedAttention(ANTECEDENT_QUESTION, word, subject)
+                yield ExpectedAttention(
                     ANTECEDENT_CONTROL_QUESTION, word, tree.noun_before(word, subject)
                 )
 
 
-def _verb_queries(tree: ConstituencyTree) -> Iterator[QueryWithKeys]:
+def _verb_queries(tree: ConstituencyTree) -> Iterator[ExpectedAttention]:
     """Yield verbs that a relative clause divides from their subject.
 
     Figure 3 of the paper has one: *making ... more difficult*.
@@ -124,8 +124,8 @@ def _verb_queries(tree: ConstituencyTree) -> Iterator[QueryWithKeys]:
         subjects, verb_phrases = tree.child_phrases(clause, "NP"), tree.child_phrases(clause, "VP")
         if subjects and verb_phrases and tree.child_phrases(subjects[0], "SBAR"):
             verb, nouns = tree.phrases[verb_phrases[0]].start, tree.head_nouns(subjects[0])
-            yield QueryWithKeys(SUBJECT_QUESTION, verb, nouns)
-            yield QueryWithKeys(SUBJECT_CONTROL_QUESTION, verb, tree.noun_before(verb, nouns))
+            yield ExpectedAttention(SUBJECT_QUESTION, verb, nouns)
+            yield ExpectedAttention(SUBJECT_CONTROL_QUESTION, verb, tree.noun_before(verb, nouns))
 
 
 READ_TOKEN_QUESTION, PREVIOUS_TOKEN_QUESTION, BOS_QUESTION = (
@@ -162,7 +162,7 @@ def aligned_source_queries(
             yield NEXT_SOURCE_QUESTION, word, following
 
 
-class QuestionSharesByHead(NamedTuple):
+class RoleAttentionByHead(NamedTuple):
     """What a question found in every head of a stack."""
 
     stack: str  # "encoder", "decoder" or "cross"
@@ -175,7 +175,7 @@ class QuestionSharesByHead(NamedTuple):
 @check_argument_types
 def measure_roles(
     translator: Translator, sentences: Sequence[TrilingualSentence]
-) -> list[QuestionSharesByHead]:
+) -> list[RoleAttentionByHead]:
     """Ask all questions of a model that reads the corpus's own translations.
 
     The encoder is asked about English sources alone. Cross-attention is asked in the rows that
@@ -186,7 +186,7 @@ def measure_roles(
         for case in _measure_role_cases(translator, sentence):
             cases.setdefault((case.stack, case.question), []).append(case)
     return [
-        QuestionSharesByHead(
+        RoleAttentionByHead(
             stack=stack,
             question=question,
             cases=len(asked),
@@ -231,7 +231,7 @@ def _measure_role_cases(
 
     if src_lang == "en":  # trees are of English
         encoder = pair.src_word_mean_matrix @ maps.encoder[..., :-1, :] @ pair.src_piece_shares
-        for question, query, keys in queries_with_keys(sentence):
+        for question, query, keys in head_question_word_pairs(sentence):
             yield case("encoder", question, encoder, query, keys)
     for row in range(2, maps.decoder.shape[-1]):
         for question, column in (

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from lessonkit.analysis.activations import transformer_of_translator
-from lessonkit.analysis.heads import Head, attention_module, layer_module_of_head
+from lessonkit.analysis.heads import Head, attention_module, parent_layer_of_head
 from transformer.attention import MultiHeadAttention
 from transformer.config import BOS_ID, EOS_ID
 from transformer.data.batches import collate_sources
@@ -136,7 +136,7 @@ def trace_translation(
         written_ids=torch.tensor(tgt_ids),
         pre_norm=model.config.pre_norm,
         attention=_trace_head(head, attention, query_tokens, key_tokens, calls, weights),
-        sub_layers=_trace_sub_layers(layer_module_of_head(model, head), calls),
+        sub_layers=_trace_sub_layers(parent_layer_of_head(model, head), calls),
         inner=calls["outer"].input,
         decoded=calls["decoder"].output,
         logits=logits,
@@ -172,7 +172,7 @@ def _record_parts_around_head(
     model: Transformer, head: Head, attention: MultiHeadAttention, src: Tensor, tgt_in: Tensor
 ) -> tuple[dict[str, _ModuleCall], Tensor]:
     """Run the model once; return the calls of its parts, and the head's weights."""
-    layer: EncoderLayer | DecoderLayer = layer_module_of_head(model, head)
+    layer: EncoderLayer | DecoderLayer = parent_layer_of_head(model, head)
     modules = {
         "query": attention.query_projection,
         "key": attention.key_projection,

@@ -15,7 +15,7 @@ from lessonkit.analysis.ablation import (
     MEAN_HEAD_KIND,
     PATCHED_HEAD_ABLATION_KIND,
     SOURCE_AFTER_ENCODER_KIND,
-    SOURCE_BEFORE_ENCODER_KIND,
+    SOURCE_HIDDEN_BEFORE_ENCODER,
     ZERO_HEAD_KIND,
     AblatedTranslation,
     AblationSpec,
@@ -111,7 +111,7 @@ def ablation_explorer(
 
 def _ablation_kinds(edges: bool) -> list[str]:
     """Return what the reader can choose to take away, in the list's order."""
-    kinds = [NO_ABLATION_KIND, SOURCE_BEFORE_ENCODER_KIND, SOURCE_AFTER_ENCODER_KIND]
+    kinds = [NO_ABLATION_KIND, SOURCE_HIDDEN_BEFORE_ENCODER, SOURCE_AFTER_ENCODER_KIND]
     if edges:
         kinds += EDGE_KIND_BY_STACK.values()
     return [*kinds, ZERO_HEAD_KIND, MEAN_HEAD_KIND, PATCHED_HEAD_ABLATION_KIND]

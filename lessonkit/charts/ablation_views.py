@@ -7,7 +7,7 @@ from lessonkit.analysis.ablation import (
     MEAN_HEAD_KIND,
     PATCHED_HEAD_ABLATION_KIND,
     SOURCE_AFTER_ENCODER_KIND,
-    SOURCE_BEFORE_ENCODER_KIND,
+    SOURCE_HIDDEN_BEFORE_ENCODER,
     ZERO_HEAD_KIND,
 )
 from lessonkit.charts.controls import UNFRAMED_VIEW, colour_scale, make_live_title
@@ -45,7 +45,7 @@ IS_EDGE_END_EXPR = (  # whether a token of a line is one of the two ends of the 
     f" || {IS_DECODER_EDGE_EXPR} && datum.line == 1 && (datum.place == {QUERY_POSITION_EXPR} || "
     f"datum.place == {KEY_POSITION_EXPR} - 1)"
 )
-IS_HEAD_EXPR = "test(/^a head/, ablation)"
+IS_HEAD_ABLATION_EXPR = "test(/^a head/, ablation)"
 TOKEN_COLOUR_EXPR = (
     f"datum.changed || datum.touched ? '{TARGET_COLOUR}' "
     f": datum.hidden ? '{INK_COLOUR}77' : '{INK_COLOUR}'"
@@ -65,9 +65,8 @@ LINE_COLOUR_CHANNEL = alt.Color(
 
 def _ablation_target_expr(edges: bool) -> str:
     """Return the Vega expression of what is ablated in the shown line: an edge, a head, ..."""
-    place = (
-        f"({IS_HEAD_EXPR} ? head : (test(/^a place/, ablation) ? '' + {HIDDEN_POSITION_EXPR} : ''))"
-    )
+    position = f"test(/^a place/, ablation) ? '' + {HIDDEN_POSITION_EXPR} : ''"
+    place = f"({IS_HEAD_ABLATION_EXPR} ? head : ({position}))"
     return (
         f"({IS_EDGE_ABLATION_EXPR} ? {QUERY_POSITION_EXPR} + '-' + {KEY_POSITION_EXPR} : {place})"
         if edges
@@ -102,7 +101,7 @@ def draw_token_lines(edges: bool) -> alt.LayerChart:
         alt.Chart()
         .transform_filter("datum.line == 0")
         .transform_calculate(
-            settings=SPACE_MARK_REMOVAL_EXPR_TEMPLATE.format(_control_settings_expr(edges))
+            settings=SPACE_MARK_REMOVAL_EXPR_TEMPLATE.format(_control_values_text_expr(edges))
         )
         .mark_text(align="left", fontSize=11, color=PAPER_COLOUR, aria=False)
         .encode(x=alt.value(0), y=alt.value(-6), text="settings:N")
@@ -173,7 +172,10 @@ def _title_expr(edges: bool) -> str:
     """Return the Vega expression of the title, which says what is ablated."""
     place = f"'place ' + {HIDDEN_POSITION_EXPR} + ', ' + views.src[{HIDDEN_POSITION_EXPR}]"
     said = [
-        (f"ablation == '{SOURCE_BEFORE_ENCODER_KIND}'", f"'Hidden before the encoder: ' + {place}"),
+        (
+            f"ablation == '{SOURCE_HIDDEN_BEFORE_ENCODER}'",
+            f"'Hidden before the encoder: ' + {place}",
+        ),
         (
             f"ablation == '{SOURCE_AFTER_ENCODER_KIND}'",
             f"'Hidden from the decoder, after the encoder: ' + {place}",
@@ -209,7 +211,7 @@ def _title_expr(edges: bool) -> str:
     return " : ".join(f"{test} ? {text}" for test, text in said) + " : 'Nothing is taken away'"
 
 
-def _control_settings_expr(edges: bool) -> str:
+def _control_values_text_expr(edges: bool) -> str:
     """Return the Vega expression of a line that shows the values of all controls."""
     parts = ["'place ' + key + ' of the source: ' + (views.src[key] || 'none')"]
     if edges:

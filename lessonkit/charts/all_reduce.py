@@ -8,9 +8,9 @@ import altair as alt
 from lessonkit.analysis.roofline import FLOAT32_BYTES
 from lessonkit.charts.controls import (
     DataRows,
-    chart_with_row_per_number,
+    chart_with_sequence_rows,
     colour_scale,
-    layered_explorer,
+    explorer_of_overlaid_charts,
     make_drop_down,
     make_quantity_channel,
     make_slider,
@@ -62,7 +62,7 @@ def all_reduce_explorer(models: Mapping[str, TrainingStepCost]) -> alt.LayerChar
         f"format(100 * {exchanging} / {both}, '.0f') + '% of it exchange'"
     )
     parts: DataRows = [{"part": "computing"}, {"part": "exchanging"}]
-    powers = chart_with_row_per_number("power", f"1, {MAX_LOG2_GPUS + 1}", parts)
+    powers = chart_with_sequence_rows("power", f"1, {MAX_LOG2_GPUS + 1}", parts)
     lines = _encode_milliseconds_over_gpus(
         powers.transform_calculate(n="pow(2, datum.power)"), models, "datum.n"
     )
@@ -80,7 +80,7 @@ def all_reduce_explorer(models: Mapping[str, TrainingStepCost]) -> alt.LayerChar
         "tokens a step. Controls change the number of GPUs, the share of their peak that they "
         "reach, the kind of GPU, the model, and the tokens of a step."
     )
-    return layered_explorer("exchange", (480, 280), title, controls, layers, description)
+    return explorer_of_overlaid_charts("exchange", (480, 280), title, controls, layers, description)
 
 
 def _computing_and_exchanging_exprs(

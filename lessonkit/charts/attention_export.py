@@ -14,7 +14,9 @@ from transformer.support.errors import UserError
 from transformer.support.files import check_writable_file, write_atomically, write_json
 
 
-def check_attention_file(path: Path, layer: int | None = None, head: int | None = None) -> None:
+def check_attention_output_path(
+    path: Path, layer: int | None = None, head: int | None = None
+) -> None:
     """Refuse, with a UserError, a file that `write_attention_file` could not write."""
     if path.suffix == ".json" and (layer is not None or head is not None):
         raise UserError(f"{path} holds every layer and head: leave --layer and --head out")
@@ -58,7 +60,7 @@ def write_attention_file(
     last), and a head, from 1 (None: all). What a picture leaves out is said in a warning. A
     UserError where there is nothing to show.
     """
-    check_attention_file(path, layer, head)
+    check_attention_output_path(path, layer, head)
     shown = [sentence for sentence in sentences if not translator.src_tokenizer.is_blank(sentence)]
     if not shown:
         raise UserError(f"--attention {path}: every sentence is empty, there is nothing to show")

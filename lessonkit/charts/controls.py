@@ -60,7 +60,7 @@ def make_live_title(expression: str, **look: Any) -> alt.Title:
     return alt.Title(text=alt.ExprRef(expression), anchor="start", **look)
 
 
-def layered_explorer(
+def explorer_of_overlaid_charts(
     name: str,
     size: tuple[int, int],
     title: str,
@@ -77,7 +77,7 @@ def layered_explorer(
     )
 
 
-def chart_with_row_per_number(name: str, numbers: str, rows: DataRows | None = None) -> alt.Chart:
+def chart_with_sequence_rows(name: str, numbers: str, rows: DataRows | None = None) -> alt.Chart:
     """Make rows of data in the browser: for each given row one for each number, under a name.
 
     The numbers are what Vega's `sequence` takes: how many, or from where to where.

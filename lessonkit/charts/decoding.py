@@ -11,7 +11,7 @@ import altair as alt
 from lessonkit.analysis.beam_tree import BeamTree, Candidate, CandidateStatus
 from lessonkit.charts.controls import (
     colour_scale,
-    layered_explorer,
+    explorer_of_overlaid_charts,
     make_quantity_channel,
     make_slider,
 )
@@ -90,7 +90,7 @@ def beam_explorer(tree: BeamTree, token: Callable[[int], str]) -> alt.LayerChart
     size = (STEP_WIDTH_PIXELS * (num_steps + 1), RANK_HEIGHT_PIXELS * num_ranks)
     controls = [make_slider("step", num_steps, 1, num_steps)]
     title = f"{BEAM_TITLE_EXPR} + ' of {num_steps}'"
-    return layered_explorer("beam", size, title, controls, layers, description)
+    return explorer_of_overlaid_charts("beam", size, title, controls, layers, description)
 
 
 def _beam_tree_layers(nodes: list[DataRow], num_steps: int) -> list[alt.Chart]:
@@ -187,7 +187,7 @@ def sampling_explorer(
         make_slider("top_p", top_p, 0.05, 1, 0.05),
     ]
     ranked = _chart_of_ranked_types(log_probs)
-    bar_rows = _chart_of_top_types(ranked, tokens)
+    bar_rows = _base_chart_of_top_types(ranked, tokens)
     kept = alt.condition("datum.kept", alt.value(OURS_COLOUR), alt.value(PAPER_COLOUR))
     figures = bar_rows.mark_text(aria=False, align="left", dx=4).encode(
         text=alt.Text("length:Q", format=".1%"), color=kept
@@ -209,7 +209,9 @@ def sampling_explorer(
         f"those cut in grey, of {types} types. Controls change temperature and top_p."
     )
     layers = [bar_rows.mark_bar(aria=False).encode(color=kept), figures, number]
-    return layered_explorer("sampling", (480, 22 * bars), title, controls, layers, description)
+    return explorer_of_overlaid_charts(
+        "sampling", (480, 22 * bars), title, controls, layers, description
+    )
 
 
 def _chart_of_ranked_types(log_probs: Sequence[float]) -> alt.Chart:
@@ -234,7 +236,7 @@ def _chart_of_ranked_types(log_probs: Sequence[float]) -> alt.Chart:
     )
 
 
-def _chart_of_top_types(ranked: alt.Chart, tokens: Sequence[str]) -> alt.Chart:
+def _base_chart_of_top_types(ranked: alt.Chart, tokens: Sequence[str]) -> alt.Chart:
     """Return what bars and figures share: a row for each of the best types, and a length."""
     texts = json.dumps(list(tokens), ensure_ascii=False)
     x = make_quantity_channel(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from lessonkit.analysis.heads import STACK_NAMES
-from lessonkit.analysis.roles import QuestionSharesByHead
+from lessonkit.analysis.roles import RoleAttentionByHead
 from lessonkit.charts.style import INK_COLOUR, TARGET_COLOUR
 from lessonkit.records import reading_record
 from transformer.support.checks import check_float_tensor, check_has_items
@@ -89,7 +89,7 @@ def _head_costs(record: Mapping[str, Any], way: str, stack: str) -> tuple[Tensor
 
 
 @check_argument_types
-def draw_head_role_shares(answers: Sequence[QuestionSharesByHead], ax: Axes, title: str) -> Axes:
+def draw_head_role_shares(answers: Sequence[RoleAttentionByHead], ax: Axes, title: str) -> Axes:
     """Draw the share of its weight that each head puts where a question says.
 
     A row for each question of one stack; the first column is what an even spread would put there.

@@ -25,7 +25,7 @@ from transformer.models.translator import TranslationWithAttention
 from transformer.support.signatures import check_argument_types
 
 THUMBNAIL_PIXELS = 84  # pixels of a head's small picture, with its margin
-MAX_SIDE_BY_SIDE_PIXELS = 400  # pixels of a table of heads beside which the large picture has room
+MAX_WIDTH_BESIDE_PICTURE = 400  # pixels of a table of heads beside which the large picture has room
 THUMBNAIL_DRAWN_SIDE_SHARE = 0.9  # of them are the picture
 LETTER_PIXELS = 8.5  # pixels of a letter of the sentence
 TOKEN_GAP_LETTERS = 1.5  # letters between two tokens
@@ -58,7 +58,7 @@ def heads_explorer(
     rows = max(len(attention.src_tokens), len(attention.tgt_tokens))
     large.params = [p for p in large.params if p.name not in ("layer", "head")]
     pictures: list[Any] = [_draw_head_thumbnails(num_layers, num_heads), large]
-    if num_heads * THUMBNAIL_PIXELS <= MAX_SIDE_BY_SIDE_PIXELS:
+    if num_heads * THUMBNAIL_PIXELS <= MAX_WIDTH_BESIDE_PICTURE:
         pictures = [alt.hconcat(*pictures, spacing=24).resolve_scale(color="independent")]
     pictures.append(_draw_attended_sentence(attention))
     # All pictures know the chosen head's layer and number by these names.
@@ -137,9 +137,9 @@ def _draw_head_thumbnails(num_layers: int, num_heads: int) -> alt.LayerChart:
         )
         .mark_rect(aria=False)
         .encode(
-            x=_make_thumbnail_axis_encoding(alt.X, "left", "head", num_heads),
+            x=_layer_or_head_axis(alt.X, "left", "head", num_heads),
             x2="right:Q",
-            y=_make_thumbnail_axis_encoding(alt.Y, "top", "layer", num_layers),
+            y=_layer_or_head_axis(alt.Y, "top", "layer", num_layers),
             y2="bottom:Q",
             color=alt.Color("value:Q", scale=WEIGHT_COLOUR_SCALE, legend=None),
         )
@@ -166,7 +166,7 @@ def _draw_head_thumbnails(num_layers: int, num_heads: int) -> alt.LayerChart:
     )
 
 
-def _make_thumbnail_axis_encoding(kind: Any, field: str, title: str, count: int) -> Any:
+def _layer_or_head_axis(kind: Any, field: str, title: str, count: int) -> Any:
     """Number the layers (downwards) or heads at the middle of their pictures."""
     axis = alt.Axis(
         title=title,

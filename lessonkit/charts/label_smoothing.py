@@ -4,8 +4,8 @@ import altair as alt
 
 from lessonkit.charts.controls import (
     chart_with_computed_row,
-    chart_with_row_per_number,
-    layered_explorer,
+    chart_with_sequence_rows,
+    explorer_of_overlaid_charts,
     make_drop_down,
     make_slider,
 )
@@ -61,12 +61,14 @@ def label_smoothing_explorer(vocab_size: int = 1000) -> alt.LayerChart:
         "(dashed) it falls "
         "all the way to 1. Controls change smoothing and vocab_size."
     )
-    return layered_explorer("smoothing_loss", (480, 300), title, controls, layers, description)
+    return explorer_of_overlaid_charts(
+        "smoothing_loss", (480, 300), title, controls, layers, description
+    )
 
 
 def _chart_of_losses(smoothing: str) -> alt.Chart:
     return (
-        chart_with_row_per_number("point", f"1, {NUM_CONFIDENCE_STEPS}")
+        chart_with_sequence_rows("point", f"1, {NUM_CONFIDENCE_STEPS}")
         .transform_calculate(
             p=f"datum.point / {NUM_CONFIDENCE_STEPS}", loss=LOSS_EXPR_TEMPLATE.format(e=smoothing)
         )

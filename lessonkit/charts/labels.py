@@ -9,7 +9,7 @@ from unicodedata import east_asian_width
 from matplotlib.axes import Axes
 
 MAX_LABEL_CHARACTERS = 24
-LABEL_GAP_POINTS = 3.0  # between two words of a line, at least
+GAP_BETWEEN_LABELS_POINTS = 3.0  # between two words of a line, at least
 LETTER_WIDTH_PER_FONT_SIZE = 0.6  # of most letters, in font sizes; of Chinese and Japanese ones 1
 LINE_HEIGHT_PER_FONT_SIZE = 1.4  # of a line of text, in font sizes
 POINTS_PER_INCH = 72
@@ -51,7 +51,7 @@ def places_of_labels_that_fit(
         half = label_points(label, font_size) / 2
         if centre - half >= end:
             places.append(place)
-            end = centre + half + LABEL_GAP_POINTS
+            end = centre + half + GAP_BETWEEN_LABELS_POINTS
     return places
 
 

@@ -7,15 +7,15 @@ from matplotlib.axes import Axes
 
 from lessonkit.charts.controls import (
     chart_with_computed_row,
-    chart_with_row_per_number,
+    chart_with_sequence_rows,
     colour_scale,
-    layered_explorer,
+    explorer_of_overlaid_charts,
     make_drop_down,
     make_quantity_channel,
     make_slider,
 )
 from lessonkit.charts.labels import (
-    LABEL_GAP_POINTS,
+    GAP_BETWEEN_LABELS_POINTS,
     axes_points,
     label_points,
     places_of_labels_that_fit,
@@ -107,7 +107,7 @@ def _draw_word_and_output_nodes(tokens: Sequence[str], ax: Axes) -> None:
         ax.text(place, -0.04, labels[place], look, color=INK_COLOUR, parse_math=False)
     for place in range(len(tokens)):
         ax.plot([place, place], [0, 1], "o", color=INK_COLOUR, markersize=5, zorder=3)
-    first_word = label_points(labels[0], WORD_FONT_POINTS) / 2 + LABEL_GAP_POINTS
+    first_word = label_points(labels[0], WORD_FONT_POINTS) / 2 + GAP_BETWEEN_LABELS_POINTS
     left = -max(0.35, first_word / word_points)
     ax.text(left, 1, "outputs", ha="right", va="center", color=INK_COLOUR, fontsize=9)
     ax.text(left, 0, "words", ha="right", va="center", color=INK_COLOUR, fontsize=9)
@@ -156,7 +156,7 @@ def layer_costs_explorer(d: int = 512) -> alt.LayerChart:
     cost = "operations, steps, or path length"
     y = make_quantity_channel(alt.Y, "cost", cost, {"type": "log"}, format="~s", tickCount=8)
     lines = (
-        chart_with_row_per_number(
+        chart_with_sequence_rows(
             "power", str(MAX_LOG2_LENGTH + 1), [{"layer": row} for row in COST_EXPRS_BY_LAYER]
         )
         .transform_calculate(n="pow(2, datum.power)", cost=f"max(1, {cases} : 0)")
@@ -176,4 +176,6 @@ def layer_costs_explorer(d: int = 512) -> alt.LayerChart:
         "the kernel of the convolution and the neighbours of restricted self-attention."
     )
     layers = [lines, crossing.encode(x="n:Q", opacity=shown)]
-    return layered_explorer("costs", (520, 320), TITLE_EXPR, controls, layers, description)
+    return explorer_of_overlaid_charts(
+        "costs", (520, 320), TITLE_EXPR, controls, layers, description
+    )

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from lessonkit.charts.controls import (
     chart_with_computed_row,
-    chart_with_row_per_number,
+    chart_with_sequence_rows,
     make_drop_down,
     make_live_title,
     make_quantity_channel,
@@ -184,7 +184,7 @@ def _make_position_x(field: str) -> alt.X:
 def _unfold_position_grid(across: str, count: str) -> alt.Chart:
     """Make a row for each position and each of `count` numbers, called by `across`."""
     return (
-        chart_with_row_per_number("place", f"{NUM_POSITIONS} * {count}")
+        chart_with_sequence_rows("place", f"{NUM_POSITIONS} * {count}")
         .transform_calculate(pos=f"datum.place % {NUM_POSITIONS}")
         .transform_calculate(**{across: f"floor(datum.place / {NUM_POSITIONS})"})
     )

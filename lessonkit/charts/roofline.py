@@ -5,8 +5,8 @@ import altair as alt
 from lessonkit.analysis.roofline import MACHINES
 from lessonkit.charts.controls import (
     chart_with_computed_row,
-    chart_with_row_per_number,
-    layered_explorer,
+    chart_with_sequence_rows,
+    explorer_of_overlaid_charts,
     make_drop_down,
     make_quantity_channel,
     make_slider,
@@ -64,7 +64,7 @@ def roofline_explorer(matrix_width: int = 512, log2_tokens: int = 12) -> alt.Lay
         alt.Y, "rate", "operations per second", {"type": "log"}, format="~s", values=rates
     )
     roof = (
-        chart_with_row_per_number("place", str(NUM_INTENSITY_STEPS + 1))
+        chart_with_sequence_rows("place", str(NUM_INTENSITY_STEPS + 1))
         .transform_calculate(
             intensity=f"{MIN_INTENSITY} * pow({ratio:g}, datum.place / {NUM_INTENSITY_STEPS})"
         )
@@ -90,4 +90,4 @@ def roofline_explorer(matrix_width: int = 512, log2_tokens: int = 12) -> alt.Lay
         f"({', '.join(MACHINE_NAMES)})."
     )
     layers = [roof.encode(x, y), dot.encode(x, y)]
-    return layered_explorer("roofline", (480, 280), title, controls, layers, description)
+    return explorer_of_overlaid_charts("roofline", (480, 280), title, controls, layers, description)

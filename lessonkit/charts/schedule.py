@@ -4,9 +4,9 @@ import altair as alt
 
 from lessonkit.charts.controls import (
     DataRows,
-    chart_with_row_per_number,
+    chart_with_sequence_rows,
     colour_scale,
-    layered_explorer,
+    explorer_of_overlaid_charts,
     make_slider,
 )
 from lessonkit.charts.style import OURS_COLOUR, PAPER_COLOUR
@@ -66,7 +66,7 @@ def schedule_explorer() -> alt.LayerChart:
         "the step (d_model 512, factor 1). Sliders change d_model, warmup_steps and factor. Grey "
         f"lines: {'; '.join(names)}."
     )
-    return layered_explorer("schedule", (560, 300), title, controls, layers, description)
+    return explorer_of_overlaid_charts("schedule", (560, 300), title, controls, layers, description)
 
 
 def _system_label(d_model: int, warmup_steps: int, factor: int) -> str:
@@ -76,7 +76,7 @@ def _system_label(d_model: int, warmup_steps: int, factor: int) -> str:
 def _chart_of_learning_rates(rows: DataRows, rate: str) -> alt.Chart:
     """Unfold each row into the points of one curve."""
     return (
-        chart_with_row_per_number("point", str(NUM_CURVE_POINTS + 1), rows)
+        chart_with_sequence_rows("point", str(NUM_CURVE_POINTS + 1), rows)
         .transform_calculate(step=f"max(1, {STEPS_PER_POINT} * datum.point)", rate=rate)
         .encode(
             x=alt.X("step:Q", title="step (updates of the weights)"),

@@ -13,9 +13,9 @@ import altair as alt
 from lessonkit.analysis.significance import difference_interval, difference_verdict
 from lessonkit.charts.controls import (
     DataRows,
-    chart_with_row_per_number,
+    chart_with_sequence_rows,
     colour_scale,
-    layered_explorer,
+    explorer_of_overlaid_charts,
     make_drop_down,
     make_slider,
 )
@@ -30,8 +30,8 @@ from transformer.support.checks import check_has_items
 from transformer.support.errors import UserError
 from transformer.support.signatures import check_argument_types
 
-# The curves go from -MAX_DIFFERENCE to MAX_DIFFERENCE in so many steps.
-MAX_DIFFERENCE = 8
+# The curves go from -MAX_PLOTTED_DIFFERENCE to MAX_PLOTTED_DIFFERENCE in so many steps.
+MAX_PLOTTED_DIFFERENCE = 8
 NUM_CURVE_STEPS = 256
 STANDARD_ERROR_EXPR = "(deviation * sqrt(2 / runs))"  # of a difference of two means
 # The power: how often a difference lies beyond two standard errors, to either side. If the
@@ -89,14 +89,15 @@ def power_explorer(
         f"{deviation:g}; {runs} of each. In {power:.0f} of 100 tables the difference lies "
         "beyond two standard errors. Sliders change difference, deviation and runs."
     )
-    return layered_explorer("chance", (480, 260), title, controls, layers, description)
+    return explorer_of_overlaid_charts("chance", (480, 260), title, controls, layers, description)
 
 
 def _chart_of_density(centre: str) -> alt.Chart:
+    step = f"{2 * MAX_PLOTTED_DIFFERENCE} * datum.point / {NUM_CURVE_STEPS}"
     return (
-        chart_with_row_per_number("point", str(NUM_CURVE_STEPS + 1))
+        chart_with_sequence_rows("point", str(NUM_CURVE_STEPS + 1))
         .transform_calculate(
-            measured=f"-{MAX_DIFFERENCE} + {2 * MAX_DIFFERENCE} * datum.point / {NUM_CURVE_STEPS}",
+            measured=f"-{MAX_PLOTTED_DIFFERENCE} + {step}",
             density=f"densityNormal(datum.measured, {centre}, {STANDARD_ERROR_EXPR})",
         )
         .encode(
@@ -144,7 +145,7 @@ def differences_explorer(
     )
     layers = _difference_layers(rows, variants, domain)
     size, title = (420, 20 * (len(variants) - 1)), "reading + ': ' + counts[reading]"
-    return layered_explorer("readings", size, title, controls, layers, description)
+    return explorer_of_overlaid_charts("readings", size, title, controls, layers, description)
 
 
 def _difference_layers(

@@ -116,7 +116,7 @@ def _position_steps(trace: Trace) -> list[TraceStep]:
     ]
 
 
-def _layer_to_probability_steps(trace: Trace) -> list[TraceStep]:
+def _layer_and_probability_steps(trace: Trace) -> list[TraceStep]:
     """Return the steps of the residual stream through a layer, up to probabilities (§3.1, §3.3)."""
     rows = _query_labels(trace)
     firing = float((trace.inner > 0).float().mean())
@@ -174,7 +174,7 @@ def _token_choice_steps(trace: Trace) -> list[TraceStep]:
 def _whole_model_steps(trace: Trace) -> list[TraceStep]:
     """Return some steps of each part, from the text to the chosen token."""
     attention = {step.name: step for step in _attention_steps(trace)}
-    layer = {step.name: step for step in _layer_to_probability_steps(trace)}
+    layer = {step.name: step for step in _layer_and_probability_steps(trace)}
     taken = ("queries", "keys", "scaled", "weights", "values", "mix", "output")
     above = ("feed-forward: inner units", "feed-forward: sum", "logits", "probabilities")
     return [
@@ -189,7 +189,7 @@ STEPS_FUNCTION_BY_PART: dict[str, Callable[[Trace], list[TraceStep]]] = {
     "text": _text_steps,
     "attention": _attention_steps,
     "positions": _position_steps,
-    "layer": _layer_to_probability_steps,
+    "layer": _layer_and_probability_steps,
     "choice": _token_choice_steps,
 }
 

@@ -20,7 +20,7 @@ from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 from transformer.support.signatures import check_argument_types
 
-WidgetAnswerFunction = Callable[..., tuple[str, alt.TopLevelMixin]]
+WidgetOutputFunction = Callable[..., tuple[str, alt.TopLevelMixin]]
 
 
 @check_argument_types
@@ -44,7 +44,7 @@ def attention_widget(
 def interactive_widget(
     translator: Translator,
     sentence: str,
-    answer: WidgetAnswerFunction,
+    answer: WidgetOutputFunction,
     **sliders: tuple[float, float, float],
 ) -> widgets.VBox:
     """Run a function of the lesson on whatever sentence the reader types.
@@ -74,7 +74,7 @@ def _make_slider_widget(name: str, ends: tuple[float, float, float]) -> widgets.
 def _make_sentence_and_chart_widget(
     translator: Translator,
     sentence: str,
-    answer: WidgetAnswerFunction,
+    answer: WidgetOutputFunction,
     sliders: Sequence[widgets.ValueWidget] = (),
 ) -> widgets.VBox:
     """Put a line, sliders, what the model says and a picture below each other."""

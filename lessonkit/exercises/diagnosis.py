@@ -65,7 +65,7 @@ def describe_pattern_of_error(
         stops = len(finished) < len(cases)
         clauses.append(f"where it returns something, {relation}" if stops else relation)
     else:
-        clauses.append(_describe_when_right(cases, facts))
+        clauses.append(_condition_of_right_cases(cases, facts))
         wrong = [pair for pair, case in zip(pairs, finished_cases, strict=True) if case.complaint]
         relation = (
             next(clauses_relating_answer_to_right_value(wrong, []), "")
@@ -106,7 +106,7 @@ def _labelled_facts_of_case(case: JudgedCase, names: Sequence[str]) -> Iterator[
         yield "the right value", right
 
 
-def _describe_when_right(cases: Sequence[JudgedCase], facts: Sequence[CaseFacts]) -> str:
+def _condition_of_right_cases(cases: Sequence[JudgedCase], facts: Sequence[CaseFacts]) -> str:
     """Name the condition under which an answer is always right, and mostly wrong otherwise."""
     largest_share, clause = 0.5, ""
     for label in facts[0]:

@@ -221,7 +221,7 @@ class Exercise:
             for args, _ in self.cases_with_right_values
         )
 
-    def outcomes_to_judged_cases(self, outcomes: Iterable[Outcome]) -> Iterator[JudgedCase]:
+    def judge_outcomes(self, outcomes: Iterable[Outcome]) -> Iterator[JudgedCase]:
         """Judge what an answer did with every case."""
         for (args, right), outcome in zip(self.cases_with_right_values, outcomes, strict=False):
             yield JudgedCase(
@@ -284,7 +284,7 @@ class Exercise:
         return f"It was given {describe_type(answer)}, not {wanted}.\n{how}"
 
     def _judged_cases_of_answer(self, answer: AnswerFunction) -> Iterator[JudgedCase]:
-        return self.outcomes_to_judged_cases(self.run_cases(answer))
+        return self.judge_outcomes(self.run_cases(answer))
 
     def _describe_outcome_fault(self, outcome: Outcome, args: CaseArguments, right: Any) -> str:
         """Describe in a clause what is wrong with an outcome; "" if nothing is."""
@@ -312,7 +312,7 @@ class Exercise:
             pairs = zip(names, case.args, strict=False)
             described = "; ".join(f"{name}: {describe_value(value)}" for name, value in pairs)
             rows.append(LABELLED_ROW_FORMAT.format("with", truncate_text(described)))
-        rows += case.outcome.value_rows()
+        rows += case.outcome.learner_value_rows()
         return [*rows, LABELLED_ROW_FORMAT.format("expected", format_short(case.right))]
 
     def _advice_lines(self, answer: AnswerFunction) -> list[str]:

@@ -95,7 +95,7 @@ def my_tokens_seen_ahead(decode: Any, tgt_in: Tensor) -> int:
     return farthest
 
 
-_TOKENS_SEEN_AHEAD_CASE_IDS = ([2, 4], [5, 3, 6], [4, 1, 1], [2, 7, 4, 6, 3], [1, 8, 2, 5, 3, 6, 4])
+_SEEN_AHEAD_TOKEN_IDS = ([2, 4], [5, 3, 6], [4, 1, 1], [2, 7, 4, 6, 3], [1, 8, 2, 5, 3, 6, 4])
 _LEAK_PAIRS_OF_DECODER_CASES: tuple[list[tuple[int, int]], ...] = (
     [],
     [(0, 1)],
@@ -120,7 +120,7 @@ tokens_seen_ahead = Exercise(
     cases=[
         (LeakyDecoder(leaks, seed), tensor(text))
         for seed, leaks in enumerate(_LEAK_PAIRS_OF_DECODER_CASES)
-        for text in _TOKENS_SEEN_AHEAD_CASE_IDS
+        for text in _SEEN_AHEAD_TOKEN_IDS
     ],
     expected=lambda decode, tgt_in: max(
         (place - position for position, place in decode.leaks if place < len(tgt_in)), default=0
@@ -140,7 +140,7 @@ def my_first_wrong_output(found: dict[str, Tensor], wanted: dict[str, Tensor]) -
 _TOY_REFERENCE_OUTPUTS = {
     name: tensor(values) for name, values in (("a", [1.0, 2.0]), ("b", [3.0, 4.0]))
 }
-_OUTPUT_WITH_NAN = tensor([3.0, float("nan")])
+_NAN_OUTPUT_TENSOR = tensor([3.0, float("nan")])
 first_wrong_output = Exercise(
     my_first_wrong_output,
     lesson_wording,
@@ -162,8 +162,8 @@ first_wrong_output = Exercise(
         (_TOY_REFERENCE_OUTPUTS | {"b": tensor([4.0, 3.0])}, _TOY_REFERENCE_OUTPUTS),
         (_TOY_REFERENCE_OUTPUTS | {"b": tensor([3.0, 4.0002])}, _TOY_REFERENCE_OUTPUTS),
         (_TOY_REFERENCE_OUTPUTS | {"a": tensor([1.00015, 2.0])}, _TOY_REFERENCE_OUTPUTS),
-        (_TOY_REFERENCE_OUTPUTS | {"b": _OUTPUT_WITH_NAN}, _TOY_REFERENCE_OUTPUTS),
-        ({"a": _OUTPUT_WITH_NAN}, {"a": _OUTPUT_WITH_NAN}),
+        (_TOY_REFERENCE_OUTPUTS | {"b": _NAN_OUTPUT_TENSOR}, _TOY_REFERENCE_OUTPUTS),
+        ({"a": _NAN_OUTPUT_TENSOR}, {"a": _NAN_OUTPUT_TENSOR}),
     ],
     expected=lambda found, wanted: next(
         (k for k in found if not torch.allclose(found[k], wanted[k], rtol=0, atol=1e-4)), None

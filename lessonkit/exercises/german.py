@@ -64,7 +64,7 @@ def my_minimal_pairs_kept(sentences: PhenomenonResultRows, phenomenon: str) -> i
     return sum(one and other for one, other in pairs)
 
 
-def _pairs_with_phenomenon_kept_cases() -> list[tuple[PhenomenonResultRows, str]]:
+def _minimal_pairs_kept_cases() -> list[tuple[PhenomenonResultRows, str]]:
 
     def rows(phenomenon: str, kept: list[bool]) -> PhenomenonResultRows:
         return [{"phenomenon": phenomenon, "kept": each} for each in kept]
@@ -78,13 +78,13 @@ def _pairs_with_phenomenon_kept_cases() -> list[tuple[PhenomenonResultRows, str]
     return [*cases, (two, "gender"), (two, "negation"), (two, "number")]
 
 
-def _count_kept_pairs_by_min_of_sides(sentences: PhenomenonResultRows, phenomenon: str) -> int:
+def _expected_kept_pair_count(sentences: PhenomenonResultRows, phenomenon: str) -> int:
     """Add up the smaller of the two sides of each pair, as numbers."""
     sides = [int(row["kept"]) for row in sentences if row["phenomenon"] == phenomenon]
     return sum(min(sides[place : place + 2]) for place in range(0, len(sides), 2))
 
 
-_PAIR_WITH_BOTH_KEPT = [{"phenomenon": "gender", "kept": True}] * 2
+_BOTH_TRANSLATIONS_KEEP_PHENOMENON = [{"phenomenon": "gender", "kept": True}] * 2
 _PAIR_WITH_ONE_KEPT = [
     {"phenomenon": "gender", "kept": True},
     {"phenomenon": "gender", "kept": False},
@@ -94,12 +94,12 @@ minimal_pairs_kept = Exercise(
     my_minimal_pairs_kept,
     lesson_wording,
     worked=[
-        ((_PAIR_WITH_BOTH_KEPT, "gender"), 1),
+        ((_BOTH_TRANSLATIONS_KEEP_PHENOMENON, "gender"), 1),
         ((_PAIR_WITH_ONE_KEPT, "gender"), 0),
-        ((_PAIR_WITH_BOTH_KEPT + _PAIR_WITH_ONE_KEPT, "gender"), 1),
+        ((_BOTH_TRANSLATIONS_KEEP_PHENOMENON + _PAIR_WITH_ONE_KEPT, "gender"), 1),
     ],
-    cases=_pairs_with_phenomenon_kept_cases(),
-    expected=_count_kept_pairs_by_min_of_sides,
+    cases=_minimal_pairs_kept_cases(),
+    expected=_expected_kept_pair_count,
 )
 
 

@@ -136,8 +136,8 @@ def _receive_and_judge_outcomes(receiver: Any, exercise: Exercise, seconds: floa
         outcomes = [Outcome(*fields) for fields in received]
         number = len(exercise.cases_with_right_values)
         judged = [
-            *exercise.outcomes_to_judged_cases(outcomes[:number]),
-            *exercise.outcomes_to_judged_cases(outcomes[number:]),
+            *exercise.judge_outcomes(outcomes[:number]),
+            *exercise.judge_outcomes(outcomes[number:]),
         ]
         is_right = len(judged) > number and not any(case.complaint for case in judged)
         return RIGHT if is_right else WRONG

@@ -66,7 +66,7 @@ def my_logits_hiding_tokens(
     return model.decode(tgt_in, memory, seen)
 
 
-def _logits_with_positions_removed(
+def _logits_with_tokens_removed(
     model: Any, src: Tensor, mask: Tensor, tgt_in: Tensor, before: list[int], after: list[int]
 ) -> Tensor:
     """Take the places out of the ids, and out of the memory; masks then have nothing to hide."""
@@ -142,7 +142,7 @@ logits_hiding_tokens = Exercise(
             [0],
         ),
     ],
-    expected=_logits_with_positions_removed,
+    expected=_logits_with_tokens_removed,
 )
 
 

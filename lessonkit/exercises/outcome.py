@@ -63,7 +63,7 @@ class Outcome:
         texts = [line, *values]
         return [LABELLED_ROW_FORMAT.format(*row) for row in zip(heads, texts, strict=True)]
 
-    def value_rows(self) -> list[str]:
+    def learner_value_rows(self) -> list[str]:
         """Return what the answer returned, or raised, under "yours", and what it printed."""
         yours = self.error or ("stopped" if self.broken_rule else format_short(self.value))
         return [LABELLED_ROW_FORMAT.format("yours", yours), *self.printed_rows()]

@@ -120,9 +120,7 @@ def my_placeholder_accuracy(asked: list[list[str]], found: list[list[str]]) -> f
     return 100 * sum(a == f for a, f in pairs) / len(pairs)
 
 
-def _placeholder_accuracy_by_counting(
-    asked: list[list[str]], found: list[list[str]]
-) -> float | None:
+def _expected_placeholder_accuracy(asked: list[list[str]], found: list[list[str]]) -> float | None:
     """Compare how often each placeholder stands in source and translation."""
     wanted = [place for place, names in enumerate(asked) if len(names) > 0]
     if len(wanted) == 0:
@@ -155,7 +153,7 @@ placeholder_accuracy = Exercise(
         ([["%10", "%2"]], [["%20", "%1"]]),
         ([["%1", "%2"], ["%1", "%1"], [], ["%d"]], [["%2", "%1"], ["%1"], [], ["%d"]]),
     ],
-    expected=_placeholder_accuracy_by_counting,
+    expected=_expected_placeholder_accuracy,
 )
 
 

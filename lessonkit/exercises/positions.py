@@ -120,7 +120,9 @@ wavelength = Exercise(
     expected=lambda dimension, d_model: (
         2
         * math.pi
-        / float(_pairs_to_complex(sinusoidal_positions(2, d_model)[1])[dimension // 2].angle())
+        / float(
+            _sine_cosine_to_complex(sinusoidal_positions(2, d_model)[1])[dimension // 2].angle()
+        )
     ),
 )
 
@@ -140,7 +142,7 @@ def my_offset_from_encodings(one: Tensor, other: Tensor) -> int:
     return round(k)
 
 
-def _pairs_to_complex(row: Tensor) -> Tensor:
+def _sine_cosine_to_complex(row: Tensor) -> Tensor:
     return torch.view_as_complex(row.double().unflatten(-1, (-1, 2)).flip(-1).contiguous())
 
 
@@ -148,16 +150,16 @@ def _offset_by_trying_all(one: Tensor, other: Tensor) -> int:
     """Compare the turns with those of every offset there may be; take the best."""
     d_model = len(one)
     farthest = min(MAX_OFFSET_IN_CASES, int(math.pi / _radians_per_position(d_model)[-1]))
-    ahead = _pairs_to_complex(
+    ahead = _sine_cosine_to_complex(
         sinusoidal_positions(farthest + 1, d_model)
     )  # the turns of each offset
     every = torch.cat((ahead.conj().flip(0)[:-1], ahead))
-    here, there = _pairs_to_complex(one), _pairs_to_complex(other)
+    here, there = _sine_cosine_to_complex(one), _sine_cosine_to_complex(other)
     fit = (there * here.conj() * every.conj()).real.sum(dim=1)
     return int(fit.argmax()) - farthest
 
 
-def _encoding_pair_cases() -> list[tuple[Tensor, Tensor]]:
+def _offset_from_encodings_cases() -> list[tuple[Tensor, Tensor]]:
     generator = seeded_generator(0)
     table = sinusoidal_positions(2 * MAX_OFFSET_IN_CASES, 8)
     pairs = [(5, 6), (6, 5), (0, 3), (20, 31), (31, 20), (3, 250), (700, 12), (100, 1600)]
@@ -186,6 +188,6 @@ offset_from_encodings = Exercise(
             -7,
         ),
     ],
-    cases=_encoding_pair_cases(),
+    cases=_offset_from_encodings_cases(),
     expected=_offset_by_trying_all,
 )

@@ -21,7 +21,7 @@ from lessonkit.exercises.outcome import format_short
 
 MIN_CASES_FOR_A_CLAUSE = 2  # of which something is told: more of them for what may be chance
 MAX_RADICAND = 4096  # of which a factor is recognised as the root
-MAX_COMPARED_NUMBERS = 99  # numbers of a tensor that are looked at, to see whether they differ
+DISTINCT_COUNT_SAMPLE_SIZE = 99  # so many numbers of a tensor are looked at
 
 ReturnedAndRight = Sequence[tuple[Any, Any]]  # what an answer returned, and what is right
 TensorPairs = Sequence[tuple[Tensor, Tensor]]
@@ -150,7 +150,9 @@ def _returned_list_relation_clauses(pairs: ReturnedAndRight) -> Iterator[str]:
 
 
 def _count_distinct_right_numbers(pairs: TensorPairs) -> int:
-    numbers = [number for _, right in pairs for number in right.flatten()[:MAX_COMPARED_NUMBERS]]
+    numbers = [
+        number for _, right in pairs for number in right.flatten()[:DISTINCT_COUNT_SAMPLE_SIZE]
+    ]
     return len({round(float(number), 6) for number in numbers})
 
 

@@ -79,7 +79,7 @@ clipped_counts = Exercise(
 
 
 @dataclass(repr=False)
-class ShareScorer(BaseToy):
+class RatioOfSumsScorer(BaseToy):
     """A toy score of a text: the sum of what is right, over the sum of all, in points."""
 
     def __call__(self, sums: Tensor) -> float:
@@ -101,14 +101,14 @@ def my_paired_bootstrap(
 
 def _paired_bootstrap_case(
     sentences: int, number: int
-) -> tuple[Tensor, Tensor, Tensor, ShareScorer]:
+) -> tuple[Tensor, Tensor, Tensor, RatioOfSumsScorer]:
     """Two systems on some sentences, and as many draws as there are sentences."""
     generator = seeded_generator(10 * sentences + number)
     whole = torch.randint(1, 9, (2, sentences), generator=generator)
     right = (whole * torch.rand(2, sentences, generator=generator)).long()
     draws = torch.randint(sentences, (sentences, sentences), generator=generator)
     counts = torch.stack((right, whole), dim=-1)  # (systems, sentences, 2)
-    return counts[0], counts[1], draws, ShareScorer()
+    return counts[0], counts[1], draws, RatioOfSumsScorer()
 
 
 _ALONE, _BOTH = torch.tensor([[1, 2], [0, 2]]), torch.tensor([[1, 2], [2, 2]])
@@ -119,8 +119,8 @@ paired_bootstrap = Exercise(
     lesson_wording,
     worked=[
         # of 4 words 3 right and 1; 4 and 0; of the first sentence alone both have half
-        ((_ALONE, _BOTH, _RESAMPLED_SENTENCE_INDICES, ShareScorer()), [50.0, 100.0, 0.0]),
-        ((_ALONE, _ALONE, _RESAMPLED_SENTENCE_INDICES, ShareScorer()), [0.0, 0.0, 0.0]),
+        ((_ALONE, _BOTH, _RESAMPLED_SENTENCE_INDICES, RatioOfSumsScorer()), [50.0, 100.0, 0.0]),
+        ((_ALONE, _ALONE, _RESAMPLED_SENTENCE_INDICES, RatioOfSumsScorer()), [0.0, 0.0, 0.0]),
     ],
     cases=[
         _paired_bootstrap_case(sentences, number) for sentences in (2, 3, 5) for number in range(4)
@@ -147,7 +147,7 @@ def my_swapped_differences(
 
 def _swapped_differences_case(
     sentences: int, number: int
-) -> tuple[Tensor, Tensor, Tensor, ShareScorer]:
+) -> tuple[Tensor, Tensor, Tensor, RatioOfSumsScorer]:
     """Two systems on some sentences, and three rows of coins more than there are sentences."""
     first, second, _, score = _paired_bootstrap_case(sentences, number)
     generator = seeded_generator(100 * sentences + number)
@@ -162,8 +162,8 @@ swapped_differences = Exercise(
     lesson_wording,
     worked=[
         # of 4 words 1 right and 3; then 3 and 1; the first sentences are alike
-        ((_ALONE, _BOTH, _EXCHANGE_MASKS, ShareScorer()), [50.0, -50.0, 50.0]),
-        ((_ALONE, _ALONE, _EXCHANGE_MASKS, ShareScorer()), [0.0, 0.0, 0.0]),
+        ((_ALONE, _BOTH, _EXCHANGE_MASKS, RatioOfSumsScorer()), [50.0, -50.0, 50.0]),
+        ((_ALONE, _ALONE, _EXCHANGE_MASKS, RatioOfSumsScorer()), [0.0, 0.0, 0.0]),
     ],
     cases=[
         _swapped_differences_case(sentences, number)

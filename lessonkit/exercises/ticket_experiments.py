@@ -78,7 +78,7 @@ def cache_experiment(model: Any) -> str:
     first, second = (_cache_error(model, src) for src in (SRC, OTHER_SRC))
     return (
         f"the first sentence is {first:.2f} apart, the second {second:.2f}, "
-        f"with its rows exchanged {_cache_error_after_swap(model):.2f}"
+        f"with its rows exchanged {_cache_error_after_reorder(model):.2f}"
     )
 
 
@@ -131,7 +131,7 @@ def _cache_error(model: Any, src: Tensor) -> float:
     return _max_abs_difference(torch.stack(steps, dim=1), model.forward(src, TGT_IN))
 
 
-def _cache_error_after_swap(model: Any) -> float:
+def _cache_error_after_reorder(model: Any) -> float:
     """Let two targets of one source swap places after three steps: how far off is the fourth?"""
     place = DECODING_STEPS_BEFORE_SWAP
     swap = torch.tensor([1, 0])

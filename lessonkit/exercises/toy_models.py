@@ -140,7 +140,7 @@ class ReadOnceKeyValueBlocks(BaseToy, Sequence[Any]):
         return key, torch.randn(self.length, 1, generator=generator)
 
 
-def deterministic_dropout(hidden: Tensor) -> Tensor:
+def drop_every_third_number(hidden: Tensor) -> Tensor:
     """Drop every third number and enlarge the others, as dropout would by chance."""
     survives = torch.arange(hidden.numel()).reshape(hidden.shape) % 3 > 0
     return hidden * survives * 1.5
@@ -197,7 +197,7 @@ class DecoderLayerParts(BaseToy):
 
     def dropout(self, hidden: Tensor) -> Tensor:
         """Drop some numbers, or none."""
-        return deterministic_dropout(hidden) if self.drops else hidden
+        return drop_every_third_number(hidden) if self.drops else hidden
 
     def _attend(self, weights: Tensor, query: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
         w_query, w_key, w_value, w_output = weights
@@ -232,7 +232,7 @@ class TinyTrainableNetwork(BaseToy, nn.Module):
     def forward(self, src: Tensor, tgt_in: Tensor) -> Tensor:
         """Ids (batch, src_len) and (batch, tgt_len) -> logits (batch, tgt_len, vocab_size)."""
         hidden = self.embedding[tgt_in] + self.embedding[src[:, :1]]
-        return (deterministic_dropout(hidden) if self.training else hidden) @ self.output
+        return (drop_every_third_number(hidden) if self.training else hidden) @ self.output
 
 
 @dataclass(repr=False)

@@ -97,14 +97,14 @@ def read_faults() -> tuple[Fault, ...]:
         for name, entry in entries.items():
             header = lines.index(f"[{group}.{name}]")
             edits = tuple(
-                SourceEdit(module, old, new, _origin_of_edit(name, old, lines, header))
+                SourceEdit(module, old, new, _line_in_faults_file(name, old, lines, header))
                 for module, old, new in entry.pop("edits")
             )
             faults.append(Fault(name=name, group=group, edits=edits, **entry))
     return tuple(faults)
 
 
-def _origin_of_edit(name: str, old: str, lines: list[str], header: int) -> str:
+def _line_in_faults_file(name: str, old: str, lines: list[str], header: int) -> str:
     """Return where an edit is written: the line of `faults.toml` that has the text it quotes."""
     first_line = old.split("\n")[0]
     rest = range(header, len(lines))

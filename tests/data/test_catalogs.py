@@ -7,7 +7,7 @@ import pytest
 from tests.helpers.catalogs import HEADER, write_catalog
 from transformer.data import catalogs
 from transformer.data.catalogs import find_catalogs, read_catalogs, usual_catalog_folders
-from transformer.data.source_text import UNTRANSLATED_REASON
+from transformer.data.source_text import MISSING_TRANSLATION_REASON
 from transformer.support.errors import UserError
 
 
@@ -35,7 +35,7 @@ def test_messages_of_one_line_and_three_words_become_pairs(tmp_path: Path) -> No
     assert text.left_out == {
         catalogs.FEW_WORDS_REASON: 2,
         catalogs.MULTI_LINE_REASON: 1,
-        UNTRANSLATED_REASON: 1,
+        MISSING_TRANSLATION_REASON: 1,
     }
     assert text.licence == catalogs.CATALOGS_LICENCE
 
@@ -91,4 +91,4 @@ def test_packages_are_those_of_dpkg(tmp_path: Path) -> None:
     lists = sorted(Path("/var/lib/dpkg/info").glob("*.list"))
     owned = [path for path in lists if "/usr/bin/dpkg\n" in path.read_text()]
     names = [path.stem.partition(":")[0] for path in owned]
-    assert catalogs.package_names([Path("/usr/bin/dpkg"), tmp_path]) == names
+    assert catalogs.debian_packages_of_files([Path("/usr/bin/dpkg"), tmp_path]) == names

@@ -46,7 +46,7 @@ def test_a_side_in_another_script_is_dropped_by_its_language() -> None:
     ]
     kept, dropped = clean_pairs(pairs, ("en", "uk"))
     assert kept == [pairs[0], pairs[3], pairs[4]]
-    assert dropped == {cleaning.OTHER_SCRIPT: 2}
+    assert dropped == {cleaning.OTHER_SCRIPT_REASON: 2}
     assert clean_pairs(pairs, ("xq", "xr")) == (pairs, {})
 
 

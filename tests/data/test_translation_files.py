@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from transformer.data.catalogs import MULTI_LINE_REASON
-from transformer.data.po_files import OBSOLETE
-from transformer.data.source_text import UNTRANSLATED_REASON, PairsWithOrigin
+from transformer.data.po_files import OBSOLETE_REASON
+from transformer.data.source_text import MISSING_TRANSLATION_REASON, PairsWithOrigin
 from transformer.data.translation_files import read_translation_files
 from transformer.data.xml_formats import (
     LEFT_OUT_AS_OTHER_LANGUAGES,
-    NOT_FOR_TRANSLATION,
-    UNFINISHED,
+    NOT_FOR_TRANSLATION_REASON,
+    UNFINISHED_REASON,
     language_matches,
 )
 from transformer.support.errors import UserError
@@ -101,7 +101,7 @@ def read(
             "tmx",
             TMX,
             [("Click here now, %s!", "Клацніть тут,\n%s")],
-            {LEFT_OUT_AS_OTHER_LANGUAGES: 1, UNTRANSLATED_REASON: 1},
+            {LEFT_OUT_AS_OTHER_LANGUAGES: 1, MISSING_TRANSLATION_REASON: 1},
         ),
         (
             "po",
@@ -111,15 +111,20 @@ def read(
                 ("%d file", "%d файл"),
                 ("%d files", "%d файли"),
             ],
-            {UNFINISHED: 1, UNTRANSLATED_REASON: 2, MULTI_LINE_REASON: 1, OBSOLETE: 1},
+            {
+                UNFINISHED_REASON: 1,
+                MISSING_TRANSLATION_REASON: 2,
+                MULTI_LINE_REASON: 1,
+                OBSOLETE_REASON: 1,
+            },
         ),
         (
             "xliff",
             XLIFF_1,
             [("Hi {{name}}, you two", "Ви обидва, {{name}}"), ("alt", "альт")],
-            {UNFINISHED: 1, UNTRANSLATED_REASON: 1, LEFT_OUT_AS_OTHER_LANGUAGES: 1},
+            {UNFINISHED_REASON: 1, MISSING_TRANSLATION_REASON: 1, LEFT_OUT_AS_OTHER_LANGUAGES: 1},
         ),
-        ("xliff", XLIFF_2, [("Hi dear {name}.", "Привіт любий {name}.")], {UNFINISHED: 1}),
+        ("xliff", XLIFF_2, [("Hi dear {name}.", "Привіт любий {name}.")], {UNFINISHED_REASON: 1}),
     ],
 )
 def test_what_a_user_expects_is_read_in_both_directions(
@@ -234,9 +239,12 @@ def test_what_xliff_says_is_not_to_be_translated_is_left_out(
     """Said of a unit, of all units, or of all that is in a source; not of a word in it."""
     before = read(tmp_path, "xliff", content)
     text = read(tmp_path, "xliff", content.replace(old, new, 1))
-    assert text.left_out.get(NOT_FOR_TRANSLATION, 0) == num_left_out
+    assert text.left_out.get(NOT_FOR_TRANSLATION_REASON, 0) == num_left_out
     num_unfinished = 1 if num_left_out == 2 else 0
-    assert before.left_out[UNFINISHED] - text.left_out.get(UNFINISHED, 0) == num_unfinished
+    assert (
+        before.left_out[UNFINISHED_REASON] - text.left_out.get(UNFINISHED_REASON, 0)
+        == num_unfinished
+    )
     num_kept = len(before.pairs) - num_left_out + num_unfinished
     assert text.pairs == before.pairs[:num_kept]
 

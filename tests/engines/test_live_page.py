@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from engines.live_page import MODEL_LIST, write_live_page
+from engines.live_page import MODEL_LIST_FILE_NAME, write_live_page
 from transformer.data import corpora
 from transformer.models.folder import write_manifest
 from transformer.models.translator import Translator
@@ -22,7 +22,7 @@ def own_model(tmp_path: Path) -> Path:
 
 def model_in(page: Path) -> tuple[str, dict[str, object]]:
     """The one model that a page lists: its name, and what is said of it."""
-    [(name, said)] = read_json(page / MODEL_LIST)["models"].items()
+    [(name, said)] = read_json(page / MODEL_LIST_FILE_NAME)["models"].items()
     return name, said
 
 
@@ -41,7 +41,9 @@ def test_it_offers_the_model_alone_with_sentences_of_the_test_set(
 
 
 def test_a_shipped_model_keeps_its_sentences_and_a_users_own_come_first(tmp_path: Path) -> None:
-    course = read_json(models_folder().parents[1] / "docs" / "live" / MODEL_LIST)["models"]
+    course = read_json(models_folder().parents[1] / "docs" / "live" / MODEL_LIST_FILE_NAME)[
+        "models"
+    ]
     shipped = model_in(write_live_page("demo-fr-en", tmp_path / "shipped"))[1]
     assert shipped["samples"] == course["demo-fr-en"]["samples"]
     own = write_live_page("demo-fr-en", tmp_path / "own", ["Un.", "Deux."])

@@ -33,7 +33,7 @@ def test_sacrebleu_s_p_values_are_its_own() -> None:
     first = sentence_bleu_counts(base, ACCEPTED)
     for (_, said), result in zip(systems[1:], theirs, strict=True):
         second = sentence_bleu_counts(said, ACCEPTED)
-        drawn = calibration.resample(first, second, RESAMPLING_SEED)
+        drawn = calibration.bootstrap_test_set_scores(first, second, RESAMPLING_SEED)
         assert calibration.sacrebleu_p_value(drawn) == result.p_value
 
 
@@ -54,7 +54,7 @@ def test_p_values_by_hand() -> None:
 
 def test_identical_systems_do_not_differ_but_for_sacrebleu() -> None:
     counts = sentence_bleu_counts(copies(0.8, 1), ACCEPTED)
-    drawn = calibration.resample(counts, counts, 5)
+    drawn = calibration.bootstrap_test_set_scores(counts, counts, 5)
     found = {
         name: p_value(drawn) for name, p_value in calibration.P_VALUE_FUNCTIONS_BY_TEST.items()
     }
@@ -86,7 +86,7 @@ def test_populations_are_what_they_are_called() -> None:
 def test_spliced_systems_have_the_bleu_that_was_asked_for() -> None:
     one, other = (sentence_bleu_counts(copies(share, 7), ACCEPTED) for share in (0.9, 0.6))
     low, high = (bleu_from_counts(each.sum(0)) for each in (other, one))
-    spliced = bleu_populations.splice_counts_to_target_bleu(one, other, (low + high) / 2)
+    spliced = bleu_populations.spliced_system_bleu_counts(one, other, (low + high) / 2)
     assert bleu_from_counts(spliced.sum(0)) == pytest.approx((low + high) / 2, abs=1.5)
     is_one = (spliced == one).all(axis=1)
     assert ((spliced == other).all(axis=1) | is_one).all()

@@ -112,7 +112,7 @@ def test_what_is_measured_is_recorded_with_its_origin(
         (corpora, "read_unsplit_pairs", pairs),
         (split_leaks, "split_pairs", {"train": pairs, "test": pairs}),
         (split_leaks, "measure_split", one),
-        (heads, "attribution_alignment_error_rates", error),
+        (heads, "alignment_error_by_attribution", error),
         (training, "measure_all_recipes", {"recipes": one}),
     ):
         monkeypatch.setattr(module, work, lambda *_, found=found: found)

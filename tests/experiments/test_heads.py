@@ -3,7 +3,7 @@
 import pytest
 
 from experiments import heads
-from experiments.heads import attribution_alignment_error_rates
+from experiments.heads import alignment_error_by_attribution
 from lessonkit.analysis.activations import mean_head_outputs
 from lessonkit.analysis.alignment import alignment_error_rate, strongest_links, word_attention
 from lessonkit.analysis.bleu_comparison import compare_bleu
@@ -55,7 +55,7 @@ def test_scores_are_those_of_the_alignments(shipped: Translator) -> None:
         src_lang="en", tgt_lang="fr", src=text.src[:5], tgt=text.tgt[:5],
         alignments=text.alignments[:5],
     )  # fmt: skip
-    scores = attribution_alignment_error_rates(shipped, few)
+    scores = alignment_error_by_attribution(shipped, few)
     assert list(scores) == ["attention weights", "hiding"]
     weights = [
         word_attention(shipped, *pair).weights.mean(dim=(0, 1))
@@ -70,4 +70,4 @@ def test_scores_are_those_of_the_alignments(shipped: Translator) -> None:
 def test_errors(shipped: Translator) -> None:
     text = ParallelText(src_lang="en", tgt_lang="fr", src=["A cat."], tgt=["Un chat."])
     with pytest.raises(UserError, match="without gold alignments"):
-        attribution_alignment_error_rates(shipped, text)
+        alignment_error_by_attribution(shipped, text)

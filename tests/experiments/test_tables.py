@@ -195,18 +195,16 @@ def test_two_processes_share_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_goal_is_reached_when_chance_is_small() -> None:
-    seconds, score, chance, reached = speedrun.speed_record_means_and_verdict(
-        record(36.0, 36.1, 36.2)
-    )
+    seconds, score, chance, reached = speedrun.means_and_goal_reached(record(36.0, 36.1, 36.2))
     assert (seconds, reached) == (62.0, True)
     assert score == pytest.approx(36.1)
     assert chance < 0.01
     # their mean is above, and may be so by chance
-    assert not speedrun.speed_record_means_and_verdict(record(35.0, 36.0, 36.5))[3]
-    assert not speedrun.speed_record_means_and_verdict(record(35.0, 35.1, 35.2))[3]
+    assert not speedrun.means_and_goal_reached(record(35.0, 36.0, 36.5))[3]
+    assert not speedrun.means_and_goal_reached(record(35.0, 35.1, 35.2))[3]
     near = record(36.9, 37.1, 37.3)  # p against the second goal is 0.019
-    assert speedrun.speed_record_means_and_verdict(near)[3]
-    assert not speedrun.speed_record_means_and_verdict(near | {"goal": speedrun.HIGHER_GOAL})[3]
+    assert speedrun.means_and_goal_reached(near)[3]
+    assert not speedrun.means_and_goal_reached(near | {"goal": speedrun.HIGHER_GOAL})[3]
     assert speedrun.describe_machine(record(36.0)) == "a chip, 1 thread, float32"
     assert speedrun.describe_machine(record(36.0, processes=2)) == "a chip, 2 processes, bfloat16"
     goals = {each["goal"] for each in speedrun.load_speed_records()}

@@ -15,7 +15,7 @@ from experiments.muon import Muon, MuonAndAdam
 from experiments.neighbours import initialize_heads_to_positions, sinusoid_shift_matrix
 from experiments.training_options import (
     FAST_RECIPE,
-    FAST_TRAINING_OPTIONS,
+    FAST_RECIPE_OPTIONS,
     TrainingOptions,
     find_recipe_and_options,
     linear_decay_rate,
@@ -114,14 +114,14 @@ def test_settings_go_to_the_recipe_or_to_the_options() -> None:
     assert sorted(arguments) == ["extra_settings", "initialize", "schedule"]
     assert arguments["schedule"](300) == 0
     assert PAPER.train_recipe_kwargs(DEMO) == {}
-    assert sorted(FAST_TRAINING_OPTIONS.train_recipe_kwargs(FAST_RECIPE)) == [
+    assert sorted(FAST_RECIPE_OPTIONS.train_recipe_kwargs(FAST_RECIPE)) == [
         "extra_settings",
         "initialize",
         "optimizer",
         "schedule",
     ]
     assert [find_recipe_and_options("multi30k-de-en-fast"), find_recipe_and_options("demo")] == [
-        (FAST_RECIPE, FAST_TRAINING_OPTIONS),
+        (FAST_RECIPE, FAST_RECIPE_OPTIONS),
         (DEMO, PAPER),
     ]
 

@@ -55,13 +55,13 @@ def test_a_run_is_shipped_and_found_by_its_name_unless_a_folder_has_it(
     assert card["licence"].rstrip(".") in text
     with pytest.raises(UserError, match="en-fr exists: remove it first"):
         ship.ship_model(tiny_folder, "en-fr")
-    ship.renew_card("en-fr", models / "record.json")
+    ship.remeasure_shipped_model("en-fr", models / "record.json")
     again, record = read_json(out / folders.CARD_FILE_NAME), read_json(models / "record.json")
     assert record["figures"] == again["figures"]
     assert again == card
     assert (out / "README.md").read_text(encoding="utf-8") == text
     with pytest.raises(UserError, match="is no shipped model: give one of en-fr"):
-        ship.renew_card(str(tiny_folder), models / "record.json")
+        ship.remeasure_shipped_model(str(tiny_folder), models / "record.json")
     monkeypatch.chdir(models)
     assert folders.find_model_folder("en-fr") == Path("en-fr")
 

@@ -18,7 +18,7 @@ from tests.helpers.tiny_training import Tiny, assert_same_runs, file_contents, r
 from transformer.models.folder import LAST
 from transformer.models.weights import load_tensors, save_tensors
 from transformer.support.errors import UserError
-from transformer.training.checkpoint_checks import optimizer_state_specs, settings_problem
+from transformer.training.checkpoint_checks import optimizer_state_specs, settings_form_problem
 from transformer.training.devices import Precision
 
 Tensors = dict[str, Tensor]
@@ -191,13 +191,13 @@ def test_looking_at_what_an_optimizer_keeps_changes_nothing(tmp_path: Path) -> N
 def test_settings_of_a_wrong_form_are_not_compared() -> None:
     fit: dict[str, Any] = {"d_model": 8, "precision": "float32"}
     fit |= {"parameter_groups": [{"eps": 1e-8}], "learning_rates": {"1": 0.5}}
-    assert settings_problem(fit) == ""
+    assert settings_form_problem(fit) == ""
     for name, value in (
         ("parts", []), ("extra_settings", "x"), ("parameter_groups", ["x"]),
         ("learning_rates", {"one": 0.5}), ("learning_rates", {"1": "fast"}),
     ):  # fmt: skip
-        assert name in settings_problem(fit | {name: value})
-    assert "d_model" in settings_problem({"precision": "float32"})
+        assert name in settings_form_problem(fit | {name: value})
+    assert "d_model" in settings_form_problem({"precision": "float32"})
 
 
 def test_a_checkpoint_from_before_check_sums_is_resumed(stopped_run: Path, tmp_path: Path) -> None:

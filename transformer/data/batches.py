@@ -18,7 +18,7 @@ from transformer.support.checks import (
     check_same_batch_size,
     check_sizes,
 )
-from transformer.support.devices import usable_device
+from transformer.support.devices import require_usable_device
 from transformer.support.errors import UserError, require, short_repr
 from transformer.support.signatures import check_argument_types
 
@@ -73,7 +73,7 @@ class Batch:
         try:
             src, tgt_in, tgt_out = (ids.to(device) for ids in (self.src, self.tgt_in, self.tgt_out))
         except (RuntimeError, AssertionError, TypeError):
-            usable_device(device)  # Its error names the device.
+            require_usable_device(device)  # Its error names the device.
             raise
         return type(self)(src, tgt_in, tgt_out)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from transformer.data.grouping import Pair
 from transformer.data.mo_files import CatalogMessage, read_mo_file
 from transformer.data.placeholders import without_keyboard_mnemonic_marks
-from transformer.data.source_text import UNTRANSLATED_REASON, PairsWithOrigin
+from transformer.data.source_text import MISSING_TRANSLATION_REASON, PairsWithOrigin
 from transformer.support.errors import UserError, require
 
 CATALOG_SOURCE_LANG = "en"  # of what programs are written in
@@ -108,7 +108,7 @@ def read_catalogs(lang: str, folders: Sequence[Path]) -> PairsWithOrigin:
     return PairsWithOrigin(
         pairs=pairs,
         files=[str(path) for path in files],
-        packages=package_names(files),
+        packages=debian_packages_of_files(files),
         licence=CATALOGS_LICENCE,
         left_out=left_out,
     )
@@ -129,13 +129,13 @@ def matched_forms(messages: Iterable[CatalogMessage]) -> Iterator[Pair]:
 def _left_out_reason(source: str, translation: str) -> str | None:
     """Return why a message makes no pair; None where it makes one."""
     if not translation:
-        return UNTRANSLATED_REASON
+        return MISSING_TRANSLATION_REASON
     if "\n" in source or "\n" in translation:
         return MULTI_LINE_REASON
     return FEW_WORDS_REASON if len(source.split()) < MIN_WORDS else None
 
 
-def package_names(paths: Sequence[Path]) -> list[str]:
+def debian_packages_of_files(paths: Sequence[Path]) -> list[str]:
     """Return the names of the Debian packages that files come from; none where dpkg is not."""
     names: set[str] = set()
     for start in range(0, len(paths), PATHS_PER_QUERY):

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from transformer.data.grouping import Pair, grouping_key
 from transformer.data.normalizers import normalize_plain
-from transformer.data.scripts import expected_scripts, is_text_in_scripts
+from transformer.data.scripts import expected_scripts, may_be_in_scripts
 from transformer.support.progress import with_progress
 
 MAX_SIDE_BYTES = 1000
@@ -21,7 +21,7 @@ EMPTY_SIDE = "an empty side"
 TOO_LONG = f"a side over {MAX_SIDE_BYTES:,} bytes"
 UNEQUAL_LENGTHS = f"one side over {MAX_LENGTH_RATIO} times as long as the other"
 EQUAL_SIDES = "both sides equal"
-OTHER_SCRIPT = "a side in another script"
+OTHER_SCRIPT_REASON = "a side in another script"
 DUPLICATE = "there already"
 HELD_OUT_SIDE_REASON = "a side in validation or test"
 
@@ -41,10 +41,10 @@ def drop_reason(pair: Pair, scripts: Sequence[Sequence[str]]) -> str | None:
     if pair[0] == pair[1]:
         return EQUAL_SIDES
     in_script = [
-        not expected or is_text_in_scripts(side, expected)
+        not expected or may_be_in_scripts(side, expected)
         for side, expected in zip(pair, scripts, strict=True)
     ]
-    return None if all(in_script) else OTHER_SCRIPT
+    return None if all(in_script) else OTHER_SCRIPT_REASON
 
 
 def clean_pairs(

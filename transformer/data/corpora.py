@@ -14,7 +14,7 @@ from transformer.data.downloads import has_sha256
 from transformer.data.grouping import Pair
 from transformer.data.own_corpora import find_own_corpus, own_corpus_names
 from transformer.data.parallel import ParallelText
-from transformer.data.readers import READERS_BY_FORMAT, Corpus, read_pairs
+from transformer.data.readers import READERS_BY_FORMAT, Corpus, read_two_column_pairs
 from transformer.data.source_text import UNKNOWN_LICENCE
 from transformer.support.errors import UserError, require, short_repr, unknown_name_error
 from transformer.support.signatures import check_argument_types
@@ -101,8 +101,8 @@ def load_without_download(
 
 @check_argument_types
 def read_unsplit_pairs(corpus: str) -> list[Pair]:
-    """Return all pairs of a corpus that is one file of them, in its order (see `read_pairs`)."""
-    return read_pairs(find_corpus(corpus))
+    """Return all pairs of a corpus that is one file of two columns, in its order."""
+    return read_two_column_pairs(find_corpus(corpus))
 
 
 @check_argument_types

@@ -87,8 +87,14 @@ class EmbeddedCorpus:
         return ParallelText(
             src_lang,
             tgt_lang,
-            src=[_join_marks(sentence.text(src_lang), src_lang) for sentence in sentences],
-            tgt=[_join_marks(sentence.text(tgt_lang), tgt_lang) for sentence in sentences],
+            src=[
+                _attach_punctuation_marks(sentence.text(src_lang), src_lang)
+                for sentence in sentences
+            ],
+            tgt=[
+                _attach_punctuation_marks(sentence.text(tgt_lang), tgt_lang)
+                for sentence in sentences
+            ],
             alignments=[sentence.alignment(src_lang, tgt_lang) for sentence in sentences],
         )
 
@@ -96,17 +102,17 @@ class EmbeddedCorpus:
     def sentences_and_parses(self, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
         """Return English sentences and their trees, to be learned like a translation (§6.3)."""
         sentences = self.sentences(split)
-        src = [_join_marks(sentence.en, "en") for sentence in sentences]
+        src = [_attach_punctuation_marks(sentence.en, "en") for sentence in sentences]
         return ParallelText(src_lang, tgt_lang, src, [sentence.parse for sentence in sentences])
 
 
 @check_argument_types
 def detokenize(tokens: str, lang: str) -> str:
     """Join each punctuation mark to the word before it, but for the French question mark."""
-    return _join_marks(tokens, lang)
+    return _attach_punctuation_marks(tokens, lang)
 
 
-def _join_marks(tokens: str, lang: str) -> str:
+def _attach_punctuation_marks(tokens: str, lang: str) -> str:
     """Do what `detokenize` does, for the corpus's own text, whose types are known."""
     attached = ",." if lang == "fr" else ",.?"
     return re.sub(rf" (?=[{attached}])", "", tokens)

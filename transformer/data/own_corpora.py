@@ -19,7 +19,7 @@ from typing import Any
 
 from transformer.data.cleaning import (
     HELD_OUT_SIDE_REASON,
-    OTHER_SCRIPT,
+    OTHER_SCRIPT_REASON,
     clean_pairs,
     nonempty_pairs,
     without_shared_sides,
@@ -111,7 +111,7 @@ def add_own_corpus(
         reasons = f" ({drop_reasons_in_words(dropped)})" if dropped else ""
         message = f"of {num_read:,} pairs none is left for {split}{reasons}"
         remedy = "give more text"
-        if 2 * dropped[OTHER_SCRIPT] > num_read:
+        if 2 * dropped[OTHER_SCRIPT_REASON] > num_read:
             remedy = f"the first side is to be in {languages[0]}, the second in {languages[1]}"
         elif split != "train":
             remedy += f", or {split} files of your own"

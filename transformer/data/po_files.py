@@ -13,12 +13,12 @@ from transformer.data.catalogs import MULTI_LINE_REASON, matched_forms
 from transformer.data.grouping import Pair
 from transformer.data.mo_files import CatalogMessage, singular_form_of_header
 from transformer.data.placeholders import without_keyboard_mnemonic_marks
-from transformer.data.source_text import UNTRANSLATED_REASON
+from transformer.data.source_text import MISSING_TRANSLATION_REASON
 from transformer.data.text_files import read_nonempty_bytes
-from transformer.data.xml_formats import UNFINISHED, PairsAndLeftOut, language_matches
+from transformer.data.xml_formats import UNFINISHED_REASON, PairsAndLeftOut, language_matches
 from transformer.support.errors import UserError, require
 
-OBSOLETE = "obsolete"
+OBSOLETE_REASON = "obsolete"
 UTF_8 = "UTF-8"
 UNSET_CHARSET = "CHARSET"  # of a template
 CHARSET_PATTERN = re.compile(rb'"Content-Type:[^"]*charset=([^\s"\\;]+)', re.IGNORECASE)
@@ -40,7 +40,7 @@ def read_po_file(path: Path, languages: tuple[str, str]) -> PairsAndLeftOut:
         message = CatalogMessage(sources, translations, singular_form)
         for source, translation in matched_forms([message]):
             if not translation:
-                left_out[UNTRANSLATED_REASON] += 1
+                left_out[MISSING_TRANSLATION_REASON] += 1
             elif "\n" in source or "\n" in translation:
                 left_out[MULTI_LINE_REASON] += 1
             else:
@@ -69,9 +69,9 @@ def _read_messages(
         if unit.isheader():
             header = str(unit.target)
         elif unit.isobsolete():
-            left_out[OBSOLETE] += 1
+            left_out[OBSOLETE_REASON] += 1
         elif unit.isfuzzy():
-            left_out[UNFINISHED] += 1
+            left_out[UNFINISHED_REASON] += 1
         elif not unit.isblank():
             messages.append((_forms(unit.source), _forms(unit.target)))
     return messages, header

@@ -86,9 +86,9 @@ def read_split_of_pairs(corpus: Corpus, split: str, src_lang: str, tgt_lang: str
     """Read one file of sentence pairs, and split it so that nothing leaks (see `split_pairs`).
 
     In train a sentence stands once with each of its translations, else once with all. The options
-    are those of `read_pairs`.
+    are those of `read_two_column_pairs`.
     """
-    pairs = split_pairs(read_pairs(corpus))[split]
+    pairs = split_pairs(read_two_column_pairs(corpus))[split]
     random.Random(SPLIT_SHUFFLE_SEED).shuffle(pairs)
     return _parallel_text_from_pairs(corpus, pairs, split, src_lang, tgt_lang)
 
@@ -132,7 +132,7 @@ def _parallel_text_from_pairs(
     )
 
 
-def read_pairs(corpus: Corpus) -> list[Pair]:
+def read_two_column_pairs(corpus: Corpus) -> list[Pair]:
     """Read all sentence pairs in the order of their file, normalized; equal ones stand once.
 
     Options: `file` holds two columns with a tab between them, in the languages `languages`,

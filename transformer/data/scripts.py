@@ -43,7 +43,7 @@ def expected_scripts(lang: str) -> list[str]:
     return SCRIPTS_BY_LANGUAGE.get(code.lower(), [])
 
 
-def is_text_in_scripts(text: str, scripts: Sequence[str]) -> bool:
+def may_be_in_scripts(text: str, scripts: Sequence[str]) -> bool:
     """Return whether a text with letters may be in these scripts.
 
     Text in Latin script has half of its letters in it. Of another script one letter is enough, as

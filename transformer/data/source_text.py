@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from transformer.data.grouping import Pair
 
 UNKNOWN_LICENCE = "not known"
-UNTRANSLATED_REASON = "untranslated"  # of entries that are no pairs
+MISSING_TRANSLATION_REASON = "untranslated"  # of entries that are no pairs
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,7 @@ from transformer.support.errors import UserError, require
 from transformer.support.progress import with_progress
 
 # By the first bytes of a file.
-PACKED_FORMATS = {
+REFUSED_FORMATS_BY_SIGNATURE = {
     b"\x1f\x8b": "packed by gzip: unpack it",
     b"BZh91AY&SY": "packed by bzip2: unpack it",
     b"\xfd7zXZ\0": "packed by xz: unpack it",
@@ -27,8 +27,8 @@ def require_nonempty_file(path: Path) -> None:
     require(path.is_file(), f"{message}: give the name of a text file")
     require(path.stat().st_size > 0, f"{path} is empty: give a file with text")
     with path.open("rb") as file:
-        beginning = file.read(max(map(len, PACKED_FORMATS)))
-    for signature, problem in PACKED_FORMATS.items():
+        beginning = file.read(max(map(len, REFUSED_FORMATS_BY_SIGNATURE)))
+    for signature, problem in REFUSED_FORMATS_BY_SIGNATURE.items():
         require(not beginning.startswith(signature), f"{path} is {problem}")
 
 

@@ -13,14 +13,14 @@ from typing import Any
 
 from transformer.data.grouping import Pair
 from transformer.data.placeholders import find_placeholders
-from transformer.data.source_text import UNTRANSLATED_REASON
+from transformer.data.source_text import MISSING_TRANSLATION_REASON
 from transformer.data.text_files import require_nonempty_file
 from transformer.support.errors import UserError, require
 from transformer.support.progress import open_file_with_progress
 
-UNFINISHED = "unfinished"
+UNFINISHED_REASON = "unfinished"
 LEFT_OUT_AS_OTHER_LANGUAGES = "without the two languages"
-NOT_FOR_TRANSLATION = "not to be translated"
+NOT_FOR_TRANSLATION_REASON = "not to be translated"
 # Elements inside a segment that stand for code of its document: of TMX 1.4, XLIFF 1.2 and 2.1. The
 # first kind opens or closes formatting, so that no blank belongs there.
 PAIRED_CODES = frozenset(("bpt", "ept", "bx", "ex", "sc", "ec"))
@@ -83,11 +83,11 @@ def read_xliff_file(path: Path, languages: tuple[str, str]) -> PairsAndLeftOut:
         if turned is None:
             left_out[LEFT_OUT_AS_OTHER_LANGUAGES] += 1
         elif "source" in nodes and _is_not_for_translation(nodes["source"]):
-            left_out[NOT_FOR_TRANSLATION] += 1
+            left_out[NOT_FOR_TRANSLATION_REASON] += 1
         elif "source" not in nodes or "target" not in nodes:
-            left_out[UNTRANSLATED_REASON] += 1
+            left_out[MISSING_TRANSLATION_REASON] += 1
         elif _waits_for_translator(segment, nodes["target"]):
-            left_out[UNFINISHED] += 1
+            left_out[UNFINISHED_REASON] += 1
         else:
             sides = [segment_text_without_codes(nodes[name], path) for name in ("source", "target")]
             _add_pair(pairs, left_out, *(sides[::-1] if turned else sides))
@@ -151,7 +151,7 @@ def _add_pair(pairs: list[Pair], left_out: Counter[str], source: str, target: st
     if source.strip() and target.strip():
         pairs.append((source, target))
     else:
-        left_out[UNTRANSLATED_REASON] += 1
+        left_out[MISSING_TRANSLATION_REASON] += 1
 
 
 @cache

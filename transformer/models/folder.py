@@ -40,8 +40,8 @@ from transformer.parts import (
 )
 from transformer.support.errors import UserError, require
 from transformer.support.files import (
-    read_again_if_changed,
     read_json,
+    retry_read_if_overwritten,
     to_json_bytes,
     write_atomically,
     write_json,
@@ -212,7 +212,7 @@ def read_model(
     """
     path = weights or folder / WEIGHTS
     names = (MANIFEST, *FILES_IN_MANIFEST)
-    return read_again_if_changed(folder, names, lambda: _read_model(folder, path, build))
+    return retry_read_if_overwritten(folder, names, lambda: _read_model(folder, path, build))
 
 
 def _read_model(

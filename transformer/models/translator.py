@@ -21,7 +21,7 @@ from transformer.fast_search import fast_beam_search
 from transformer.model import AttentionMaps
 from transformer.models.folder import ModelDescription, Network, read_model
 from transformer.support.checks import check_number
-from transformer.support.devices import usable_device
+from transformer.support.devices import require_usable_device
 from transformer.support.errors import UserError, require
 from transformer.support.folders import find_model_folder
 from transformer.support.progress import progress_bar
@@ -83,7 +83,7 @@ class Translator:
     ) -> None:
         check_type("model", model, EncoderDecoder)
         self.recipe, self.src_tokenizer, self.tgt_tokenizer = description
-        self.device = usable_device(device)
+        self.device = require_usable_device(device)
         # A `Network`, or a module of the user's own that can be searched.
         self.model: Any = model.to(self.device).eval()
 
@@ -102,7 +102,7 @@ class Translator:
         the network, if it takes more than the recipe. A UserError where a file or the device is
         not there, or damaged.
         """
-        usable_device(device)  # An unknown one is refused before the work of reading.
+        require_usable_device(device)  # An unknown one is refused before the work of reading.
         return cls(*read_model(find_model_folder(folder), weights, build), device)
 
     def translate(

@@ -107,7 +107,7 @@ def check_weights(model: nn.Module, tensors: Mapping[str, Tensor], source: Path)
             problem = "is unknown here"
         elif here.shape != there.shape:
             problem = f"has shape {tuple(there.shape)} there and {tuple(here.shape)} here"
-        elif not _are_of_one_kind(here, there):
+        elif not _have_compatible_dtypes(here, there):
             problem = f"is {there.dtype} there and {here.dtype} here"
         else:
             continue
@@ -125,7 +125,7 @@ def check_weights(model: nn.Module, tensors: Mapping[str, Tensor], source: Path)
             )
 
 
-def _are_of_one_kind(one: Tensor, other: Tensor) -> bool:
+def _have_compatible_dtypes(one: Tensor, other: Tensor) -> bool:
     both_floats = one.is_floating_point() and other.is_floating_point()
     return both_floats or one.dtype == other.dtype
 

@@ -19,8 +19,8 @@ def _read_toml(name: str) -> dict[str, dict[str, Any]]:
 
 
 COURSE_RECIPE_TABLES = _read_toml("ours.toml")
-EARLIER_SYSTEM_TABLES = _read_toml("earlier_systems.toml")
-RECIPE_TABLES = COURSE_RECIPE_TABLES | EARLIER_SYSTEM_TABLES
+EARLIER_SYSTEM_RECIPE_TABLES = _read_toml("earlier_systems.toml")
+RECIPE_TABLES = COURSE_RECIPE_TABLES | EARLIER_SYSTEM_RECIPE_TABLES
 
 
 def inherit_settings(own: dict[str, Any]) -> dict[str, Any]:
@@ -42,7 +42,7 @@ RECIPES = {
     for name in RECIPE_TABLES
 }
 # The five that this course grew from.
-EARLIER_SYSTEM_RECIPES = [RECIPES[name] for name in EARLIER_SYSTEM_TABLES]
+EARLIER_SYSTEM_RECIPES = [RECIPES[name] for name in EARLIER_SYSTEM_RECIPE_TABLES]
 
 
 @check_argument_types

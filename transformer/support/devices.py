@@ -7,7 +7,7 @@ import torch
 from transformer.support.errors import UserError, short_repr
 
 
-def usable_device(device: torch.device | str) -> torch.device:
+def require_usable_device(device: torch.device | str) -> torch.device:
     """Return a device by its name; a UserError where it is not there, or holds no numbers."""
     try:
         return _tried_device(device)

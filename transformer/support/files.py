@@ -78,7 +78,7 @@ def read_json(path: Path) -> Any:
         raise UserError(f"cannot read {path}: {error}; copy it again or train anew") from error
 
 
-def read_again_if_changed(
+def retry_read_if_overwritten(
     folder: Path, names: Sequence[str], read: Callable[[], ResultT]
 ) -> ResultT:
     """Return what `read` returns of files in a folder that no process saves meanwhile.

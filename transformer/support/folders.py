@@ -41,7 +41,7 @@ def models_folder() -> Path:
     return course_data_folder() / "models"
 
 
-def live_page_folder() -> Path:
+def course_live_page_folder() -> Path:
     """Return the folder of the page that translates in the browser; a wheel's has no word lists."""
     root = checkout_root()
     return root / "docs" / "live" if root else course_data_folder() / "live"

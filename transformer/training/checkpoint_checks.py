@@ -200,7 +200,7 @@ def _has_progress_type(value: Any, hint: Any) -> bool:
     return type(value) is int and 0 <= value <= MAX_PROGRESS_COUNT
 
 
-def settings_problem(values: Any) -> str:
+def settings_form_problem(values: Any) -> str:
     """Check that values have the form of `settings.run_settings`, so that they can be compared."""
     if not isinstance(values, dict):
         return f"settings are {short_repr(values)}"

@@ -19,7 +19,7 @@ from torch.optim import Optimizer
 from transformer.config import TrainingConfig
 from transformer.data.batches import Batch, micro_batches, shard
 from transformer.data.token_budget import EpochBatches
-from transformer.support.devices import usable_device
+from transformer.support.devices import require_usable_device
 from transformer.support.errors import UserError
 from transformer.support.files import folder_lock
 from transformer.support.signatures import check_argument_types, check_type
@@ -87,7 +87,7 @@ def train(
             a report or checkpoint).
     """
     validation_batches = list(validation_batches)  # They are read many times.
-    model.to(usable_device(device)).train()
+    model.to(require_usable_device(device)).train()
     state = new_state(model, config, precision, optimizer)
     progress = state.progress
     if schedule is None:

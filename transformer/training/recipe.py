@@ -116,7 +116,7 @@ def train_recipe(
         )
         if is_rank_zero and not result.interrupted:
             run_record = origin | _run_record(result, prepared) | start_record
-            _complete_folder(prepared, out, None if had_ended else run_record, build)
+            _finish_model_folder(prepared, out, None if had_ended else run_record, build)
     return result
 
 
@@ -168,13 +168,13 @@ def _planned_run_summary(
         )
     return (
         f"{recipe.name}: {data.corpus} {data.src_lang}-{data.tgt_lang}, "
-        f"{_pairs_in_words(prepared)}\n"
+        f"{_used_pairs_in_words(prepared)}\n"
         f"{types} types, {count_parameters(model):,} parameters, {training.steps:,} steps of at "
         f"most {training.batch_tokens:,} tokens{at_once}\non {prepared.picked}{begins}{differs}"
     )
 
 
-def _pairs_in_words(prepared: PreparedRun) -> str:
+def _used_pairs_in_words(prepared: PreparedRun) -> str:
     """Return how many pairs are learned from and validated with, of how many, and why not all."""
     recipe = prepared.description.recipe
     used, left_out = len(prepared.batches.examples), prepared.left_out
@@ -206,7 +206,7 @@ def _run_record(result: TrainingResult, prepared: PreparedRun) -> dict[str, Any]
     }
 
 
-def _complete_folder(
+def _finish_model_folder(
     prepared: PreparedRun,
     out: Path,
     run_record: dict[str, Any] | None,

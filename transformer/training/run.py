@@ -19,7 +19,7 @@ from transformer.support.files import remove_temporary_files
 from transformer.support.formats import check_format_version
 from transformer.training import processes
 from transformer.training.checkpoint import TrainingState, damaged_checkpoint_error
-from transformer.training.checkpoint_checks import settings_problem
+from transformer.training.checkpoint_checks import settings_form_problem
 from transformer.training.devices import Precision
 from transformer.training.report import Report, append_to_log, truncate_log
 from transformer.training.settings import require_same_run_settings
@@ -99,7 +99,7 @@ class Run:
         path = self.out / folder.LAST
         tensors, about = load_tensors(path)
         check_format_version(about, path)
-        if problem := settings_problem(about.get("settings")):
+        if problem := settings_form_problem(about.get("settings")):
             raise damaged_checkpoint_error(path, problem, about)
         require_same_run_settings(about["settings"], self.settings, self.schedule)
         return tensors, about

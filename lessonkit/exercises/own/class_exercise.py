@@ -176,7 +176,7 @@ class ClassExercise(Exercise):
         rows += [f"    {line}" for line in self.case_to_code_lines(case)]
         if case.outcome.broken_rule:
             return rows
-        shown = [*case.outcome.value_rows(), f"    expected  {format_short(case.right)}"]
+        shown = [*case.outcome.learner_value_rows(), f"    expected  {format_short(case.right)}"]
         return [*case.outcome.line_rows(), *rows, *shown]
 
     def _describe_pattern_of_error(self, answer: Any, cases: Sequence[JudgedCase]) -> str:

@@ -47,7 +47,7 @@ def test_hidden_places(shipped: Translator, study: AblationStudy) -> None:
     for what, which, cut in ab.source_ablation_specs(study):
         outcome = study.translate_sentence_without(cut)
         places: dict[str, Any] = {
-            "before" if what == ab.SOURCE_BEFORE_ENCODER_KIND else "after": [int(which)]
+            "before" if what == ab.SOURCE_HIDDEN_BEFORE_ENCODER else "after": [int(which)]
         }
         (said,) = greedy_search(
             SourceMaskedModel(study.model, **places), source_token_ids(shipped, SENTENCE)

@@ -9,7 +9,7 @@ from experiments.claims import read_prose
 from lessonkit.analysis import roles
 from lessonkit.analysis.alignment import word_attention
 from lessonkit.analysis.heads import Head, all_heads, head_table
-from lessonkit.analysis.roles import measure_roles, queries_with_keys
+from lessonkit.analysis.roles import head_question_word_pairs, measure_roles
 from tests.helpers import ROOT
 from tests.helpers.habits import of_habits, one_piece_each
 from transformer.data.embedded_corpus import TrilingualSentence, embedded
@@ -96,7 +96,7 @@ def test_trees_are_english(shipped: Translator) -> None:
 def asked(en: str, parse: str) -> dict[str, set[tuple[str, str]]]:
     """Return the words of each question's pairs."""
     words, found = en.split(), dict[str, set[tuple[str, str]]]()
-    for question, query, keys in queries_with_keys(
+    for question, query, keys in head_question_word_pairs(
         TrilingualSentence(en, "", "", "", "", "", "", parse)
     ):
         named = " ".join(words[key] for key in keys)

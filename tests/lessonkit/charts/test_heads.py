@@ -11,7 +11,7 @@ import vl_convert
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
-from lessonkit.analysis.ablation import SOURCE_BEFORE_ENCODER_KIND, AblationStudy
+from lessonkit.analysis.ablation import SOURCE_HIDDEN_BEFORE_ENCODER, AblationStudy
 from lessonkit.analysis.activations import next_token_probabilities
 from lessonkit.analysis.heads import Head, all_heads
 from lessonkit.charts import draw_head_ablations, draw_head_grid, heads_explorer
@@ -170,7 +170,7 @@ def test_the_next_token_is_asked_after_each_beginning(
     shipped: Translator, ablation: vega.Spec
 ) -> None:
     said = AblationStudy(shipped, WOMAN).baseline.ids
-    moved = vega.with_controls(ablation, ablation=SOURCE_BEFORE_ENCODER_KIND, key=1, next=1)
+    moved = vega.with_controls(ablation, ablation=SOURCE_HIDDEN_BEFORE_ENCODER, key=1, next=1)
     assert vega.title(vega.part(moved, BARS)) == "What comes after: <bos> La"
     chances = next_token_probabilities(shipped, WOMAN, said[:1], before=[1])
     pieces = shipped.tgt_tokenizer.ids_to_pieces(list(range(len(chances))))
@@ -195,7 +195,7 @@ def test_lines_of_a_long_sentence_are_as_wide_as_the_chart_and_show_the_chosen_t
     words = [f"▁word{number}" for number in range(59)]
     rows = [{"line": line, "label": "", "tokens": words} for line in (0, 1)]
     views = {"src": words, "said": words}
-    settings = {"ablation": SOURCE_BEFORE_ENCODER_KIND, "key": chosen, "next": chosen, "head": ""}
+    settings = {"ablation": SOURCE_HIDDEN_BEFORE_ENCODER, "key": chosen, "next": chosen, "head": ""}
     chart = alt.layer(draw_token_lines(edges=False), data=alt.Data(values=rows)).add_params(
         *(alt.param(name=name, value=value) for name, value in settings.items()),
         alt.param(name="views", value=views),

@@ -19,7 +19,7 @@ from lessonkit.charts import (
     renderer,
     schedule_explorer,
 )
-from lessonkit.charts.attention_export import check_attention_file, write_attention_file
+from lessonkit.charts.attention_export import check_attention_output_path, write_attention_file
 from lessonkit.charts.renderer import VEGALITE_MIME_TYPE
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
@@ -113,15 +113,15 @@ def test_a_picture_of_one_head_and_what_it_leaves_out(tiny: Translator, tmp_path
         with pytest.raises(UserError, match=message):
             write_attention_file(tmp_path / "c.png", tiny, sentences[:1], 1, layer, head)
     with pytest.raises(UserError, match="leave --layer and --head out"):
-        check_attention_file(tmp_path / "c.json", head=1)
+        check_attention_output_path(tmp_path / "c.json", head=1)
     assert not (tmp_path / "c.png").exists()
 
 
 def test_attention_files_that_cannot_be_written(tiny: Translator, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"ends in \.json or \.png"):
-        check_attention_file(tmp_path / "attention.svg")
+        check_attention_output_path(tmp_path / "attention.svg")
     with pytest.raises(UserError, match="folder"):
-        check_attention_file(Path(__file__) / "attention.json")
+        check_attention_output_path(Path(__file__) / "attention.json")
     with pytest.raises(UserError, match="every sentence is empty"):
         write_attention_file(tmp_path / "attention.json", tiny, ["", "  "], beam_size=1)
     assert not list(tmp_path.iterdir())
