@@ -8,7 +8,7 @@ MAX_BAR_CHARACTERS = 24
 BIN_STARTS = (1, 10, 20, 40, 80, 160, 320, 640)
 
 
-def format_length_histogram(
+def format_byte_length_histogram(
     lengths: Sequence[tuple[int, int]], languages: Sequence[str]
 ) -> list[str]:
     """Return the lines of a histogram of the lengths in bytes of both sides of pairs, in columns.

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from attention_course.length_histogram import format_length_histogram
+from attention_course.length_histogram import format_byte_length_histogram
 from transformer.data.catalogs import (
     CATALOG_SOURCE_LANG,
     CATALOGS_LICENCE,
@@ -118,7 +118,7 @@ def added_corpus_in_words(added: AddedCorpus) -> str:
         f"  kept:    {_counts_in_words(added.num_kept)}",
         *(f"  script:  of {lang} not known, so not checked" for lang in without_script),
         "The lengths in train:",
-        *format_length_histogram(added.lengths, langs),
+        *format_byte_length_histogram(added.lengths, langs),
         f"{len(added.sample)} pairs of train, drawn by chance:",
     ]
     width = max(map(len, langs))

@@ -68,7 +68,7 @@ def _write_encoder_graph(
         hidden = graph.add_residual(layer.feed_forward_residual, hidden, sublayer)
     memory = graph.add_norm(model.encoder.norm, hidden)
     all_keys, all_values = [], []
-    for decoder_layer in _decoder_layer_modules(model):
+    for decoder_layer in _decoder_layers_of_model(model):
         keys, values = graph.add_keys_and_values(decoder_layer.cross_attention, memory)
         all_keys.append(keys)
         all_values.append(values)
@@ -101,7 +101,7 @@ def _write_decoder_step_graph(
         values = graph.add_layer_array_selection("memory_values", index)
         return graph.add_attention(attention, query, keys, values, "src_mask")
 
-    for index, layer in enumerate(_decoder_layer_modules(model)):
+    for index, layer in enumerate(_decoder_layers_of_model(model)):
         sublayer = partial(attend_to_past, index, layer.self_attention)
         hidden = graph.add_residual(layer.self_attention_residual, hidden, sublayer)
         sublayer = partial(attend_to_source, index, layer.cross_attention)
@@ -118,7 +118,7 @@ def _write_decoder_step_graph(
     graph.check_and_write(path, inputs, outputs)
 
 
-def _decoder_layer_modules(model: Transformer) -> list[DecoderLayer]:
+def _decoder_layers_of_model(model: Transformer) -> list[DecoderLayer]:
     return [layer for layer in model.decoder.layers if isinstance(layer, DecoderLayer)]
 
 

@@ -15,7 +15,7 @@ from lessonkit.analysis.significance import (
     holm_adjusted_p_values,
     margin_of_error,
     mean_interval,
-    one_sided_p_value,
+    one_sided_t_test,
 )
 from lessonkit.records import READINGS, load_result, load_runs, precision_of_run, scores_by_variant
 
@@ -68,7 +68,7 @@ def _evidence_of_mean(claim: ClaimTomlTable) -> Evidence:
 def _evidence_of_mean_above_goal(claim: ClaimTomlTable) -> Evidence:
     """Test whether a recipe's mean is above a published figure."""
     runs, points = _runs_and_scores(claim)
-    is_above = one_sided_p_value(points, claim["goal"]) < SIGNIFICANCE_LEVEL
+    is_above = one_sided_t_test(points, claim["goal"]) < SIGNIFICANCE_LEVEL
     significant = {"beam": [claim["recipe"]] if is_above else []}
     return _evidence_from_figures_and_records([], runs, len(points), significant)
 

@@ -30,7 +30,7 @@ BENCH_SECTION_NAMES = ("training", "export", "gpu")
 AXE_NPM_PACKAGE = "axe-core@4.14.1"  # checks pages for accessibility
 
 # A script, the extra of pyproject.toml that it needs, and a package that npm fetches for it.
-CHECK_SCRIPTS = {
+PAGE_AND_LESSON_CHECKS = {
     "browser": ("tests/browser/check_lessons.py", "browser", ""),  # every lesson in JupyterLab
     "live": ("tests/live/check_page.py", "browser", AXE_NPM_PACKAGE),  # the page that translates
     "site": (
@@ -134,7 +134,9 @@ ADDERS_BY_OPTION_NAME: Mapping[str, OptionAdder] = {
         type=int,
         default=1,
     ),
-    "check": option_adder("check", "CHECK", ", ".join(CHECK_SCRIPTS), choices=CHECK_SCRIPTS),
+    "check": option_adder(
+        "check", "CHECK", ", ".join(PAGE_AND_LESSON_CHECKS), choices=PAGE_AND_LESSON_CHECKS
+    ),
     "arguments": option_adder(
         "arguments", "...", "arguments of its script", nargs=argparse.REMAINDER
     ),
@@ -148,8 +150,8 @@ COMMANDS = {name: Command(**row) for name, row in _PARSED_COMMANDS_TOML.items()}
 
 
 def run_check_script(root: Path, check: str, arguments: list[str]) -> int:
-    """Install what one of `CHECK_SCRIPTS` needs, run its script, and return its exit status."""
-    script, extra, package = CHECK_SCRIPTS[check]
+    """Install what a check needs, run its script, and return its exit status."""
+    script, extra, package = PAGE_AND_LESSON_CHECKS[check]
     if extra:
         pip = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
         wanted = ["-c", "constraints.txt", "-e", f".[{extra}]"]

@@ -54,14 +54,14 @@ def load_contrast_pairs() -> list[ContrastPair]:
     for row in read_embedded_corpus_tsv("contrasts.tsv"):
         sides = {}
         for lang in LANGUAGES:
-            first = parse_contrast_side(lang, row[lang], 0, alike)
-            second = parse_contrast_side(lang, row[lang], 1, alike)
+            first = parse_contrast_sentence_wordings(lang, row[lang], 0, alike)
+            second = parse_contrast_sentence_wordings(lang, row[lang], 1, alike)
             sides[lang] = first, second
         contrasts.append(ContrastPair(row["corpus"], row["phenomenon"], sides))
     return contrasts
 
 
-def parse_contrast_side(
+def parse_contrast_sentence_wordings(
     lang: str, text: str, option: int, alike: Mapping[tuple[str, str], CueWords]
 ) -> SentenceWordingsAndCues:
     """Read one of the two sentences of a cell: "A man is {/*not} here. | Nobody ...".

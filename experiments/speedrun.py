@@ -22,7 +22,7 @@ from experiments.training_options import (
     find_recipe_and_options,
     override_recipe_and_options,
 )
-from lessonkit.analysis.significance import one_sided_p_value
+from lessonkit.analysis.significance import one_sided_t_test
 from lessonkit.records import precision_of_run
 from transformer.data import corpora
 from transformer.evaluation.evaluate import evaluate_translator
@@ -152,7 +152,7 @@ def speed_records_table(records: Sequence[dict[str, Any]]) -> str:
                 f"{seconds:.1f}" if reached else f"({seconds:.1f})",
                 ", ".join(f"{run['seconds']:.0f}" for run in record["runs"]),
                 f"{score:.2f}",
-                *(f"{one_sided_p_value(points, goal):.2g}" for goal in MAX_P_VALUE_BY_GOAL),
+                *(f"{one_sided_t_test(points, goal):.2g}" for goal in MAX_P_VALUE_BY_GOAL),
                 describe_machine(record),
             ]
         )
@@ -172,7 +172,7 @@ def means_and_goal_reached(record: Mapping[str, Any]) -> tuple[float, float, flo
         recipe's true mean were the goal; whether the goal counts as reached.
     """
     points = [run["bleu"] for run in record["runs"]]
-    p_value = one_sided_p_value(points, record["goal"])
+    p_value = one_sided_t_test(points, record["goal"])
     seconds = statistics.mean(run["seconds"] for run in record["runs"])
     return seconds, statistics.mean(points), p_value, p_value < MAX_P_VALUE_BY_GOAL[record["goal"]]
 

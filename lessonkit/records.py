@@ -151,11 +151,11 @@ def lesson_run_folder(name: str) -> Path:
             and stays; if not, it is a temporary one that is removed when Python ends.
     """
     runs_folder = os.environ.get(RUNS_FOLDER_VARIABLE)
-    return (Path(runs_folder) if runs_folder else _temporary_runs_folder()) / name
+    return (Path(runs_folder) if runs_folder else _runs_folder_until_exit()) / name
 
 
 @cache
-def _temporary_runs_folder() -> Path:
+def _runs_folder_until_exit() -> Path:
     """Return a new folder, one for this process, that is removed when it ends."""
     temporary = tempfile.mkdtemp()
     atexit.register(shutil.rmtree, temporary, ignore_errors=True)

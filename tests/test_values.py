@@ -182,7 +182,7 @@ CALLS: list[Call] = [
     (significance.difference_verdict,
      {"interval": significance.ConfidenceInterval(-1.0, 1.0), "worth": 0.5}),
     (significance.mean_interval, {"runs": RUNS["a"]}),
-    (significance.one_sided_p_value, {"runs": RUNS["a"], "goal": 2.0}),
+    (significance.one_sided_t_test, {"runs": RUNS["a"], "goal": 2.0}),
     (significance.difference_interval, {"base": RUNS["a"], "other": RUNS["b"]}),
     (significance.difference_p_value, {"base": RUNS["a"], "other": RUNS["b"]}),
     (significance.margin_of_error, {"scores": RUNS, "runs": 3}),

@@ -43,7 +43,7 @@ def fast_top_continuations(
         log_probs[:, :, : vocab_size - rest].unflatten(2, (groups, VOCAB_GROUP_SIZE)).amax(dim=3)
     )
     best_groups = (prefix_scores[:, :, None] + maxima).flatten(start_dim=1).topk(count)[1]
-    candidates = _indices_of_types_in_groups(best_groups, groups, vocab_size)
+    candidates = _all_types_in_groups(best_groups, groups, vocab_size)
     if rest:
         candidates = torch.cat((candidates, _ungrouped_token_indices(log_probs, rest)), dim=1)
     totals = log_probs.flatten(start_dim=1).gather(1, candidates)
@@ -52,7 +52,7 @@ def fast_top_continuations(
     return scores, candidates.gather(1, positions)
 
 
-def _indices_of_types_in_groups(best_groups: Tensor, groups: int, vocab_size: int) -> Tensor:
+def _all_types_in_groups(best_groups: Tensor, groups: int, vocab_size: int) -> Tensor:
     """Return the indices, prefix * vocab_size + id, of all types in the given groups.
 
     `best_groups` holds prefix * groups + group, (sentences, count); the result is

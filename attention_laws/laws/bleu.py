@@ -46,7 +46,7 @@ def _only_with_enough_references(
     return checked
 
 
-def _corpus_bleu(pipeline: Pipeline, hypotheses: list[str], texts: list[str]) -> float:
+def _pipeline_corpus_bleu(pipeline: Pipeline, hypotheses: list[str], texts: list[str]) -> float:
     return float(assert_not_none(pipeline.score)(list(hypotheses), list(texts)))
 
 
@@ -59,13 +59,13 @@ def references_score_100(pipeline: Pipeline, texts: list[str]) -> Finding:
     references has one level too few, or both sides are tokenized differently
     Look: at the nesting of the references: one list for each position, or for each sentence?
     """
-    score = _corpus_bleu(pipeline, texts, texts)
+    score = _pipeline_corpus_bleu(pipeline, texts, texts)
     if abs(score - 100) <= 0.01:
         return kept_finding(f"{len(texts)} references score {score:.2f} against themselves")
     hint = ": a share, not in percent?" if abs(score - 1) <= 1e-4 else ""
     seen = f"{len(texts)} references score {score:.4g} against themselves{hint}"
     return broken_finding(
-        f"{seen}; {texts[0]!r} alone {_corpus_bleu(pipeline, texts[:1], texts[:1]):.4g}"
+        f"{seen}; {texts[0]!r} alone {_pipeline_corpus_bleu(pipeline, texts[:1], texts[:1]):.4g}"
     )
 
 
@@ -78,8 +78,8 @@ def hypotheses_and_references_are_not_swapped(pipeline: Pipeline, texts: list[st
     Look: at the order of the score's arguments
     """
     too_long = [" ".join((texts * 2)[i : i + 4]) for i in range(len(texts))]
-    score = _corpus_bleu(pipeline, too_long, texts)
-    swapped_score = _corpus_bleu(pipeline, texts, too_long)
+    score = _pipeline_corpus_bleu(pipeline, too_long, texts)
+    swapped_score = _pipeline_corpus_bleu(pipeline, texts, too_long)
     if score == swapped_score:
         return not_tried_finding(f"it scores {score:.1f} either way: swapping would change nothing")
     seen = f"translations four times too long score {score:.1f}, too short {swapped_score:.1f}"
@@ -103,9 +103,9 @@ def bleu_is_corpus_level(pipeline: Pipeline, texts: list[str]) -> Finding:
         short, long = by_length[i], " ".join([by_length[-1 - i]] * 2)
         # A translation of the short sentence without its last word.
         hypothesis = " ".join(short.split()[:-1])
-        long_score = _corpus_bleu(pipeline, [long], [long])
-        short_score = _corpus_bleu(pipeline, [hypothesis], [short])
-        together = _corpus_bleu(pipeline, [long, hypothesis], [long, short])
+        long_score = _pipeline_corpus_bleu(pipeline, [long], [long])
+        short_score = _pipeline_corpus_bleu(pipeline, [hypothesis], [short])
+        together = _pipeline_corpus_bleu(pipeline, [long, hypothesis], [long, short])
         mean = (long_score + short_score) / 2
         if abs(long_score - short_score) < 1:
             return not_tried_finding(f"{hypothesis!r} for {short!r} costs it less than a point")
@@ -135,7 +135,7 @@ def scored_text_is_detokenized(pipeline: Pipeline, texts: list[str]) -> Finding:
             expected.append(text)
     if len(decoded) < MIN_SENTENCES:
         return not_tried_finding(f"only {len(decoded)} of {len(texts)} references come back whole")
-    score = _corpus_bleu(pipeline, decoded, expected)
+    score = _pipeline_corpus_bleu(pipeline, decoded, expected)
     if score > 99.99:
         return kept_finding(f"{len(decoded)} references, encoded and decoded, score {score:.2f}")
     pairs = zip(decoded, expected, strict=True)

@@ -38,7 +38,7 @@ class _LossOnRandomLogits:
         Log-probabilities are logits too, and right for a loss that takes either.
         """
         outputs = logits.log_softmax(dim=-1)
-        if self.are_probabilities and not is_loss_shift_invariant(self.subject):
+        if self.are_probabilities and not detect_loss_shift_invariance(self.subject):
             outputs = outputs.exp()
         return assert_not_none(self.subject.adapter.loss)(outputs, targets)
 
@@ -53,7 +53,7 @@ def detect_model_output_form(subject: Subject) -> str:
     return "logits"
 
 
-def is_loss_shift_invariant(subject: Subject) -> bool:
+def detect_loss_shift_invariance(subject: Subject) -> bool:
     """Return whether a constant added to all logits of a position leaves the loss the same.
 
     It does if the loss takes a softmax.
@@ -79,7 +79,7 @@ def softmax_is_taken_once(subject: Subject) -> Finding:
     NLLLoss and KLDivLoss take log-probabilities
     """
     form = detect_model_output_form(subject)
-    softmax_inside = is_loss_shift_invariant(subject)
+    softmax_inside = detect_loss_shift_invariance(subject)
     if form == "probabilities" and softmax_inside:
         return broken_finding(
             "the model returns probabilities, and the loss takes a softmax of them again"

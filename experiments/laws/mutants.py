@@ -50,7 +50,7 @@ def run_as_module(text: str) -> ModuleType:
 NamedWeights = dict[str, torch.Tensor]
 
 
-def _make_weight_negating_change(pattern: str) -> Callable[[NamedWeights], NamedWeights]:
+def _make_undoing_weight_negation(pattern: str) -> Callable[[NamedWeights], NamedWeights]:
     return lambda weights: {n: -w if re.search(pattern, n) else w for n, w in weights.items()}
 
 
@@ -64,8 +64,8 @@ SUBLAYER_OUTPUT_WEIGHT_PATTERN = r"(attention|cross)\.output|feed_forward\.secon
 # Fresh weights are as likely after these changes, and Adam's steps are the same.
 EQUIVALENT_WEIGHT_CHANGES: dict[str, Callable[[NamedWeights], NamedWeights]] = {
     "keys and values exchanged": _weights_with_key_value_exchanged,
-    "sub-layers negated": _make_weight_negating_change(SUBLAYER_OUTPUT_WEIGHT_PATTERN),
-    "layers read and give the negative": _make_weight_negating_change(
+    "sub-layers negated": _make_undoing_weight_negation(SUBLAYER_OUTPUT_WEIGHT_PATTERN),
+    "layers read and give the negative": _make_undoing_weight_negation(
         rf"{SUBLAYER_OUTPUT_WEIGHT_PATTERN}|words|norm\.bias|(query|key|value|first|^output)\.weight"
     ),
 }

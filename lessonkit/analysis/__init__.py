@@ -55,7 +55,7 @@ EXPORTED_NAMES_BY_MODULE = {
         "holm_adjusted_p_values",
         "margin_of_error",
         "mean_interval",
-        "one_sided_p_value",
+        "one_sided_t_test",
         "t_critical_value",
         "difference_verdict",
     ),
@@ -117,7 +117,7 @@ if TYPE_CHECKING:
         holm_adjusted_p_values,
         margin_of_error,
         mean_interval,
-        one_sided_p_value,
+        one_sided_t_test,
         t_critical_value,
     )
     from lessonkit.analysis.table_3 import TABLE_3, expected_num_parameters

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from lessonkit.analysis.activations import next_token_probabilities
-from lessonkit.analysis.lexicon import nouns_by_english
+from lessonkit.analysis.lexicon import french_nouns_by_english
 from transformer.data.parallel import ParallelText
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
@@ -16,7 +16,7 @@ from transformer.support.signatures import check_argument_types
 FRENCH_ARTICLES = ("Le", "La")
 
 
-class ArticleCase(NamedTuple):
+class FrenchArticleCase(NamedTuple):
     """A sentence that begins with *The*, perhaps an adjective, and a noun."""
 
     sentence: str  # in English
@@ -28,7 +28,7 @@ class ArticleCase(NamedTuple):
 
 
 @check_argument_types
-def find_article_cases(translator: Translator, text: ParallelText) -> list[ArticleCase]:
+def find_article_cases(translator: Translator, text: ParallelText) -> list[FrenchArticleCase]:
     """Find the sentences whose first French word is *Le* or *La* because of a noun beside *The*.
 
     The text is of the embedded corpus, English to French; the translator's tokens are counted.
@@ -45,7 +45,7 @@ def find_article_cases(translator: Translator, text: ParallelText) -> list[Artic
         starts = [index for index, piece in enumerate(pieces) if piece.startswith("▁")]
         ends = [*starts[1:], len(pieces)]
         cases.append(
-            ArticleCase(
+            FrenchArticleCase(
                 sentence=sentence,
                 article=article,
                 word=word,
@@ -60,7 +60,7 @@ def find_article_cases(translator: Translator, text: ParallelText) -> list[Artic
 def _first_noun_index(words: list[str]) -> int | None:
     """Return which word is a noun, the second or the third; None if neither is."""
     for index in (1, 2):
-        if index < len(words) and strip_punctuation(words[index]) in nouns_by_english():
+        if index < len(words) and strip_punctuation(words[index]) in french_nouns_by_english():
             return index
     return None
 
@@ -112,7 +112,7 @@ def count_correct_articles(
 
 def predict_first_article(
     translator: Translator,
-    case: ArticleCase,
+    case: FrenchArticleCase,
     before: Collection[int] = (),
     after: Collection[int] = (),
 ) -> str | None:

@@ -88,8 +88,8 @@ def approximate_randomization_p_value(
         f"counts have the shapes {first.shape} and {second.shape}: give both systems' "
         "`sentence_bleu_counts` of the same sentences, one or more",
     )
-    _check_counts(first, "first_counts")
-    _check_counts(second, "second_counts")
+    _check_bleu_counts(first, "first_counts")
+    _check_bleu_counts(second, "second_counts")
     check_number("exchanges", exchanges, 1, MAX_SENTENCE_DRAWS_IN_ALL // len(first), integer=True)
     check_number("seed", seed, 0, integer=True)
     change = second - first
@@ -123,7 +123,7 @@ def resampled_bleu(
         counts.ndim == 2 and counts.size > 0,
         f"counts have the shape {counts.shape}: give `sentence_bleu_counts`, of one or more",
     )
-    _check_counts(counts)
+    _check_bleu_counts(counts)
     check_number("resamples", resamples, 1, MAX_SENTENCE_DRAWS_IN_ALL // len(counts), integer=True)
     check_number("seed", seed, 0, integer=True)
     draws = np.random.default_rng(seed).choice(len(counts), (resamples, len(counts)))
@@ -176,7 +176,7 @@ def sentence_bleu_counts(
     return np.array(rows)
 
 
-def _check_counts(counts: BleuCounts, name: str = "counts") -> None:
+def _check_bleu_counts(counts: BleuCounts, name: str = "counts") -> None:
     """Raise a UserError unless these are counts of 10 kinds, as `sentence_bleu_counts` has them."""
     array = np.asarray(counts)
     is_right = array.shape[-1:] == (2 + 2 * NUM_NGRAM_ORDERS,) and array.dtype.kind in "iu"
@@ -193,7 +193,7 @@ def bleu_from_counts(counts: BleuCounts) -> BleuScores:
     As sacreBLEU: the first n-gram order without a match counts as half a match, the next as a
     quarter, and so on; without any match, or without n-grams of an order, BLEU is 0.
     """
-    _check_counts(counts)
+    _check_bleu_counts(counts)
     counts = np.asarray(counts, dtype=float)
     hypothesis_length, reference_length = counts[..., 0], counts[..., 1]
     matches, totals = counts[..., 2 : 2 + NUM_NGRAM_ORDERS], counts[..., 2 + NUM_NGRAM_ORDERS :]

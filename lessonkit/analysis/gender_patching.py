@@ -15,14 +15,14 @@ from lessonkit.analysis.activations import (
     transformer_of_translator,
 )
 from lessonkit.analysis.articles import (
-    ArticleCase,
+    FrenchArticleCase,
     find_article_cases,
     predict_first_article,
     strip_punctuation,
 )
 from lessonkit.analysis.heads import Head, all_heads, attention_module
 from lessonkit.analysis.interventions import patch_heads, patch_memory
-from lessonkit.analysis.lexicon import Noun, nouns_by_english
+from lessonkit.analysis.lexicon import Noun, french_nouns_by_english
 from transformer.data.parallel import ParallelText
 from transformer.models.translator import Translator
 from transformer.support.signatures import check_argument_types
@@ -35,7 +35,7 @@ EXCLUDED_GENDERED_PRONOUNS = {"he", "she", "him", "his", "her"}
 class GenderPair(NamedTuple):
     """A sentence, and two in which its first noun is another, all with as many tokens."""
 
-    subject: ArticleCase  # the sentence, and where its noun stands
+    subject: FrenchArticleCase  # the sentence, and where its noun stands
     other: str  # with a noun of the other French gender: *Le* for *La*, *La* for *Le*
     same: str  # the control: with another noun of the same gender
 
@@ -53,7 +53,7 @@ def gender_pairs(translator: Translator, text: ParallelText) -> list[GenderPair]
         words = [strip_punctuation(word) for word in case.sentence.split()]
         if EXCLUDED_GENDERED_PRONOUNS & {word.lower() for word in words}:
             continue
-        noun = nouns_by_english()[words[case.word]]
+        noun = french_nouns_by_english()[words[case.word]]
         other = _replace_noun(case, noun, _most_similar_noun(noun, same_gender=False))
         same = _replace_noun(case, noun, _most_similar_noun(noun, same_gender=True))
         lengths = [len(translator.src_tokenizer.encode(sentence)) for sentence in (other, same)]
@@ -62,7 +62,7 @@ def gender_pairs(translator: Translator, text: ParallelText) -> list[GenderPair]
     return pairs
 
 
-def _replace_noun(case: ArticleCase, noun: Noun, replacement: Noun) -> str:
+def _replace_noun(case: FrenchArticleCase, noun: Noun, replacement: Noun) -> str:
     """Return a sentence with another noun in the place of its first."""
     words = case.sentence.split()
     words[case.word] = words[case.word].replace(noun.en, replacement.en)
@@ -74,7 +74,7 @@ def _most_similar_noun(noun: Noun, same_gender: bool) -> Noun:
     is_person = not noun.classes.isdisjoint(NOUN_CLASSES_DENOTING_SEX)
     candidates = [
         candidate
-        for candidate in nouns_by_english().values()
+        for candidate in french_nouns_by_english().values()
         if candidate is not noun
         and (candidate.gender == noun.gender) == same_gender
         and (not candidate.classes.isdisjoint(NOUN_CLASSES_DENOTING_SEX)) == is_person
@@ -159,7 +159,7 @@ def count_patched_articles(
 
 
 def _is_article_changed_by_patch(
-    translator: Translator, case: ArticleCase, run: Activations, patch: _Patch
+    translator: Translator, case: FrenchArticleCase, run: Activations, patch: _Patch
 ) -> bool:
     """Return whether the other article is the most probable with vectors of another run."""
     positions = {"": [], "The": [0], "noun": case.noun, "last": case.last}[patch.memory_at]

@@ -24,7 +24,7 @@ def read_embedded_corpus_tsv(name: str) -> list[dict[str, str]]:
 
 
 @cache
-def nouns_by_english() -> dict[str, Noun]:
+def french_nouns_by_english() -> dict[str, Noun]:
     """Read the nouns of the embedded corpus, by their English."""
     table = {}
     for row in read_embedded_corpus_tsv("nouns.tsv"):

@@ -59,7 +59,7 @@ def t_critical_value(degrees: float, level: float = CONFIDENCE_LEVEL) -> float:
 
 
 @check_argument_types
-def one_sided_p_value(runs: Sequence[float], goal: float) -> float:
+def one_sided_t_test(runs: Sequence[float], goal: float) -> float:
     """Return the p-value of runs whose mean is to be above a goal (one-sided t-test)."""
     check_numbers("runs", runs, min_count=2)
     check_number("goal", goal)
@@ -81,7 +81,7 @@ def mean_interval(runs: Sequence[float]) -> ConfidenceInterval:
 @check_argument_types
 def difference_interval(base: Sequence[float], other: Sequence[float]) -> ConfidenceInterval:
     """Return the interval of how far `other` is above `base` (Welch; Satterthwaite 1947)."""
-    difference, error, degrees = _welch_statistics(base, other)
+    difference, error, degrees = _difference_error_and_degrees(base, other)
     half = t_critical_value(degrees) * error if error else 0.0
     return ConfidenceInterval(difference - half, difference + half)
 
@@ -89,13 +89,15 @@ def difference_interval(base: Sequence[float], other: Sequence[float]) -> Confid
 @check_argument_types
 def difference_p_value(base: Sequence[float], other: Sequence[float]) -> float:
     """Return the p-value of that difference: how often chance alone puts means so far apart."""
-    difference, error, degrees = _welch_statistics(base, other)
+    difference, error, degrees = _difference_error_and_degrees(base, other)
     if error == 0:
         return float(difference == 0)
     return float(2 * stats.t.sf(abs(difference) / error, degrees))
 
 
-def _welch_statistics(base: Sequence[float], other: Sequence[float]) -> tuple[float, float, float]:
+def _difference_error_and_degrees(
+    base: Sequence[float], other: Sequence[float]
+) -> tuple[float, float, float]:
     """Return the difference of two means, its standard error, and the degrees of freedom."""
     check_numbers("base", base, min_count=2)
     check_numbers("other", other, min_count=2)

@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 
 from lessonkit.charts.labels import (
     axes_points,
-    labelled_count_text,
+    how_many_labelled_text,
     places_of_labels_that_fit,
     shorten_label,
 )
@@ -54,7 +54,7 @@ def draw_alignment(
     ax.set(xlim=(0, 1), ylim=(0, 1))
     ax.set_axis_off()
     num_words = len(src_tokens) + len(tgt_tokens)
-    title = (title + labelled_count_text(num_labelled, num_words)).strip()
+    title = (title + how_many_labelled_text(num_labelled, num_words)).strip()
     ax.set_title(title, fontsize=10, parse_math=False)
     return ax
 

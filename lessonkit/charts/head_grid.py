@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from lessonkit.charts.labels import label_points, shorten_label
+from lessonkit.charts.labels import label_width_points, shorten_label
 
 LABEL_FONT_POINTS = 8
 LABEL_LINE_INCHES = 0.16
@@ -82,4 +82,4 @@ def _inches_left_for_cells(
 def _longest_label_inches(tokens: Sequence[str]) -> float:
     """Estimate the inches that the longest label takes."""
     labels = map(shorten_label, tokens)
-    return max((label_points(label, LABEL_FONT_POINTS) for label in labels), default=0) / 72
+    return max((label_width_points(label, LABEL_FONT_POINTS) for label in labels), default=0) / 72

@@ -28,7 +28,7 @@ def axes_points(ax: Axes) -> tuple[float, float]:
     return POINTS_PER_INCH * width / ax.figure.dpi, POINTS_PER_INCH * height / ax.figure.dpi
 
 
-def label_points(label: str, font_size: float) -> float:
+def label_width_points(label: str, font_size: float) -> float:
     """Estimate how wide a label is drawn, in points."""
     widths = (
         1.0 if east_asian_width(letter) in "WF" else LETTER_WIDTH_PER_FONT_SIZE for letter in label
@@ -48,13 +48,13 @@ def places_of_labels_that_fit(
     """
     places, end = [], float("-inf")
     for place, (centre, label) in enumerate(zip(centres, labels, strict=True)):
-        half = label_points(label, font_size) / 2
+        half = label_width_points(label, font_size) / 2
         if centre - half >= end:
             places.append(place)
             end = centre + half + GAP_BETWEEN_LABELS_POINTS
     return places
 
 
-def labelled_count_text(shown: int, total: int, name: str = "words") -> str:
+def how_many_labelled_text(shown: int, total: int, name: str = "words") -> str:
     """Return a line that says how many are labelled; nothing if all are."""
     return f"\n{shown} of {total} {name} labelled" if shown < total else ""

@@ -17,7 +17,7 @@ from lessonkit.charts.controls import (
 from lessonkit.charts.labels import (
     GAP_BETWEEN_LABELS_POINTS,
     axes_points,
-    label_points,
+    label_width_points,
     places_of_labels_that_fit,
     shorten_label,
 )
@@ -107,7 +107,7 @@ def _draw_word_and_output_nodes(tokens: Sequence[str], ax: Axes) -> None:
         ax.text(place, -0.04, labels[place], look, color=INK_COLOUR, parse_math=False)
     for place in range(len(tokens)):
         ax.plot([place, place], [0, 1], "o", color=INK_COLOUR, markersize=5, zorder=3)
-    first_word = label_points(labels[0], WORD_FONT_POINTS) / 2 + GAP_BETWEEN_LABELS_POINTS
+    first_word = label_width_points(labels[0], WORD_FONT_POINTS) / 2 + GAP_BETWEEN_LABELS_POINTS
     left = -max(0.35, first_word / word_points)
     ax.text(left, 1, "outputs", ha="right", va="center", color=INK_COLOUR, fontsize=9)
     ax.text(left, 0, "words", ha="right", va="center", color=INK_COLOUR, fontsize=9)

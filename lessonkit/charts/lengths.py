@@ -22,7 +22,7 @@ from transformer.support.signatures import check_argument_types
 
 NUM_BINS = 30
 PLAIN_NUMBER_FORMATTER = FuncFormatter(lambda number, _: f"{number:,.0f}")
-LENGTH_LABEL = "length (bytes of UTF-8)"
+BYTE_LENGTH_LABEL = "length (bytes of UTF-8)"
 
 
 @check_argument_types
@@ -40,7 +40,7 @@ def draw_side_lengths(
     ax.set_xscale("log")
     ax.xaxis.set_major_formatter(PLAIN_NUMBER_FORMATTER)
     add_legend(ax, frameon=False)
-    return finish_axes(ax, title, LENGTH_LABEL, "sentence pairs")
+    return finish_axes(ax, title, BYTE_LENGTH_LABEL, "sentence pairs")
 
 
 @check_argument_types
@@ -62,7 +62,7 @@ def draw_length_pairs(
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_formatter(PLAIN_NUMBER_FORMATTER)
     ax.set(xlim=(1, longest), ylim=(1, longest))
-    xlabel, ylabel = (f"{lang}: {LENGTH_LABEL}" for lang in languages)
+    xlabel, ylabel = (f"{lang}: {BYTE_LENGTH_LABEL}" for lang in languages)
     return finish_axes(ax, title, xlabel, ylabel)
 
 

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from lessonkit.charts.labels import (
     LINE_HEIGHT_PER_FONT_SIZE,
     axes_points,
-    labelled_count_text,
+    how_many_labelled_text,
     places_of_labels_that_fit,
     shorten_label,
 )
@@ -69,7 +69,7 @@ def draw_parse_tree(tree: str, words: Sequence[str], ax: Axes, title: str = "") 
     ax.set_ylim(-below - max(WORD_HEIGHT, line), root.height + 0.5)
     ax.set_axis_off()
     num_labelled = len(shown) + sum(node.labelled for node in nodes)
-    left_out = labelled_count_text(num_labelled, len(words) + len(nodes), "words and phrases")
+    left_out = how_many_labelled_text(num_labelled, len(words) + len(nodes), "words and phrases")
     ax.set_title((title + left_out).strip(), fontsize=10, parse_math=False)
     return ax
 

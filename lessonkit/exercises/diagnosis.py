@@ -25,7 +25,7 @@ from lessonkit.exercises.relations import (
     one_sided_error_clause,
 )
 
-MAX_CASES_WITH_ARGUMENTS_ALTERED = 12  # cases of which each argument is altered
+MAX_CASES_TO_ALTER = 12  # cases of which each argument is altered
 
 
 class JudgedCase(NamedTuple):
@@ -154,7 +154,7 @@ def _describe_effect_of_alterations(
     cases: Sequence[JudgedCase], names: Sequence[str], judge_other: AnswerOnArgumentsJudge
 ) -> str:
     """Alter one argument after the other: say which of them an answer does not follow."""
-    some = cases[:: len(cases) // MAX_CASES_WITH_ARGUMENTS_ALTERED + 1]
+    some = cases[:: len(cases) // MAX_CASES_TO_ALTER + 1]
     followed: list[str] = []
     not_followed: list[str] = []
     for place, name in enumerate(names):

@@ -273,7 +273,7 @@ class Exercise:
             complaint = f"{REMEMBERED_STATE_COMPLAINT}: {failure.complaint}"
             return self.wrong_answer_message(answer, failure._replace(complaint=complaint))
         passed = f"{self.name}: passed, {len(self.cases_with_right_values)} cases."
-        return Message("\n".join([passed, *again[0].outcome.printed_rows()]), "passed")
+        return Message("\n".join([passed, *again[0].outcome.answer_stdout_rows()]), "passed")
 
     def _explain_invalid_answer(self, answer: Any) -> str:
         """Explain why something is no answer at all; "" if it is one."""
@@ -305,7 +305,7 @@ class Exercise:
 
     def _case_text_rows(self, case: JudgedCase) -> list[str]:
         """Return a case, what the answer did with it, and what is right, in rows."""
-        rows = [*case.outcome.line_rows(), "The smallest case that shows it:"]
+        rows = [*case.outcome.stop_line_rows(), "The smallest case that shows it:"]
         rows.append(LABELLED_ROW_FORMAT.format("call", self.call_code(case)))
         if count_numbers(case.args) > MAX_NUMBERS_SHOWN:
             names = inspect.signature(self.reference).parameters

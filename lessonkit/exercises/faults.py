@@ -96,7 +96,7 @@ def my_tokens_seen_ahead(decode: Any, tgt_in: Tensor) -> int:
 
 
 _SEEN_AHEAD_TOKEN_IDS = ([2, 4], [5, 3, 6], [4, 1, 1], [2, 7, 4, 6, 3], [1, 8, 2, 5, 3, 6, 4])
-_LEAK_PAIRS_OF_DECODER_CASES: tuple[list[tuple[int, int]], ...] = (
+_LEAKED_POSITION_PAIRS: tuple[list[tuple[int, int]], ...] = (
     [],
     [(0, 1)],
     [(1, 2)],
@@ -119,7 +119,7 @@ tokens_seen_ahead = Exercise(
     ],
     cases=[
         (LeakyDecoder(leaks, seed), tensor(text))
-        for seed, leaks in enumerate(_LEAK_PAIRS_OF_DECODER_CASES)
+        for seed, leaks in enumerate(_LEAKED_POSITION_PAIRS)
         for text in _SEEN_AHEAD_TOKEN_IDS
     ],
     expected=lambda decode, tgt_in: max(

@@ -85,7 +85,7 @@ def _expected_kept_pair_count(sentences: PhenomenonResultRows, phenomenon: str) 
 
 
 _BOTH_TRANSLATIONS_KEEP_PHENOMENON = [{"phenomenon": "gender", "kept": True}] * 2
-_PAIR_WITH_ONE_KEPT = [
+_MINIMAL_PAIR_ONE_RIGHT = [
     {"phenomenon": "gender", "kept": True},
     {"phenomenon": "gender", "kept": False},
 ]
@@ -95,8 +95,8 @@ minimal_pairs_kept = Exercise(
     lesson_wording,
     worked=[
         ((_BOTH_TRANSLATIONS_KEEP_PHENOMENON, "gender"), 1),
-        ((_PAIR_WITH_ONE_KEPT, "gender"), 0),
-        ((_BOTH_TRANSLATIONS_KEEP_PHENOMENON + _PAIR_WITH_ONE_KEPT, "gender"), 1),
+        ((_MINIMAL_PAIR_ONE_RIGHT, "gender"), 0),
+        ((_BOTH_TRANSLATIONS_KEEP_PHENOMENON + _MINIMAL_PAIR_ONE_RIGHT, "gender"), 1),
     ],
     cases=_minimal_pairs_kept_cases(),
     expected=_expected_kept_pair_count,

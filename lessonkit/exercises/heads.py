@@ -115,7 +115,9 @@ def my_alignment_error_rate(found: list[AlignmentLinks], gold: list[AlignmentLin
     return 1 - 2 * right / total
 
 
-def _error_rate_by_harmonic_mean(found: list[AlignmentLinks], gold: list[AlignmentLinks]) -> float:
+def _expected_alignment_error_rate(
+    found: list[AlignmentLinks], gold: list[AlignmentLinks]
+) -> float:
     """1 less the harmonic mean of precision and recall, over links that know their sentence."""
     numbered = [(i, *link) for i, links in enumerate(found) for link in links]
     numbered_gold = [(i, *link) for i, links in enumerate(gold) for link in links]
@@ -145,5 +147,5 @@ alignment_error_rate = Exercise(
         (([[(0, 0)], [(1, 1)]], [[(0, 0)], [(0, 0), (1, 0)]]), 0.6),
     ],
     cases=_alignment_error_rate_cases(),
-    expected=_error_rate_by_harmonic_mean,
+    expected=_expected_alignment_error_rate,
 )

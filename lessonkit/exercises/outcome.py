@@ -54,7 +54,7 @@ class Outcome:
         """What stopped the answer, without its details; "" if nothing did."""
         return re.sub(r"\d+", "", self.broken_rule) or self.error.split(":")[0]
 
-    def line_rows(self) -> list[str]:
+    def stop_line_rows(self) -> list[str]:
         """Return the line at which it stopped, and what its names stood for; [] if nowhere."""
         if not self.line:
             return []
@@ -66,9 +66,9 @@ class Outcome:
     def learner_value_rows(self) -> list[str]:
         """Return what the answer returned, or raised, under "yours", and what it printed."""
         yours = self.error or ("stopped" if self.broken_rule else format_short(self.value))
-        return [LABELLED_ROW_FORMAT.format("yours", yours), *self.printed_rows()]
+        return [LABELLED_ROW_FORMAT.format("yours", yours), *self.answer_stdout_rows()]
 
-    def printed_rows(self) -> list[str]:
+    def answer_stdout_rows(self) -> list[str]:
         """Return the first lines that were printed."""
         lines = [truncate_text(line) for line in self.printed.splitlines()]
         if len(lines) > MAX_PRINTED_LINES:

@@ -25,14 +25,14 @@ def test_a_cell_by_hand() -> None:
         frozenset({"not", "no"}),
     )
     alike = {("en", "not"): not_no, ("en", "man's"): frozenset({"man", "man's"})}
-    assert contrasts.parse_contrast_side("en", text, 0, alike) == contrasts.SentenceWordingsAndCues(
-        ("A man is here.", "Mike is in."), ((), ())
-    )
-    second = contrasts.parse_contrast_side("en", text, 1, alike)
+    assert contrasts.parse_contrast_sentence_wordings(
+        "en", text, 0, alike
+    ) == contrasts.SentenceWordingsAndCues(("A man is here.", "Mike is in."), ((), ()))
+    second = contrasts.parse_contrast_sentence_wordings("en", text, 1, alike)
     assert second.accepted == ("A man is not here.", "No man's out.")
     assert second.cues == ((not_no,), (alike["en", "man's"], frozenset({"out"})))
     first, second = (
-        contrasts.parse_contrast_side("fr", "{l'*homme/*n'a  pas} ?", option, alike)
+        contrasts.parse_contrast_sentence_wordings("fr", "{l'*homme/*n'a  pas} ?", option, alike)
         for option in (0, 1)
     )
     assert (first.accepted, second.accepted) == (("l'homme ?",), ("n'a pas ?",))

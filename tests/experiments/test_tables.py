@@ -13,7 +13,7 @@ from attention_laws.laws import MODEL_LAWS, PIPELINE_LAWS
 from experiments import speedrun, tables
 from experiments.page_tables import tables_by_page_and_mark
 from lessonkit import records as results
-from lessonkit.analysis.significance import one_sided_p_value
+from lessonkit.analysis.significance import one_sided_t_test
 from lessonkit.museum import FAULTS
 from lessonkit.museum.fault import BROKEN_LAWS_RECORD
 from tests.helpers import ROOT
@@ -144,16 +144,14 @@ def test_chance_by_the_printed_table_of_t() -> None:
     # Two degrees of freedom. Scores 1 apart: their mean's standard error is 1 / sqrt(3).
     for factor, chance in ((2.920, 0.05), (6.965, 0.01), (1.886, 0.10)):
         goal = 5.0 - factor / 3**0.5
-        assert one_sided_p_value([4.0, 5.0, 6.0], goal) == pytest.approx(chance, abs=2e-4)
-        assert one_sided_p_value([4.0, 5.0, 6.0], 10.0 - goal) == pytest.approx(
-            1 - chance, abs=2e-4
-        )
-    assert [one_sided_p_value([5.0, 5.0], goal) for goal in (4.0, 5.0, 6.0)] == [0.0, 0.5, 1.0]
+        assert one_sided_t_test([4.0, 5.0, 6.0], goal) == pytest.approx(chance, abs=2e-4)
+        assert one_sided_t_test([4.0, 5.0, 6.0], 10.0 - goal) == pytest.approx(1 - chance, abs=2e-4)
+    assert [one_sided_t_test([5.0, 5.0], goal) for goal in (4.0, 5.0, 6.0)] == [0.0, 0.5, 1.0]
 
 
 def test_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UserError, match="give 2 or more"):
-        one_sided_p_value([36.0], speedrun.GOAL)
+        one_sided_t_test([36.0], speedrun.GOAL)
     for seeds in ((1, 2, 2), (1, 2, 3, 3)):
         with pytest.raises(UserError, match="give three or more, each once"):
             speedrun.record_speed_runs("haste", (), seeds)

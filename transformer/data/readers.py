@@ -16,7 +16,7 @@ from transformer.data.normalizers import NORMALIZERS, normalizer_name_of_languag
 from transformer.data.parallel import ParallelText, parallel_text_from_lines, split_lines
 from transformer.support.errors import require
 
-SPLIT_SHUFFLE_SEED = 2017  # a split's pairs are shuffled: Tatoeba's file is sorted by length
+SHUFFLE_WITHIN_SPLIT_SEED = 2017  # a split's pairs are shuffled: Tatoeba's file is sorted by length
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +89,7 @@ def read_split_of_pairs(corpus: Corpus, split: str, src_lang: str, tgt_lang: str
     are those of `read_two_column_pairs`.
     """
     pairs = split_pairs(read_two_column_pairs(corpus))[split]
-    random.Random(SPLIT_SHUFFLE_SEED).shuffle(pairs)
+    random.Random(SHUFFLE_WITHIN_SPLIT_SEED).shuffle(pairs)
     return _parallel_text_from_pairs(corpus, pairs, split, src_lang, tgt_lang)
 
 

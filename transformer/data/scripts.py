@@ -57,7 +57,7 @@ def may_be_in_scripts(text: str, scripts: Sequence[str]) -> bool:
     for character, count in Counter(unicodedata.normalize("NFKC", text)).items():
         if _is_letter(character):
             num_letters += count
-            num_expected += count * _has_name(character, names)
+            num_expected += count * _unicode_name_starts_with(character, names)
     enough = num_letters / 2 if list(scripts) == [LATIN] else min(num_letters, 1)
     return num_expected >= enough
 
@@ -68,6 +68,6 @@ def _is_letter(character: str) -> bool:
 
 
 @cache
-def _has_name(letter: str, beginnings: tuple[str, ...]) -> bool:
+def _unicode_name_starts_with(letter: str, beginnings: tuple[str, ...]) -> bool:
     """Return whether a letter's name begins with one of these words, "CYRILLIC"."""
     return unicodedata.name(letter, "").startswith(tuple(f"{name} " for name in beginnings))

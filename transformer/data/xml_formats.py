@@ -198,7 +198,7 @@ def _is_not_for_translation(source: Any) -> bool:
     A name within a sentence may be marked too: that is text like any other.
     """
     children = list(source)
-    if len(children) == 1 and not _has_letters_beside(source, children[0]):
+    if len(children) == 1 and not _has_text_beside_child(source, children[0]):
         # Version 1.2 has a type of marker for this, and version 2 the same attribute.
         if children[0].get("mtype") == "protected":
             return True
@@ -210,7 +210,7 @@ def _is_not_for_translation(source: Any) -> bool:
     return False
 
 
-def _has_letters_beside(element: Any, child: Any) -> bool:
+def _has_text_beside_child(element: Any, child: Any) -> bool:
     """Return whether an element has text of its own before or after its one child."""
     return bool((element.text or "").strip() or (child.tail or "").strip())
 

@@ -18,7 +18,7 @@ from transformer.support.errors import UserError
 
 ResultT = TypeVar("ResultT")
 SECONDS_TO_SEE_A_SAVE = 0.5  # in which a process that saves a folder changes a file
-MAX_SECONDS_OF_A_SAVE = 10.0  # that a reader waits for its end
+MAX_SECONDS_READER_WAITS = 10.0  # that a reader waits for its end
 MAX_FOLDER_DEPTH = 200  # Python makes one folder inside the other, 1,000 at most
 # Threads of this process, with the folders that they hold.
 _held_locks: set[tuple[int, Path]] = set()
@@ -120,7 +120,7 @@ def _file_versions(folder: Path, names: Sequence[str]) -> list[tuple[int, ...] |
 
 def _wait_until_unchanged(folder: Path, names: Sequence[str]) -> None:
     """Wait until no file of a folder changes, but not for ever."""
-    end = time.monotonic() + MAX_SECONDS_OF_A_SAVE
+    end = time.monotonic() + MAX_SECONDS_READER_WAITS
     earlier = None
     while time.monotonic() < end:
         now = _file_versions(folder, names)

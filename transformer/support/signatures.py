@@ -26,7 +26,7 @@ from transformer.support.errors import UserError, describe_value
 
 P = ParamSpec("P")
 R = TypeVar("R")
-MAX_NAME_BYTES = 255  # of a file or a folder, in all usual file systems
+MAX_FILE_NAME_BYTES = 255  # of a file or a folder, in all usual file systems
 Matcher = Callable[[Any], bool]  # whether a value is of the kind that an annotation describes
 
 # By the annotation, and for more than one.
@@ -174,7 +174,7 @@ def _qualified_name(kind: Any) -> tuple[str, str]:
     return getattr(kind, "__module__", ""), getattr(kind, "__qualname__", "")
 
 
-def _annotations_of(cls: type) -> Mapping[str, Any]:
+def _raw_class_annotations(cls: type) -> Mapping[str, Any]:
     """Return the annotations of a class itself, as they are written."""
     return vars(cls).get("__annotations__", {})
 
@@ -189,7 +189,7 @@ def _protocol_members(kind: Any) -> list[str]:
     if not getattr(kind, "_is_protocol", False):
         return []
     protocols = [base for base in kind.__mro__[:-1] if getattr(base, "_is_protocol", False)]
-    names = [name for base in protocols for name in (*vars(base), *_annotations_of(base))]
+    names = [name for base in protocols for name in (*vars(base), *_raw_class_annotations(base))]
     shared_names = {*dir(_EmptyProtocol), *vars(typing.Protocol), "__annotations__"}
     return [name for name in dict.fromkeys(names) if name not in shared_names]
 
@@ -205,7 +205,7 @@ def _is_path(value: Any) -> bool:
     if not isinstance(value, Path):
         return False
     names = [os.fsencode(name) for name in value.parts]
-    return all(len(name) <= MAX_NAME_BYTES and b"\0" not in name for name in names)
+    return all(len(name) <= MAX_FILE_NAME_BYTES and b"\0" not in name for name in names)
 
 
 def _is_number(kind: type, value: Any) -> bool:

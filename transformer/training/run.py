@@ -217,7 +217,7 @@ class Run:
 
         Without them a run could not end, and never could however often it is resumed.
         """
-        removed = processes.run_on_rank_zero(self._removed_weight_files)
+        removed = processes.run_on_rank_zero(self._missing_weight_file_names)
         if not removed:
             return
         progress = self.progress
@@ -236,7 +236,7 @@ class Run:
                 stacklevel=2,
             )
 
-    def _removed_weight_files(self) -> list[str]:
+    def _missing_weight_file_names(self) -> list[str]:
         """Return the names of the weight files that the progress names and that are not there."""
         progress = self.progress
         names = [folder.step_weights_path(Path(), step).as_posix() for step in progress.to_average]

@@ -75,8 +75,8 @@ class StartModel:
         theirs = self.description.recipe.data
         known = {theirs.src_lang: src, theirs.tgt_lang: tgt}
         return (
-            _tokenizer_for_language(src, data.src_lang, known),
-            _tokenizer_for_language(tgt, data.tgt_lang, known),
+            _tokenizer_adapted_to_language(src, data.src_lang, known),
+            _tokenizer_adapted_to_language(tgt, data.tgt_lang, known),
         )
 
     def initialize(self, model: nn.Module) -> None:
@@ -187,7 +187,7 @@ def _require_known_languages(name: str, theirs: DataConfig, ours: DataConfig) ->
         )
 
 
-def _tokenizer_for_language(
+def _tokenizer_adapted_to_language(
     tokenizer: Tokenizer, lang: str, known: dict[str, Tokenizer]
 ) -> Tokenizer:
     """Return a side's tokenizer for text of a language; `known` are the model's, by language."""

@@ -25,7 +25,7 @@ from lessonkit.exercises.outcome import (
     format_short,
 )
 from lessonkit.exercises.own.devices import OTHER_DEVICE, raise_unless_usable_on_another_device
-from lessonkit.exercises.own.gradients import raise_unless_gradients_match, value_of_case_code
+from lessonkit.exercises.own.gradients import evaluate_case_code, raise_unless_gradients_match
 from lessonkit.exercises.own.weights import CheckWeights
 from lessonkit.exercises.rules import BrokenRuleError
 from lessonkit.exercises.wording import read_lesson_wording
@@ -110,12 +110,12 @@ class ClassExercise(Exercise):
             module = self.build_with_check_weights(build, *sizes).eval()
             before = copy.deepcopy(module.state_dict())
             unchanged_inputs = copy.deepcopy(inputs)
-            value = value_of_case_code(code, module, inputs)
+            value = evaluate_case_code(code, module, inputs)
             for name, weight in module.state_dict().items():
                 if not torch.equal(weight, before[name]):
                     raise BrokenRuleError(f"it changes its weight {name} when it is called")
             reference = self.build_with_check_weights(self.reference, *sizes).eval()
-            right = value_of_case_code(code, reference, copy.deepcopy(unchanged_inputs))
+            right = evaluate_case_code(code, reference, copy.deepcopy(unchanged_inputs))
             if not are_identical(inputs, unchanged_inputs):
                 return value  # which is refused: see `run_case`
             if not describe_difference_safely(value, right):
@@ -177,7 +177,7 @@ class ClassExercise(Exercise):
         if case.outcome.broken_rule:
             return rows
         shown = [*case.outcome.learner_value_rows(), f"    expected  {format_short(case.right)}"]
-        return [*case.outcome.line_rows(), *rows, *shown]
+        return [*case.outcome.stop_line_rows(), *rows, *shown]
 
     def _describe_pattern_of_error(self, answer: Any, cases: Sequence[JudgedCase]) -> str:
         """Name the first part of the class that is given, or returns, something else."""
@@ -217,7 +217,7 @@ class ClassExercise(Exercise):
             return False
         for call in map(ast.unparse, calls.elts):
             yours, right = (
-                value_of_case_code(
+                evaluate_case_code(
                     call,
                     self.build_with_check_weights(build, *sizes).eval(),
                     copy.deepcopy(inputs),
@@ -256,5 +256,5 @@ def _submodule_calls(
         if name:
             part.register_forward_hook(partial(add_call, f"`{name}`"), with_kwargs=True)
     with torch.no_grad():  # so that outputs can be copied
-        value_of_case_code(code, module, copy.deepcopy(inputs))
+        evaluate_case_code(code, module, copy.deepcopy(inputs))
     return calls

@@ -4,13 +4,13 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from lessonkit.exercises.own.gradients import value_of_case_code
+from lessonkit.exercises.own.gradients import evaluate_case_code
 from lessonkit.exercises.rules import BrokenRuleError
 
 # Every machine has it: its tensors have a shape, and no numbers.
 OTHER_DEVICE = "meta"
 # What PyTorch says of tensors on two devices.
-DEVICE_MISMATCH_CLAUSES = ("device cpu", "same device")
+TORCH_DEVICE_MISMATCH_PHRASES = ("device cpu", "same device")
 
 
 def raise_unless_usable_on_another_device(
@@ -28,9 +28,9 @@ def raise_unless_usable_on_another_device(
         for name, value in inputs.items()
     }
     try:
-        value_of_case_code(code, mine.to(OTHER_DEVICE), moved_inputs)
+        evaluate_case_code(code, mine.to(OTHER_DEVICE), moved_inputs)
     except Exception as error:
-        if any(clause in str(error) for clause in DEVICE_MISMATCH_CLAUSES):
+        if any(clause in str(error) for clause in TORCH_DEVICE_MISMATCH_PHRASES):
             raise BrokenRuleError(
                 "moved to another device, such as a GPU, it leaves a tensor on the CPU: "
                 "keep it with register_buffer, and make new ones with device=ids.device"

@@ -21,7 +21,7 @@ class ValueAndGradients(NamedTuple):
     gradients: dict[str, Tensor | None]  # by name: "mine.token.weight", "memory"
 
 
-def value_of_case_code(code: str, mine: nn.Module, inputs: dict[str, Any]) -> Any:
+def evaluate_case_code(code: str, mine: nn.Module, inputs: dict[str, Any]) -> Any:
     """Return the value of a case's code, in which the module is called `mine`."""
     return eval(code, {"torch": torch, "mine": mine, **inputs})
 
@@ -64,7 +64,7 @@ def _value_and_gradients(
         name: value.clone().requires_grad_() if _is_float_tensor(value) else copy.deepcopy(value)
         for name, value in inputs.items()
     }
-    value = value_of_case_code(code, module, leaves)
+    value = evaluate_case_code(code, module, leaves)
     if not isinstance(value, Tensor):
         return None
     if value.requires_grad:
