@@ -52,6 +52,6 @@ def own_text_cells(record: Mapping[str, Any]) -> dict[str, str]:
 
 def _bleu_tokenizer_name(bleu: Mapping[str, Any]) -> str:
     """Return the tokenizer that a BLEU score's signature names."""
-    found = re.search(r"\btok:([\w-]+)", bleu["signature"])
+    found = re.search(r"\btok:([^|]+)", bleu["signature"])
     assert found, bleu["signature"]
     return found[1]
