@@ -130,12 +130,16 @@ class Adapter(_ReplaceMixin):
     assumptions: tuple[str, ...] = field(default=())
 
     def __post_init__(self) -> None:
-        """Raise unless the vocabularies are large enough to write sentences with."""
+        """Raise unless sentences fit the vocabularies and each state can be restored."""
         check_field_kinds(self)
         for side, size in (("source", self.src_vocab_size), ("target", self.tgt_vocab_size)):
             if size < MIN_VOCAB_SIZE:
                 problem = f"a {side} vocabulary of {short_repr(size)} is too small to diagnose with"
                 raise UserError(f"{problem}: give {MIN_VOCAB_SIZE} or more")
+        for part in self.stateful:
+            if not (hasattr(part, "state_dict") and hasattr(part, "load_state_dict")):
+                problem = f"stateful holds {short_repr(part)}, whose state cannot be restored"
+                raise UserError(f"{problem}: give objects with state_dict and load_state_dict")
 
 
 @dataclass(frozen=True, kw_only=True)

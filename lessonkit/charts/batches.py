@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import altair as alt
 from matplotlib.axes import Axes
+from matplotlib.colors import is_color_like
 from matplotlib.patches import Rectangle
 
 from lessonkit.charts.controls import colour_scale, make_drop_down, make_live_title, make_slider
@@ -43,6 +44,8 @@ def draw_token_grid(grid: TokenGrid, ax: Axes) -> Axes:
 
     A token is shortened to its cell; where cells have no room for letters, their colours are left.
     """
+    is_known = is_color_like(grid.colour)
+    require(is_known, f"colour is {short_repr(grid.colour)}: give one of matplotlib's, as #009E73")
     check_has_items("rows", grid.rows)
     check_has_items("a row", grid.rows[0])
     count, length = len(grid.rows), len(grid.rows[0])

@@ -19,7 +19,7 @@ from transformer.data import corpora
 from transformer.data.normalizers import normalize_whitespace
 from transformer.data.tokenizers import BPETokenizer
 from transformer.models.folder import read_description, read_longest_source
-from transformer.models.translator import Translator
+from transformer.models.translator import ScoredTranslation, Translator
 from transformer.models.weights import model_weights, save_tensors
 from transformer.support.errors import UserError
 from transformer.support.files import read_json
@@ -104,11 +104,12 @@ def test_every_line_has_its_line_whatever_it_holds(
         assert (status, err) == (0, "")
         assert out.count("\n") == lines
 
-    def chatty(self: Translator, texts: list[str], *_: object, **__: object) -> list[str]:
-        return [f"{text}\nand\r\nmore" for text in texts]
+    def chatty(_: Translator, sources: list[object], *__: object) -> list[list[ScoredTranslation]]:
+        return [[ScoredTranslation("this\nand\r\nmore\u2028still", 0.0, 0.0, True)]] * len(sources)
 
-    monkeypatch.setattr(Translator, "translate", chatty)
-    assert run("translate", tiny_folder, stdin="a\u2028b\nc\r\n")[1] == "a b and more\nc and more\n"
+    monkeypatch.setattr(Translator, "translate_encoded", chatty)
+    one = "this and more still\n"
+    assert run("translate", tiny_folder, stdin="a\u2028b\nc\r\n")[1] == one + one
 
 
 def test_a_long_sentence_is_cut_short_with_one_warning_and_attention_is_written(

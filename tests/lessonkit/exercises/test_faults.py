@@ -89,17 +89,17 @@ def test_a_log_says_the_same_each_time_and_leaves_chance_alone() -> None:
 def test_experiments_are_limited_and_the_same_one_counts_once() -> None:
     own = Tickets({"list": [vars(each) for each in ex.tickets.tickets], "causes": CAUSES})
     for _ in range(2):
-        first = said(own.experiment(1, "rows"))
+        first = said(own.run_experiment(1, "rows"))
         assert first.endswith(
             f"{MAX_EXPERIMENTS_IN_ALL - 1} of {MAX_EXPERIMENTS_IN_ALL} experiments left."
         )
     for number in range(2, MAX_EXPERIMENTS_IN_ALL // 2 + 1):
-        own.experiment(number, "rows")
-        last = own.experiment(number, "loss")
+        own.run_experiment(number, "rows")
+        last = own.run_experiment(number, "loss")
     assert said(last).endswith(f"1 of {MAX_EXPERIMENTS_IN_ALL} experiments left.")
-    own.experiment(1, "loss")
-    assert "used up" in said(own.experiment(1, "future"))
-    assert said(own.experiment(1, "rows")).endswith(
+    own.run_experiment(1, "loss")
+    assert "used up" in said(own.run_experiment(1, "future"))
+    assert said(own.run_experiment(1, "rows")).endswith(
         f"0 of {MAX_EXPERIMENTS_IN_ALL} experiments left."
     )
     assert f"Experiments used: {MAX_EXPERIMENTS_IN_ALL} of {MAX_EXPERIMENTS_IN_ALL}." in said(
