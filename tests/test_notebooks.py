@@ -135,7 +135,7 @@ def test_nbval_notices_a_changed_chart(tmp_path: Path) -> None:
     assert len(verdicts) == 6
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_outputs_that_come_late_are_waited_for(tmp_path: Path) -> None:
     """On a busy machine a kernel's last message comes seconds after its reply."""
     late = "import time\nget_ipython().kernel.post_handler_hook = lambda: time.sleep(6)"

@@ -126,6 +126,7 @@ def test_settings_go_to_the_recipe_or_to_the_options() -> None:
     ]
 
 
+@pytest.mark.weekly
 def test_a_run_goes_on_with_the_options_that_it_was_begun_with(tmp_path: Path) -> None:
     linear, muon = {"decay": "linear"}, {"optimizer": "muon", "muon_rate_factor": "2"}
     quiet: dict[str, Any] = {"on_begin": lambda line: None, "on_report": lambda report: None}

@@ -79,7 +79,7 @@ for seed in range(10_000):
 """
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 @pytest.mark.filterwarnings("ignore:.* was being saved while it was read")
 def test_a_reader_beside_a_saver_gets_one_model_whole(folder: Path) -> None:
     """Recipe and weights hold one number. What cannot be read is never called damaged."""

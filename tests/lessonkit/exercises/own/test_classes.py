@@ -49,8 +49,16 @@ def test_right_and_blank_and_the_courses_own(part: ClassExercise) -> None:
         assert part.accept(theirs) is part.reference
 
 
+# The mistakes of the whole Transformer take a minute.
 @pytest.mark.slow
-@pytest.mark.parametrize("part", CLASS_EXERCISES_BY_NAME, ids=repr)
+@pytest.mark.parametrize(
+    "part",
+    [
+        pytest.param(part, marks=pytest.mark.weekly) if part is own.transformer else part
+        for part in CLASS_EXERCISES_BY_NAME
+    ],
+    ids=repr,
+)
 def test_every_mistake_is_refused_with_its_own_hint_and_code_that_shows_it(
     part: ClassExercise,
 ) -> None:
