@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from transformer.attention import KeyValueCache, MultiHeadAttention, scaled_dot_product_attention
+from transformer.support.errors import UserError
 
 BATCH, HEADS, Q_LEN, K_LEN, D_K, D_V, D_MODEL = 2, 3, 5, 7, 11, 13, 17
 Parts = tuple[Tensor, Tensor, Tensor]
@@ -110,3 +111,8 @@ def test_selecting_rows_of_a_cache() -> None:
     cache.append(key, value)
     cache.select(torch.tensor([1, 1, 0]))
     torch.testing.assert_close(cache.tensors, (key[[1, 1, 0]], value[[1, 1, 0]]))
+
+
+def test_weights_too_large_for_memory_are_refused() -> None:
+    with torch.device("meta"), pytest.raises(UserError, match="num_heads 1,024"):
+        MultiHeadAttention(d_model=1024, num_heads=1024, d_k=1025, d_v=2)

@@ -28,3 +28,8 @@ def test_the_causal_mask_shows_the_past_and_oneself() -> None:
 def test_a_fraction_of_a_query_is_refused() -> None:
     with pytest.raises(UserError, match=r"q_len is 1\.5"):
         causal_mask(1.5, 3)  # type: ignore[arg-type]
+
+
+def test_a_mask_too_large_for_memory_is_refused() -> None:
+    with pytest.raises(UserError, match="q_len 40,000 x k_len 40,000"):
+        causal_mask(40_000, device=torch.device("meta"))
