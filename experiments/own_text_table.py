@@ -9,6 +9,7 @@ from typing import Any
 
 from experiments.tables import (
     OWN_TEXT_COLUMNS,
+    baseline_cells,
     markdown_table_from_row_dicts,
     score_and_interval,
 )
@@ -31,7 +32,7 @@ def own_text_cells(record: Mapping[str, Any]) -> dict[str, str]:
     direction = f"{figures['src_lang']}-{figures['tgt_lang']}"
     start = f", from {run[START_FROM_KEY]['languages']}" if START_FROM_KEY in run else ""
     placeholders = figures.get("placeholders")
-    cells = {
+    return {
         "direction": f"{direction}{start}",
         "pairs": f"{run['pairs']['training']['used']:,}",
         "parameters": f"{figures['parameters']:,}",
@@ -43,11 +44,7 @@ def own_text_cells(record: Mapping[str, Any]) -> dict[str, str]:
         if placeholders
         else "none",
         "trained_on": f"{run['hardware']}, {precision_of_run(record)}, {run['date']}",
-    }
-    for field, name in (("copied", "copied_source"), ("nearest", "nearest_training_source")):
-        points = figures["baselines"][name]
-        cells[field] = f"{points['bleu']:.2f}, {points['chrf++']:.2f}"
-    return cells
+    } | baseline_cells(figures)
 
 
 def _bleu_tokenizer_name(bleu: Mapping[str, Any]) -> str:

@@ -68,7 +68,7 @@ def shipped_models_table(
 def _shipped_model_cells(record: Mapping[str, Any]) -> dict[str, str]:
     """Return a shipped model's cells by field, from its record (`ship.remeasure_shipped_model`)."""
     figures, measured = record["figures"], record["evaluation"]
-    cells = {
+    return {
         "model": f"`{record['model']}`",
         "test_set": _test_set_in_words(figures),
         "precision": precision_of_run(record),
@@ -78,15 +78,20 @@ def _shipped_model_cells(record: Mapping[str, Any]) -> dict[str, str]:
         "chrf_score": f"{figures['chrf++']['score']:.2f}",
         "perplexity": f"{figures['perplexity']:.2f}",
         "measured": f"{measured['hardware']}, {measured['date']}",
-    }
-    for field, name in (("copied", "copied_source"), ("nearest", "nearest_training_source")):
-        points = figures["baselines"][name]
-        cells[field] = f"{points['bleu']:.2f}, {points['chrf++']:.2f}"
-    return cells
+    } | baseline_cells(figures)
 
 
 def _test_set_in_words(figures: Mapping[str, Any]) -> str:
     return f"{figures['corpus']} {figures['split']}, {figures['src_lang']}-{figures['tgt_lang']}"
+
+
+def baseline_cells(figures: Mapping[str, Any]) -> dict[str, str]:
+    """Return the cells of the scores that need no model, by field: "11.39, 18.21"."""
+    names = {"copied": "copied_source", "nearest": "nearest_training_source"}
+    points = {field: figures["baselines"][name] for field, name in names.items()}
+    return {
+        field: f"{scores['bleu']:.2f}, {scores['chrf++']:.2f}" for field, scores in points.items()
+    }
 
 
 def score_and_interval(score: Mapping[str, Any]) -> str:

@@ -84,7 +84,7 @@ def _require_same_examples(
 def _report_other_code_and_machine(
     first_settings: dict[str, Any], settings: dict[str, Any], on_begin: Callable[[str], None]
 ) -> None:
-    """Say what may make the weights of a resumed run differ from an uninterrupted one's."""
+    """Report what may make the weights of a resumed run differ from an uninterrupted one's."""
     if settings["code_sha256"] != first_settings.get("code_sha256"):
         first_code = first_settings.get("commit", "an earlier version")
         on_begin(
