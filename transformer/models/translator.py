@@ -116,13 +116,8 @@ class Translator:
         check_type("sentences", sentences, Sequence[str])
         check_search_settings(beam_size, alpha)
         sources = self._encode_all(sentences)
-        all_hypotheses = self._search_in_batches(
-            [source.ids for source in sources], beam_size, alpha
-        )
-        return [
-            self.tgt_tokenizer.decode(hypotheses[0].ids) if hypotheses else ""
-            for hypotheses in all_hypotheses
-        ]
+        all_candidates = self.translate_encoded(sources, 1, beam_size, alpha)
+        return [candidates[0].translation if candidates else "" for candidates in all_candidates]
 
     def translate_n_best(
         self,
