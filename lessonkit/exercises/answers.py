@@ -3,6 +3,7 @@
 import dis
 import inspect
 import math
+from types import CodeType
 from typing import Any
 
 # The instructions of a function whose body is nothing but dots.
@@ -19,6 +20,30 @@ def is_blank(answer: Any) -> bool:
     steps = [step for step in instructions if step.opname not in OPCODES_OF_EMPTY_FUNCTION]
     constants = {"LOAD_CONST", "RETURN_CONST"}
     return all(step.opname in constants and step.argval in (None, ...) for step in steps)
+
+
+def is_same_code(answer: Any, source: str) -> bool:
+    """Return whether a function's body is that of a source text, comments and lines aside."""
+    if not inspect.isfunction(answer):
+        return False
+    module = compile(source, "<source>", "exec")
+    defined = next(const for const in module.co_consts if isinstance(const, CodeType))
+    return _is_same_code_object(answer.__code__, defined)
+
+
+def _is_same_code_object(one: CodeType, other: CodeType) -> bool:
+    """Compare what two code objects do: Python's own equality compares line numbers too."""
+    for name in ("co_code", "co_names", "co_varnames", "co_freevars"):
+        if getattr(one, name) != getattr(other, name):
+            return False
+    if len(one.co_consts) != len(other.co_consts):
+        return False
+    return all(
+        _is_same_code_object(a, b)
+        if isinstance(a, CodeType) and isinstance(b, CodeType)
+        else a == b
+        for a, b in zip(one.co_consts, other.co_consts, strict=True)
+    )
 
 
 def parse_number(answer: Any) -> float | None:

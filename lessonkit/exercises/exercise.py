@@ -15,7 +15,7 @@ from functools import cached_property
 from types import ModuleType
 from typing import Any
 
-from lessonkit.exercises.answers import is_blank
+from lessonkit.exercises.answers import is_blank, is_same_code
 from lessonkit.exercises.compare import VALUES_DIFFER_CLAUSE, count_numbers, format_value
 from lessonkit.exercises.diagnosis import JudgedCase, describe_pattern_of_error
 from lessonkit.exercises.edit_source import redefine_with_edits
@@ -41,6 +41,7 @@ from lessonkit.exercises.toys import restrict_to_methods
 from lessonkit.exercises.wording import LessonWording
 
 ANSWER_PREFIX = "my_"  # of the function that a learner fills in
+BLANK_BODY = "# your answer\n..."
 NUM_REPEATED_CASES = 3  # judged again once all have passed
 MAX_NUMBERS_SHOWN = 30  # of a failing case; a larger one is given by its shapes
 REMEMBERED_STATE_COMPLAINT = (
@@ -56,7 +57,8 @@ class Exercise:
             solution: it needs nothing but its arguments and imported modules.
         words: The lesson's, with the exercise's `minutes`, `difficulty` and `hints`, and in
             `mistakes` wrong answers by name: a hint, and the edits of the reference's text that
-            make the mistake (see `redefine_with_edits`).
+            make the mistake (see `redefine_with_edits`). `blank` is the body of the function to
+            fill in where some of its lines are given; it holds `BLANK_BODY` once, indented at will.
         worked: Cases worked by hand: (arguments, value).
         cases: Further arguments, many of them small, so that the smallest one fails.
         expected: Returns the right value by another way than `reference`.
@@ -83,6 +85,7 @@ class Exercise:
         entry = words.exercises[self.name]
         self.minutes, self.difficulty = entry["minutes"], entry["difficulty"]
         self.hints = entry["hints"]
+        self.blank_body = entry.get("blank", BLANK_BODY).strip()
         self.hint_of_mistake = {name: hint for name, (hint, *_) in entry["mistakes"].items()}
         self.mistake_edits = {name: edits for name, (_, *edits) in entry["mistakes"].items()}
         self.reference = reference
@@ -117,18 +120,23 @@ class Exercise:
     @property
     def blank_cell(self) -> str:
         """The cell that a lesson offers to fill in."""
-        return f"{self._answer_def_line}\n    # your answer\n    ...\n\n\n{self.check_call_code}"
+        return f"{self._blank_source}\n\n\n{self.check_call_code}"
 
     @property
     def gap_cell(self) -> str:
         """The same cell in the midst of a lesson, which goes on with the answer."""
         accept = f"{self.name} = ex.{self.name}.accept({ANSWER_PREFIX}{self.name})"
-        return f"{self._answer_def_line}\n    # your answer\n    ...\n\n\n{accept}"
+        return f"{self._blank_source}\n\n\n{accept}"
 
     @property
     def check_call_code(self) -> str:
         """The line of a lesson that has the answer judged."""
         return f"ex.{self.name}.check({ANSWER_PREFIX}{self.name})"
+
+    @property
+    def _blank_source(self) -> str:
+        body = textwrap.indent(self.blank_body, "    ")
+        return f"{self._answer_def_line}\n{body}"
 
     @property
     def _answer_def_line(self) -> str:
@@ -206,8 +214,8 @@ class Exercise:
         return lines
 
     def is_blank(self, answer: Any) -> bool:
-        """Return whether nothing was filled in."""
-        return is_blank(answer)
+        """Return whether nothing was filled in: dots alone, or all that the lesson gave."""
+        return is_blank(answer) or is_same_code(answer, self._blank_source)
 
     def to_case_function(self, answer: Any) -> AnswerFunction:
         """Return a function of a case's arguments that shows what an answer does: the answer."""

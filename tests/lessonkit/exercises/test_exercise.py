@@ -158,6 +158,23 @@ def test_blanks_of_any_form() -> None:
         assert make().check(blank).status == "not attempted"
 
 
+def test_a_blank_may_give_lines_and_is_no_attempt_until_something_is_filled_in() -> None:
+    given = "# your answer\n...\nreturn [each for each in doubled]"
+    words = {"minutes": 2, "difficulty": "easy", "hints": ["Gentle."], "blank": given}
+    wording = LessonWording("00", {"exercises": {"double": words | {"mistakes": WRONG}}})
+    exercise = Exercise(my_double, wording, worked=[(([7],), [14])], cases=[], expected=my_double)
+    source = exercise.blank_cell.partition("\n\n\n")[0]
+    assert source.splitlines()[1:] == [f"    {line}" for line in given.splitlines()]
+    filled = source.replace("...", "doubled = [2 * value for value in values]")
+    dropped = source.replace("    return [each for each in doubled]", "    return values")
+    status = {}
+    for name, text in {"left": "\n\n" + source, "filled": filled, "dropped": dropped}.items():
+        defined: dict[str, Any] = {}
+        exec(text, defined)
+        status[name] = exercise.check(defined["my_double"]).status
+    assert status == {"left": "not attempted", "filled": "passed", "dropped": "wrong"}
+
+
 def test_an_exercise_says_what_it_offers_and_can_be_interrupted() -> None:
     expected = "double (2 minutes, easy): .check(my_double), .hint(), .solution()"
     assert repr(make()) == expected
