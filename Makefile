@@ -3,7 +3,7 @@
 # make quick      set up, then lint, types and the fast tests: about a minute
 # make lessons    execute every lesson and compare its outputs with the stored ones
 # make notebooks  execute every lesson from top to bottom and store its outputs
-#                 (LESSONS=notebooks/05_training.ipynb limits these two to one lesson)
+#                 (LESSONS=notebooks/06_training.ipynb limits these two to one lesson)
 # make lessons-count  count words, code, gaps and minutes of each lesson
 # make gpu        run the tests that need a GPU; fail without one
 # make live       serve the live page, docs/live/, at http://localhost:8000 (PAGE=FOLDER: one of your own)

@@ -1,4 +1,4 @@
-"""What heads contribute, and whether attention shows alignments: records of lesson 11.
+"""What heads contribute, and whether attention shows alignments: records of lesson 13.
 
 Not in the paper. Heads are removed as by Michel et al. (2019, https://arxiv.org/abs/1905.10650).
 """

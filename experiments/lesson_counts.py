@@ -4,20 +4,29 @@
 counted, which ends at the exercises, without the cell for Colab and the links.
 """
 
+import ast
 import json
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
 # Of a lesson's body.
 MAX_WORDS, MAX_MINUTES = 1_800, 40
-EXERCISE_HEADING_PATTERN = re.compile(r"^### .+ \(\d+ minutes, \w+\)", re.MULTILINE)
+EXERCISE_HEADING_PATTERN = re.compile(r"^### .+ \((\d+) minutes, \w+\)", re.MULTILINE)
 LESSON_TITLE_PATTERN = re.compile(r"(?<= · ).+")
 PAPER_SECTIONS_PATTERN = re.compile(r"(?<=\*\*Paper sections:\*\* )(?:.+(?:\n  .+)*)")
 # Nobody reads a picture's other words, or the address of a link.
 UNREAD_MARKDOWN_PATTERN = re.compile(r"!\[[^]]*\]|\]\([^)\s]*\)")
 WORDS_A_MINUTE, SECONDS_A_LINE = 180, 5
-MINUTES_A_FIGURE, MINUTES_A_GAP = 0.75, 2
+MINUTES_A_FIGURE, MINUTES_A_TRY = 0.75, 2
+# A line to write takes longer than one to read: a gap of one line 2 minutes, of three lines 5, and
+# from there on less a line, for a longer answer has plainer ones. A class takes 8 to 12.
+MINUTES_A_FIRST_LINE, MINUTES_A_SECOND_LINE, MINUTES_A_FURTHER_LINE = 2, 1.5, 0.75
+MAX_MINUTES_A_GAP = 12
+GAP_PATTERN = re.compile(r"\b(\w+)\.(\w+)\.accept\((\w+)\)")
+EXERCISES_IMPORT_PATTERN = re.compile(r"from lessonkit\.exercises import (\w+)(?: as (\w+))?")
+EXERCISES_FOLDER = Path(__file__).parent.parent / "lessonkit" / "exercises"
 
 
 class LessonCount(NamedTuple):
@@ -31,15 +40,24 @@ class LessonCount(NamedTuple):
     gaps: int  # of code that the learner writes
     tries: int  # "Try it", and cells to change
     exercises: int
+    gap_minutes: float  # by the lines to be written
+    exercise_minutes: int  # as their headings say
     title: str = ""
     sections: str = ""  # of the paper
 
     @property
     def minutes(self) -> float:
-        """How long an honest reader takes."""
+        """How long an honest reader of the body takes, who fills its gaps."""
         reading = self.words / WORDS_A_MINUTE + self.lines * SECONDS_A_LINE / 60
         looking = MINUTES_A_FIGURE * (self.figures + self.guesses)
-        return reading + looking + MINUTES_A_GAP * (self.gaps + self.tries)
+        return reading + looking + self.gap_minutes + MINUTES_A_TRY * self.tries
+
+
+def minutes_of_gap(num_lines: int) -> float:
+    """Return how long it takes to write a gap's answer, of so many lines."""
+    further = max(0, num_lines - 3) * MINUTES_A_FURTHER_LINE
+    second = max(0, min(num_lines, 3) - 1) * MINUTES_A_SECOND_LINE
+    return min(MINUTES_A_FIRST_LINE + second + further, MAX_MINUTES_A_GAP)
 
 
 def count_lesson(name: str, text: str) -> LessonCount:
@@ -53,6 +71,9 @@ def count_lesson(name: str, text: str) -> LessonCount:
     texts = [_cell_source(cell) for cell in body if cell["cell_type"] == "markdown"]
     code = [cell for cell in body if cell["cell_type"] == "code"]
     sources = [_cell_source(cell) for cell in code]
+    headings = [EXERCISE_HEADING_PATTERN.search(_cell_source(cell)) for cell in cells]
+    exercise_minutes = [int(heading[1]) for heading in headings if heading]
+    num_lines_of_gaps = _num_lines_to_write(sources)
     return LessonCount(
         lesson=name,
         words=sum(
@@ -61,9 +82,11 @@ def count_lesson(name: str, text: str) -> LessonCount:
         lines=sum(_num_code_lines_to_read(cell) for cell in code),
         figures=sum(_has_figure(cell) for cell in code),
         guesses=sum(".predict(" in source for source in sources),
-        gaps=sum(".accept(" in source for source in sources),
+        gaps=len(num_lines_of_gaps),
         tries=sum(text.count("> **Try it.**") for text in texts),
-        exercises=sum(bool(EXERCISE_HEADING_PATTERN.search(_cell_source(cell))) for cell in cells),
+        exercises=len(exercise_minutes),
+        gap_minutes=sum(map(minutes_of_gap, num_lines_of_gaps)),
+        exercise_minutes=sum(exercise_minutes),
         title=(LESSON_TITLE_PATTERN.search(texts[0]) or [""])[0],
         sections=" ".join((PAPER_SECTIONS_PATTERN.search(texts[0]) or [""])[0].split()),
     )
@@ -78,15 +101,16 @@ def count_lessons(root: Path) -> list[LessonCount]:
 def lesson_counts_table(root: Path) -> str:
     """Return a line for each lesson, and their sums."""
     counts = count_lessons(root)
-    heads = ("words", "lines", "figures", "guesses", "gaps", "tries", "exercises", "minutes")
-    rows = [f"{'lesson':34}" + "".join(f"{head:>10}" for head in heads)]
+    heads = ("words", "lines", "figures", "guesses", "gaps", "tries", "exercises")
+    heads += ("minutes", "exercising")
+    rows = [f"{'lesson':34}" + "".join(f"{head:>11}" for head in heads)]
     totals = {
         field: sum(getattr(lesson, field) for lesson in counts)
-        for field in LessonCount._fields[1:8]
+        for field in LessonCount._fields[1:10]
     }
     for lesson in [*counts, LessonCount("all", **totals)]:
-        numbers = [*lesson[1:8], round(lesson.minutes)]
-        rows.append(f"{lesson.lesson:34}" + "".join(f"{number:10,}" for number in numbers))
+        numbers = [*lesson[1:8], round(lesson.minutes), lesson.exercise_minutes]
+        rows.append(f"{lesson.lesson:34}" + "".join(f"{number:11,}" for number in numbers))
     return "\n".join(rows)
 
 
@@ -99,11 +123,52 @@ def readme_lessons_table(counts: list[LessonCount]) -> str:
             link = f"[read](notebooks/{lesson.lesson}.ipynb)"
             about = f"{lesson.title} | {lesson.sections} | {lesson.minutes:.0f}"
             rows.append(f"| {number} | {about} | {link} |")
+    hours = sum(lesson.minutes for lesson in counts) / 60
+    with_exercises = hours + sum(lesson.exercise_minutes for lesson in counts) / 60
+    rows.append(f"| | hours; with all exercises | | {hours:.0f}; {with_exercises:.0f} | |")
     return "\n".join(rows)
 
 
 def _cell_source(cell: dict[str, Any]) -> str:
     return "".join(cell["source"])
+
+
+def _num_lines_to_write(sources: list[str]) -> list[int]:
+    """Return, for each gap of a lesson's cells of code, how many lines its answer adds to it."""
+    imports = EXERCISES_IMPORT_PATTERN.findall("\n".join(sources))
+    modules = {alias or module: module for module, alias in imports}
+    counts = []
+    for source in sources:
+        if gap := GAP_PATTERN.search(source):
+            answer = Counter(_code_lines(_answer_source(modules[gap[1]], gap[2], gap[3])))
+            counts.append((answer - Counter(_code_lines(source))).total())
+    return counts
+
+
+def _answer_source(module: str, name: str, answer_name: str) -> str:
+    """Return the source of a right answer's body, or of the whole class."""
+    folder = EXERCISES_FOLDER / module
+    path = folder / "reference.py" if folder.is_dir() else folder.with_suffix(".py")
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef) and node.name in (name, answer_name):
+            return "\n".join(map(ast.unparse, node.body))
+        if isinstance(node, ast.ClassDef) and node.name == answer_name:
+            return ast.unparse(node)
+    raise LookupError(f"{path.name} has no answer for the gap {name}")
+
+
+def _code_lines(source: str) -> list[str]:
+    """Return the lines of code as `ast` writes them, without comments, docstrings, annotations."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node):
+            node.body = node.body[1:]
+        if isinstance(node, ast.FunctionDef):
+            node.returns = None
+        if isinstance(node, ast.arg):
+            node.annotation = None
+    lines = (line.strip() for line in ast.unparse(tree).splitlines())
+    return [line for line in lines if line not in ("", "...")]
 
 
 def _num_code_lines_to_read(cell: dict[str, Any]) -> int:

@@ -1,4 +1,4 @@
-"""Attention heads: their names, and the table of lesson 11 (§3.2.2)."""
+"""Attention heads: their names, and the table of lesson 13 (§3.2.2)."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""The gaps and exercises of lesson 12, in its order. `DecoderWithFault` is its toy.
+"""The gaps and exercises of lesson 14, in its order. `DecoderWithFault` is its toy.
 
 A step of an LSTM, additive attention, how far dilated convolutions reach, and what a decoder sees
 that it must not or does not that it must.
@@ -21,7 +21,7 @@ from transformer.config import PAD_ID
 
 DECODER_FAULT_NAMES = ("none", "sees the future", "sees padding", "deaf to the source")
 
-lesson_wording = read_lesson_wording("12")
+lesson_wording = read_lesson_wording("14")
 earlier_lessons_quiz = lesson_wording.earlier_lessons_quiz()
 digits_right_with_one_state = lesson_wording.prediction("digits_right_with_one_state")
 recurrent_time_ratio = lesson_wording.prediction("recurrent_time_ratio")

@@ -1,4 +1,4 @@
-"""The gaps and the exercise of lesson 09, in its order. `TrainerWithFault` is its toy.
+"""The gaps and the exercise of lesson 11, in its order. `TrainerWithFault` is its toy.
 
 What leaks from training, groups of pairs that do not, and which fault a step of training has.
 """
@@ -21,7 +21,7 @@ LEARNING_RATE_OF_TRAINER = 1e-6  # so small that a step must be looked for close
 
 SentencePair = tuple[str, str]
 
-lesson_wording = read_lesson_wording("09")
+lesson_wording = read_lesson_wording("11")
 earlier_lessons_quiz = lesson_wording.earlier_lessons_quiz()
 bleu_from_french_source = lesson_wording.prediction("bleu_from_french_source")
 judge_score_of_swapped_words = lesson_wording.prediction("judge_score_of_swapped_words")

@@ -1,10 +1,10 @@
-"""The exercises of lesson 16, in order: intensity, the noise scale, a step's operations."""
+"""The exercises of lesson 18, in order: intensity, the noise scale, a step's operations."""
 
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress as show_progress
 from lessonkit.exercises.wording import read_lesson_wording
 
-lesson_wording = read_lesson_wording("16")
+lesson_wording = read_lesson_wording("18")
 earlier_lessons_quiz = lesson_wording.earlier_lessons_quiz()
 p100_flops_share = lesson_wording.prediction("p100_flops_share")
 time_ratio_of_64_vectors = lesson_wording.prediction("time_ratio_of_64_vectors")

@@ -1,4 +1,4 @@
-"""The exercises of lesson 06, in its order; toys: `EncodeOnceTransformer` and `ProbabilityTable`.
+"""The exercises of lesson 07, in its order; toys: `EncodeOnceTransformer` and `ProbabilityTable`.
 
 Drawing a token is not in the paper: Holtzman et al. (2020), "The Curious Case of Neural Text
 Degeneration".
@@ -25,7 +25,7 @@ from lessonkit.exercises.wording import read_lesson_wording
 from transformer.config import BOS_ID, EOS_ID
 from transformer.masks import padding_mask
 
-lesson_wording = read_lesson_wording("06")
+lesson_wording = read_lesson_wording("07")
 earlier_lessons_quiz = lesson_wording.earlier_lessons_quiz()
 greedy_search_errors = lesson_wording.prediction("greedy_search_errors")
 recomputed_without_cache = lesson_wording.prediction("recomputed_without_cache")

@@ -1,4 +1,4 @@
-"""The gaps and the exercise of lesson 14, in its order, and the ten tickets of its appendix.
+"""The gaps and the exercise of lesson 16, in its order, and the ten tickets of its appendix.
 
 How far ahead a decoder sees, the first output that differs from a reference's, the loss of a model
 that knows how often each token occurs; and the fault of a loss, told from outside. Its toys are
@@ -27,7 +27,7 @@ TokenIdLists = list[list[int]]
 LOSS_FAULT_NAMES = ("none", "padding counts", "sentences count alike", "softmax twice")
 MAX_SENTENCE_TOKENS = 16
 
-lesson_wording = read_lesson_wording("14")
+lesson_wording = read_lesson_wording("16")
 earlier_lessons_quiz = lesson_wording.earlier_lessons_quiz()
 sound_training_curve = lesson_wording.prediction("sound_training_curve")
 cause_of_too_low_loss = lesson_wording.prediction("cause_of_too_low_loss")

@@ -1,4 +1,4 @@
-"""The gaps and the exercise of lesson 08: an average, pairs kept, and what to average.
+"""The gaps and the exercise of lesson 10: an average, pairs kept, and what to average.
 
 `SquaredDistanceFromBestWeights` is its toy.
 """
@@ -18,7 +18,7 @@ from lessonkit.exercises.wording import read_lesson_wording
 StateDict = dict[str, Tensor]
 PhenomenonResultRows = list[dict[str, Any]]
 
-lesson_wording = read_lesson_wording("08")
+lesson_wording = read_lesson_wording("10")
 earlier_lessons_quiz = lesson_wording.earlier_lessons_quiz()
 ablations_beyond_chance = lesson_wording.prediction("ablations_beyond_chance")
 whole_word_perplexity_rank = lesson_wording.prediction("whole_word_perplexity_rank")

@@ -1,4 +1,4 @@
-"""The gaps and exercises of lesson 15, in its order: micro-batches, rounding, a scaler, an average.
+"""The gaps and exercises of lesson 17, in its order: micro-batches, rounding, a scaler, an average.
 
 `LinearModel` is its toy.
 """
@@ -18,7 +18,7 @@ from lessonkit.exercises.progress_table import show_progress as show_progress
 from lessonkit.exercises.toys import BaseToy
 from lessonkit.exercises.wording import read_lesson_wording
 
-lesson_wording = read_lesson_wording("15")
+lesson_wording = read_lesson_wording("17")
 earlier_lessons_quiz = lesson_wording.earlier_lessons_quiz()
 micro_batch_memory_share = lesson_wording.prediction("micro_batch_memory_share")
 weights_changed_in_bfloat16 = lesson_wording.prediction("weights_changed_in_bfloat16")

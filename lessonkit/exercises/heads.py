@@ -1,4 +1,4 @@
-"""The gaps and exercises of lesson 11: entropy, a head cut out, links and their error."""
+"""The gaps and exercises of lesson 13: entropy, a head cut out, links and their error."""
 
 import itertools
 import math
@@ -13,7 +13,7 @@ from lessonkit.exercises.wording import read_lesson_wording
 
 AlignmentLinks = list[tuple[int, int]]  # a sentence's links, (source, target)
 
-lesson_wording = read_lesson_wording("11")
+lesson_wording = read_lesson_wording("13")
 earlier_lessons_quiz = lesson_wording.earlier_lessons_quiz()
 bleu_without_dull_head = lesson_wording.prediction("bleu_without_dull_head")
 bleu_without_encoder_heads = lesson_wording.prediction("bleu_without_encoder_heads")

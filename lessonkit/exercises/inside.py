@@ -1,4 +1,4 @@
-"""The gaps and exercises of lesson 10, in its order: places hidden, edges cut, a vector exchanged.
+"""The gaps and exercises of lesson 12, in its order: places hidden, edges cut, a vector exchanged.
 
 `UniformAttentionModel` and `RedundantEvidenceModel` are its toys.
 """
@@ -16,7 +16,7 @@ from lessonkit.exercises.progress_table import show_progress as show_progress
 from lessonkit.exercises.toys import BaseToy
 from lessonkit.exercises.wording import read_lesson_wording
 
-lesson_wording = read_lesson_wording("10")
+lesson_wording = read_lesson_wording("12")
 earlier_lessons_quiz = lesson_wording.earlier_lessons_quiz()
 articles_right_with_routes_cut = lesson_wording.prediction("articles_right_with_routes_cut")
 articles_changed_by_patch = lesson_wording.prediction("articles_changed_by_patch")

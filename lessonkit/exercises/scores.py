@@ -1,4 +1,4 @@
-"""The exercises of lesson 07, in its order: BLEU's counts, resampled sentences, runs.
+"""The exercises of lesson 08, in its order: BLEU's counts, resampled sentences, runs.
 
 Not in the paper: Koehn (2004), "Statistical Significance Tests for Machine Translation Evaluation";
 Riezler and Maxwell (2005), "On Some Pitfalls in Automatic Evaluation"; Student (1908).
@@ -24,7 +24,7 @@ from lessonkit.exercises.wording import read_lesson_wording
 WordList = list[str]
 ScoreFromSums = Callable[[Tensor], float]
 
-lesson_wording = read_lesson_wording("07")
+lesson_wording = read_lesson_wording("08")
 earlier_lessons_quiz = lesson_wording.earlier_lessons_quiz()
 bleu_spread_over_variants = lesson_wording.prediction("bleu_spread_over_variants")
 seven_points_significant = lesson_wording.prediction("seven_points_significant")

@@ -1,4 +1,4 @@
-"""The gaps and the exercise of lesson 05, in its order: loss, rate, step, and Adam's own formula.
+"""The gaps and the exercise of lesson 06, in its order: loss, rate, step, and Adam's own formula.
 
 `ShownBatch` and `GradientDescent` are its toys, beside `TinyTrainableNetwork` (§5.3, §5.4).
 """
@@ -23,7 +23,7 @@ from lessonkit.exercises.toys import make_normal_sampler
 from lessonkit.exercises.wording import read_lesson_wording
 from transformer.data.batches import Batch
 
-lesson_wording = read_lesson_wording("05")
+lesson_wording = read_lesson_wording("06")
 earlier_lessons_quiz = lesson_wording.earlier_lessons_quiz()
 best_smoothed_confidence = lesson_wording.prediction("best_smoothed_confidence")
 twelve_digits_copied = lesson_wording.prediction("twelve_digits_copied")

@@ -1,4 +1,4 @@
-"""Lesson 13's gaps and exercise, in its order: projections, Holm's rule, phrases, open brackets."""
+"""Lesson 15's gaps and exercise, in its order: projections, Holm's rule, phrases, open brackets."""
 
 import collections
 import itertools
@@ -11,7 +11,7 @@ from transformer.evaluation.scores import count_tree_phrases
 
 LabelledSpan = tuple[str, int, int]
 
-lesson_wording = read_lesson_wording("13")
+lesson_wording = read_lesson_wording("15")
 earlier_lessons_quiz = lesson_wording.earlier_lessons_quiz()
 rows_shown_to_differ = lesson_wording.prediction("rows_shown_to_differ")
 wide_bleu_at_half_rate = lesson_wording.prediction("wide_bleu_at_half_rate")

@@ -53,7 +53,7 @@ def test_a_falsified_record_is_caught(
 def test_words_that_left_the_page_and_figures_without_a_source_are_told(tmp_path: Path) -> None:
     for part in ("docs", "notebooks"):
         shutil.copytree(ROOT / part, tmp_path / part)
-    lesson = "notebooks/09_french_to_english_and_back.ipynb"  # its cells print 41.61
+    lesson = "notebooks/11_french_to_english_and_back.ipynb"  # its cells print 41.61
     others = (("README.md", "scores 42.43", "3.43"), (lesson, "English 41.6", "1.6"))
     for page, said, other in others:
         text = (ROOT / page).read_text("utf-8")

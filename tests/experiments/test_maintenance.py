@@ -7,7 +7,13 @@ import pytest
 
 from experiments import ship
 from experiments.command_line import main
-from experiments.lesson_counts import MAX_MINUTES, MAX_WORDS, count_lesson, count_lessons
+from experiments.lesson_counts import (
+    MAX_MINUTES,
+    MAX_WORDS,
+    count_lesson,
+    count_lessons,
+    minutes_of_gap,
+)
 from tests.helpers import ROOT
 
 Capture = pytest.CaptureFixture[str]
@@ -29,6 +35,22 @@ def test_neither_a_folder_of_something_else_nor_a_path_for_a_name_is_shipped(
         assert not (tmp_path / "models").exists()
 
 
+STACK_GAP = """
+class MyStack(nn.Module):
+    def __init__(self, layers, d_model):
+        super().__init__()
+        self.layers = nn.ModuleList(layers)
+        self.norm = nn.LayerNorm(d_model)
+
+    def forward(self, x, *context):
+        # your answer
+        ...
+
+
+MyStack = own.stack.accept(MyStack)
+"""
+
+
 def test_a_lesson_is_counted_as_its_reader_meets_it() -> None:
     def cell(kind: str, source: str, **more: object) -> dict:
         return {"cell_type": kind, "source": [source], "metadata": {}, "outputs": []} | more
@@ -37,17 +59,25 @@ def test_a_lesson_is_counted_as_its_reader_meets_it() -> None:
     cells = [
         cell("markdown", "# A lesson\n\nRead [three more words](https://example.com) - here."),
         cell("code", "fetch()", metadata={"tags": ["colab"]}),
-        cell("code", "a = 1\n\nshow(a)", **picture),
+        cell("code", "from lessonkit.exercises import own\n\nshow(a)", **picture),
         cell("markdown", "> **Try it.** Change it."),
         cell("code", "guess = None\nex.size.predict(guess)"),
-        cell("code", "def my_x():\n    # your answer\n    ...\n\n\nx = ex.x.accept(my_x)"),
+        cell("code", STACK_GAP),
         cell("code", "draw()", metadata={"jupyter": {"source_hidden": True}}),
         cell("markdown", "### A sum (5 minutes, easy)\n\nWords that do not count."),
         cell("code", "def my_y():\n    # your answer\n    ...\n\n\nex.y.check(my_y)"),
     ]
     found = count_lesson("a", json.dumps({"cells": cells}))
     assert found[:8] == ("a", 11, 2, 1, 1, 1, 1, 1)
-    assert found.minutes == pytest.approx(11 / 180 + 2 * 5 / 60 + 0.75 * 2 + 2 * 2)
+    # Of the gap's answer the lines of `forward` are to be written: a loop, its body and a return.
+    assert found.gap_minutes == 5
+    assert found.minutes == pytest.approx(11 / 180 + 2 * 5 / 60 + 0.75 * 2 + 5 + 2)
+    assert found.exercise_minutes == 5
+
+
+def test_a_gap_takes_longer_the_more_lines_it_has() -> None:
+    found = [minutes_of_gap(num_lines) for num_lines in (1, 2, 3, 7, 12, 13, 40)]
+    assert found == [2, 3.5, 5, 8, 11.75, 12, 12]
 
 
 def test_no_lesson_is_longer_than_its_limits() -> None:

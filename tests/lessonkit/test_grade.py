@@ -19,7 +19,7 @@ from tests.helpers import ROOT, python
 from tests.helpers.exercise_walk import ALL
 
 LESSON = "import torch\nfrom lessonkit.exercises import gpu as ex"
-# The exercises of lesson 15.
+# The exercises of lesson 17.
 NAMES = (
     "accumulate_gradients",
     "low_precision_matmul",
@@ -48,7 +48,7 @@ CHEATS = [
 
 
 def notebook(folder: Path, learner: str, *cells: str) -> Path:
-    """Write a notebook of lesson 15, its outputs full of praise."""
+    """Write a notebook of lesson 17, its outputs full of praise."""
     said = [
         {
             "output_type": "stream",

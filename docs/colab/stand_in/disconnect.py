@@ -1,6 +1,6 @@
 """A training that is stopped, then loses its runtime, and ends all the same: the run is on Drive.
 
-Lesson 08 itself does it, up to the cell that trains: interrupted once and run again; its kernel
+Lesson 10 itself does it, up to the cell that trains: interrupted once and run again; its kernel
 killed and its folder deleted; then the same cells in a new runtime.
 """
 
@@ -17,7 +17,7 @@ from stamping import lessons
 
 from stand_in.runtime import KERNEL, Runtimes
 
-LESSON = "08_german_to_english.ipynb"
+LESSON = "10_german_to_english.ipynb"
 TRAINING = "train_recipe("
 STOP, KILL, LAST = 100, 250, 300  # reports at which that happens; the last one
 EVERY = 50  # steps from report to report; after each a checkpoint is saved

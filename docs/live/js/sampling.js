@@ -1,4 +1,4 @@
-// Nucleus sampling: a translation drawn by chance. Not in the paper; lesson 06 asks for its rule.
+// Nucleus sampling: a translation drawn by chance. Not in the paper; lesson 07 asks for its rule.
 
 import { EOS_ID } from "./config.js";
 import { require } from "./errors.js";

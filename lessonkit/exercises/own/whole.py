@@ -31,13 +31,13 @@ from torch import nn
 from transformer import causal_mask, padding_mask
 from transformer import scaled_dot_product_attention, sinusoidal_positions"""
 RUNNABLE_MAIN_SOURCE_FILE = Path(__file__).with_name("main.txt")
-# The functions of lessons 05 and 06, by the module of their exercise.
+# The functions of lessons 06 and 07, by the module of their exercise.
 FUNCTION_MODULES_AND_LESSONS = {
-    "smoothed_loss": ("training", "05"),
-    "warmup_rate": ("training", "05"),
-    "training_step": ("training", "05"),
-    "greedy_decode": ("decoding", "06"),
-    "beam_step": ("decoding", "06"),
+    "smoothed_loss": ("training", "06"),
+    "warmup_rate": ("training", "06"),
+    "training_step": ("training", "06"),
+    "greedy_decode": ("decoding", "07"),
+    "beam_step": ("decoding", "07"),
 }
 
 

@@ -1,4 +1,4 @@
-"""Lesson 14: its ten tickets, and right answers that must pass."""
+"""Lesson 16: its ten tickets, and right answers that must pass."""
 
 from typing import Any
 
