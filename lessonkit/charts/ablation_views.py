@@ -212,14 +212,16 @@ def _title_expr(edges: bool) -> str:
 
 
 def _control_values_text_expr(edges: bool) -> str:
-    """Return the Vega expression of a line that shows the values of all controls."""
-    parts = ["'place ' + key + ' of the source: ' + (views.src[key] || 'none')"]
+    """Return the Vega expression of a line with the values of the controls that play a part."""
+    place = f"'place ' + {HIDDEN_POSITION_EXPR} + ': ' + views.src[{HIDDEN_POSITION_EXPR}]"
+    lines = [("test(/^a place/, ablation)", place), (IS_HEAD_ABLATION_EXPR, "'head ' + head")]
     if edges:
-        parts.append(
-            "'query ' + query + ': ' + (views.src[query] || 'none') + ' or '"
-            " + (views.said[query] || 'none')"
-        )
-    return " + ' · ' + ".join([*parts, "'head ' + head"])
+        queries = f"({IS_ENCODER_EDGE_EXPR} ? views.src : views.said)"
+        keys = f"({IS_DECODER_EDGE_EXPR} ? views.read : views.src)"
+        query = f"'query ' + {QUERY_POSITION_EXPR} + ': ' + {queries}[{QUERY_POSITION_EXPR}]"
+        key = f"'key ' + {KEY_POSITION_EXPR} + ': ' + {keys}[{KEY_POSITION_EXPR}]"
+        lines.append((IS_EDGE_ABLATION_EXPR, f"{query} + ' · ' + {key}"))
+    return "(" + " : ".join(f"{test} ? {text}" for test, text in lines) + " : '')"
 
 
 def draw_probability_bars(edges: bool, max_bars: int) -> alt.LayerChart:

@@ -30,7 +30,7 @@ THUMBNAIL_DRAWN_SIDE_SHARE = 0.9  # of them are the picture
 LETTER_PIXELS = 8.5  # pixels of a letter of the sentence
 TOKEN_GAP_LETTERS = 1.5  # letters between two tokens
 CHOSEN_STACK_LABELS_EXPR = "views[stack]"
-NO_REMOVAL_OPTION = "not"
+NO_REMOVAL_OPTION = "no"
 TRANSLATION_WIDTH_LETTERS = 80  # of a translation that is seen whole
 TRANSLATION_TITLE_EXPR = (
     f"(remove == '{NO_REMOVAL_OPTION}' ? 'Translation with ' : 'Translation without ') + stack "
@@ -70,7 +70,8 @@ def heads_explorer(
         for way, translations in without.items():
             row["said"][way] = translations[head]
     pictures.append(_draw_translation())
-    controls.append(make_drop_down("remove", NO_REMOVAL_OPTION, [NO_REMOVAL_OPTION, *without]))
+    ways = [NO_REMOVAL_OPTION, *without]
+    controls.append(make_drop_down("remove", NO_REMOVAL_OPTION, ways, "remove the head"))
     chart = alt.vconcat(*pictures, data=data, spacing=14).add_params(*controls)
     return chart.resolve_scale(color="independent").properties(
         description="Four pictures of attention weights. First, every head of the chosen "

@@ -23,7 +23,7 @@ import matplotlib
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from PIL import Image
+from PIL import Image, ImageOps
 
 from lessonkit.charts.controls import CONTROLS_ABOVE_CHART_METADATA
 from lessonkit.charts.fonts import save_figure, warn_of_spec_letters_without_font
@@ -42,6 +42,7 @@ PICTURE_VEGALITE_VERSION = "5.20"  # of Vega-Lite; known to every vl-convert fro
 PICTURE_SCALE = 1.5  # pixels of the picture for each of the chart's
 MAX_REASON_CHARACTERS = 200  # of another library's error, in one of ours
 NUM_PNG_PALETTE_COLOURS = 256  # of a stored picture's palette
+PICTURE_MARGIN_PIXELS = 9  # around a stored picture, or its outermost letters touch the edge
 
 # The scripts are those of Vega-Lite 5, as the specification is. Colab has a network to fetch them.
 COLAB_SCRIPT_URLS = tuple(
@@ -157,12 +158,14 @@ def describe_figure(figure: Figure) -> str:
 
 @check_argument_types
 def shrink_png(picture: bytes) -> tuple[bytes, tuple[int, int]]:
-    """Return a PNG with a palette, much smaller, without empty margins; and its size in pixels."""
+    """Return a PNG with a palette, much smaller, with narrow margins; and its size in pixels."""
     image = Image.open(BytesIO(picture)).convert("RGBA")
-    image = image.crop(image.getbbox())  # to what is not transparent
     # Without transparency the palette is better.
     if image.getchannel("A").getextrema() == (255, 255):
         image = image.convert("RGB")
+    else:
+        drawn = image.crop(image.getbbox())  # to what is not transparent
+        image = ImageOps.expand(drawn, PICTURE_MARGIN_PIXELS, fill=(0, 0, 0, 0))
     image = image.quantize(NUM_PNG_PALETTE_COLOURS)
     small = BytesIO()
     image.save(small, format="png", optimize=True)

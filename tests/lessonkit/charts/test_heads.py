@@ -11,7 +11,12 @@ import vl_convert
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
-from lessonkit.analysis.ablation import SOURCE_HIDDEN_BEFORE_ENCODER, AblationStudy
+from lessonkit.analysis.ablation import (
+    EDGE_KIND_BY_STACK,
+    SOURCE_HIDDEN_BEFORE_ENCODER,
+    ZERO_HEAD_KIND,
+    AblationStudy,
+)
 from lessonkit.analysis.activations import next_token_probabilities
 from lessonkit.analysis.heads import Head, all_heads
 from lessonkit.charts import draw_head_ablations, draw_head_grid, heads_explorer
@@ -111,7 +116,7 @@ def test_the_sentence_shows_the_query_s_row(spec: vega.Spec) -> None:
 def test_a_removed_head_s_translation_is_written_in_another_colour(spec: vega.Spec) -> None:
     assert "a control removes the chosen head" in spec["description"]
     for way, text, colour, heading in (
-        ("not", "le chat", INK_COLOUR, "Translation with encoder 2.3"),
+        ("no", "le chat", INK_COLOUR, "Translation with encoder 2.3"),
         ("by zero", "sans encoder 2.3", TARGET_COLOUR, "Translation without encoder 2.3, by zero"),
         ("by its mean", "le chat", INK_COLOUR, "Translation without encoder 2.3, by its mean"),
     ):
@@ -178,13 +183,35 @@ def test_the_next_token_is_asked_after_each_beginning(
         assert new == pytest.approx(float(chances[pieces.index(token)]), abs=0.0051)
 
 
-def test_each_control_changes_the_drawing(ablation: vega.Spec) -> None:
-    def settings(**moved: object) -> list[str]:
-        chart = vega.part(vega.with_controls(ablation, **moved), LINES, -1)
-        return [text for text, *_ in vega.texts(chart, "role-mark")]
+@pytest.mark.parametrize(
+    ("kind", "controls", "names"),
+    [
+        (NO_ABLATION_KIND, set(), set()),
+        (SOURCE_HIDDEN_BEFORE_ENCODER, {"key"}, {"place 1: saleswoman"}),
+        (
+            EDGE_KIND_BY_STACK["encoder"],
+            {"key", "query"},
+            {"query 3: reading", "key 1: saleswoman"},
+        ),
+        (EDGE_KIND_BY_STACK["cross"], {"key", "query"}, {"query 3: .", "key 1: saleswoman"}),
+        (EDGE_KIND_BY_STACK["decoder"], {"key", "query"}, {"query 3: .", "key 1: La"}),
+        (ZERO_HEAD_KIND, {"head"}, {"head encoder 1.1"}),
+    ],
+)
+def test_the_line_under_the_title_names_the_controls_that_play_a_part_and_no_other(
+    ablation: vega.Spec, kind: str, controls: set[str], names: set[str]
+) -> None:
+    def line(**moved: object) -> str:
+        settings = {"ablation": kind, "key": 1, "query": 3} | moved
+        chart = vega.part(vega.with_controls(ablation, **settings), LINES, -1)
+        return " ".join(text for text, *_ in vega.texts(chart, "role-mark"))
 
-    moves = ({}, {"key": 2}, {"query": 2}, {"head": "decoder 1.3"})
-    assert len({tuple(settings(**moved)) for moved in moves}) == 4
+    moves = {"key": 0, "query": 2, "head": "decoder 1.3"}
+    assert {name for name, value in moves.items() if line(**{name: value}) != line()} == controls
+    assert set(filter(None, line().split(" · "))) == names
+
+
+def test_the_stored_data_of_an_explorer_are_few(ablation: vega.Spec) -> None:
     assert len(json.dumps(ablation)) < 200_000
 
 

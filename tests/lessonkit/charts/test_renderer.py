@@ -128,3 +128,16 @@ def test_a_figure_is_described_by_its_titles_and_axes_and_shrunk() -> None:
     differences = [abs(a - b) for a, b in zip(before.tobytes(), after.tobytes(), strict=True)]
     assert max(differences) < 64  # of 255
     assert sum(differences) / len(differences) < 0.5
+
+
+def test_a_stored_picture_is_cropped_to_a_margin_on_every_side() -> None:
+    image = Image.new("RGBA", (83, 61), (0, 0, 0, 0))
+    image.paste((213, 94, 0, 255), (0, 11, 31, 17))  # it touches the left edge, and no other
+    stored = BytesIO()
+    image.save(stored, format="png")
+    margin = renderer.PICTURE_MARGIN_PIXELS
+    small, size = renderer.shrink_png(stored.getvalue())
+    assert size == (31 + 2 * margin, 6 + 2 * margin)
+    shown = Image.open(BytesIO(small)).convert("RGBA").getbbox()
+    assert shown == (margin, margin, margin + 31, margin + 6)
+    assert margin > 0
