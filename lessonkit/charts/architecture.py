@@ -1,91 +1,138 @@
-"""The architecture with the part that a lesson is about bright, all others faded (Fig. 1)."""
+"""A small map of the architecture, with the part that a lesson is about filled in (Fig. 1)."""
 
-from pathlib import Path
+import itertools
+import textwrap
 
-import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import FancyBboxPatch, PathPatch
-from matplotlib.path import Path as Outline
-from PIL import Image
+from matplotlib.patches import FancyBboxPatch
 
-from lessonkit.charts.style import DARK_COLOUR
+from lessonkit.charts.style import (
+    INK_COLOUR,
+    SOURCE_COLOUR,
+    TARGET_COLOUR,
+    lighten_or_darken_colour,
+)
 from transformer.support.errors import unknown_name_error
 from transformer.support.signatures import check_argument_types
 
-# It lies in figures/, and in the wheel beside this module.
-PICTURE_FILE_NAME = "architecture.png"
-PICTURE_SEARCH_FOLDERS = (Path(__file__).parent, Path(__file__).parents[2] / "figures")
-PICTURE_SIZE_POINTS = (674, 612)  # points of the picture
-PICTURE_DPI = 76  # of the picture on a lesson's page: 725 by 675 pixels
-WHITE_OVERLAY_OPACITY = 0.75  # of the white over the rest
-BOX_FRAME_GAP_POINTS = 5  # points between a box and the line around it
+MAP_INCHES = (3.6, 2.3)
+MAP_DPI = 100
+BOX_FONT_POINTS, CAPTION_FONT_POINTS = 7.5, 9
+MAX_CAPTION_COLUMNS = 56
 
-# Bright boxes: the middle, width and height, in points of the picture from its lower left.
-PictureBox = tuple[float, float, float, float]
-INPUT_BOXES: tuple[PictureBox, PictureBox] = ((218, 22, 172, 30), (446, 22, 172, 30))
-OUTPUT_BOX: PictureBox = (512, 538, 296, 134)  # with the names beside it
-CAPTION_AND_BOXES_BY_PART: dict[str, tuple[str, tuple[PictureBox, ...]]] = {
+# Places are counted in columns and rows: the encoder stands on the left, and data flow upwards.
+ENCODER, DECODER = 0.0, 1.0
+BOX_WIDTH, BOX_HEIGHT = 0.76, 0.68
+# White letters on it are read, and it stands out from white and from a dark page.
+FILL_COLOUR_BY_COLUMN = {
+    ENCODER: SOURCE_COLOUR,
+    DECODER: lighten_or_darken_colour(TARGET_COLOUR, 1.2),
+}
+# The label, column and row of each box.
+BOXES: dict[str, tuple[str, float, int]] = {
+    "src": ("source", ENCODER, 0),
+    "src embedding": ("embedding", ENCODER, 1),
+    "src positions": ("+ positions", ENCODER, 2),
+    "encoder self-attention": ("self-attention", ENCODER, 3),
+    "encoder feed-forward": ("feed-forward", ENCODER, 4),
+    "tgt_in": ("target so far", DECODER, 0),
+    "tgt embedding": ("embedding", DECODER, 1),
+    "tgt positions": ("+ positions", DECODER, 2),
+    "decoder self-attention": ("masked self-attention", DECODER, 3),
+    "cross-attention": ("cross-attention", DECODER, 4),
+    "decoder feed-forward": ("feed-forward", DECODER, 5),
+    "linear": ("linear", DECODER, 6),
+    "softmax": ("softmax", DECODER, 7),
+    "tgt_out": ("next token", DECODER, 8),
+}
+# The lowest and the highest row of what is repeated N times.
+LAYER_ROWS_BY_COLUMN = {ENCODER: (3, 4), DECODER: (3, 5)}
+CAPTION_AND_BOXES_BY_PART: dict[str, tuple[str, tuple[str, ...]]] = {
     "text": (
         "the text, cut into pieces, at both inputs and at the output",
-        (*INPUT_BOXES, (446, 587, 172, 34)),
+        ("src", "tgt_in", "tgt_out"),
     ),
     "positions": (
         "the waves of the positions, added to the embeddings of source and target",
-        ((218, 96, 152, 74), (446, 96, 152, 74)),
+        ("src positions", "tgt positions"),
     ),
     "loss": (
         "the output: linear map, softmax, and the loss against the target shifted by one",
-        (OUTPUT_BOX,),
+        ("linear", "softmax", "tgt_out"),
     ),
     "choice": (
         "the choice of the next token: from the softmax back to the decoder's input",
-        (OUTPUT_BOX, INPUT_BOXES[1]),
+        ("softmax", "tgt_out", "tgt_in"),
     ),
 }
 
 
 @check_argument_types
 def draw_architecture(part: str) -> Figure:
-    """Draw the architecture with one part bright and the others faded (Fig. 1).
+    """Draw a map of the architecture with the boxes of one part filled in (Fig. 1).
 
     The title says in words where one is. `part` is one of `CAPTION_AND_BOXES_BY_PART`; another is a
     UserError.
     """
     if part not in CAPTION_AND_BOXES_BY_PART:
         raise unknown_name_error("part", part, list(CAPTION_AND_BOXES_BY_PART))
-    words, boxes = CAPTION_AND_BOXES_BY_PART[part]
-    width, height = PICTURE_SIZE_POINTS
-    picture = next(
-        folder / PICTURE_FILE_NAME
-        for folder in PICTURE_SEARCH_FOLDERS
-        if (folder / PICTURE_FILE_NAME).is_file()
-    )
-    figure = Figure(figsize=(width / 72, height / 72), dpi=PICTURE_DPI)
+    caption, filled = CAPTION_AND_BOXES_BY_PART[part]
+    figure = Figure(figsize=MAP_INCHES, dpi=MAP_DPI)
     ax = figure.add_axes((0, 0, 1, 1))
-    ax.imshow(np.asarray(Image.open(picture).convert("RGB")), extent=(0, width, 0, height))
     ax.set_axis_off()
-    sheet = [(0.0, 0.0), (width, 0.0), (width, height), (0.0, height), (0.0, 0.0)]
-    outlines = [Outline(sheet, closed=True)]
-    for x, y, box_width, box_height in boxes:
-        left, right = (
-            x - box_width / 2 - BOX_FRAME_GAP_POINTS,
-            x + box_width / 2 + BOX_FRAME_GAP_POINTS,
-        )
-        low, high = (
-            y - box_height / 2 - BOX_FRAME_GAP_POINTS,
-            y + box_height / 2 + BOX_FRAME_GAP_POINTS,
-        )
-        # It runs the other way round than the sheet, so that it is a hole in it.
-        hole = [(left, low), (left, high), (right, high), (right, low), (left, low)]
-        outlines.append(Outline(hole, closed=True))
-        style = "round,pad=0,rounding_size=6"
-        line = FancyBboxPatch((left, low), right - left, high - low, boxstyle=style, zorder=7)
-        line.set(facecolor="none", edgecolor=DARK_COLOUR, linewidth=2.5)
-        ax.add_patch(line)
-    pale = PathPatch(
-        Outline.make_compound_path(*outlines), facecolor="white", alpha=WHITE_OVERLAY_OPACITY
-    )
-    ax.add_patch(pale).set(edgecolor="none", zorder=6)
-    ax.set(xlim=(0, width), ylim=(0, height))
-    ax.set_title(f"You are here: {words}", fontsize=10, loc="left")
+    for column, (lowest, highest) in LAYER_ROWS_BY_COLUMN.items():
+        _draw_layer_frame(ax, column, lowest, highest)
+    for name in BOXES:
+        _draw_box(ax, name, name in filled)
+    _draw_arrows(ax)
+    ax.set(xlim=(-0.5, 1.6), ylim=(-0.5, 8.5))
+    title = textwrap.fill(f"You are here: {caption}", MAX_CAPTION_COLUMNS)
+    ax.set_title(title, fontsize=CAPTION_FONT_POINTS, loc="left", color=INK_COLOUR)
     return figure
+
+
+def _draw_box(ax: Axes, name: str, is_filled: bool) -> None:
+    label, column, row = BOXES[name]
+    colour = FILL_COLOUR_BY_COLUMN[column] if is_filled else INK_COLOUR
+    box = FancyBboxPatch(
+        (column - BOX_WIDTH / 2, row - BOX_HEIGHT / 2),
+        BOX_WIDTH,
+        BOX_HEIGHT,
+        boxstyle="round,pad=0,rounding_size=0.06",
+        mutation_aspect=4,  # a row is about a quarter of a column
+        edgecolor=colour,
+        facecolor=colour,
+        fill=is_filled,
+        linewidth=0.8,
+        label=name,
+    )
+    ax.add_patch(box)
+    look = {"color": "white", "fontweight": "bold"} if is_filled else {"color": INK_COLOUR}
+    ax.text(column, row, label, look, ha="center", va="center_baseline", fontsize=BOX_FONT_POINTS)
+
+
+def _draw_layer_frame(ax: Axes, column: float, lowest: int, highest: int) -> None:
+    left, right = column - BOX_WIDTH / 2 - 0.05, column + BOX_WIDTH / 2 + 0.05
+    low, high = lowest - 0.48, highest + 0.48
+    corners = [(left, low), (left, high), (right, high), (right, low), (left, low)]
+    ax.plot(*zip(*corners, strict=True), color=INK_COLOUR, linewidth=0.8, linestyle=":")
+    if column == DECODER:
+        ax.text(right + 0.03, high, "N times", va="top", fontsize=7, color=INK_COLOUR)
+    else:
+        ax.text(left, high + 0.1, "N times", va="bottom", fontsize=7, color=INK_COLOUR)
+
+
+def _draw_arrows(ax: Axes) -> None:
+    """Draw the way up each column, and the memory's way from the encoder to cross-attention."""
+    look = {"arrowstyle": "-", "color": INK_COLOUR, "linewidth": 0.8, "shrinkA": 0, "shrinkB": 0}
+    for column in (ENCODER, DECODER):
+        rows = sorted(row for _, at, row in BOXES.values() if at == column)
+        for row, above in itertools.pairwise(rows):
+            ends = (column, above - BOX_HEIGHT / 2), (column, row + BOX_HEIGHT / 2)
+            ax.annotate("", *ends, arrowprops=look)
+    top = 5.0  # of the encoder's way out, above its frame
+    way = [(ENCODER, 4 + BOX_HEIGHT / 2), (ENCODER, top), (0.5, top), (0.5, 4.0)]
+    ax.plot(*zip(*way, strict=True), color=INK_COLOUR, linewidth=0.8)
+    into = (DECODER - BOX_WIDTH / 2, 4.0)
+    ax.annotate("", into, (0.5, 4.0), arrowprops=look | {"arrowstyle": "-|>"})

@@ -51,9 +51,12 @@ def same(found: dict[tuple[int, int], float], expected: Tensor) -> None:
     torch.testing.assert_close(matrix, wanted, rtol=0, atol=0.0051, equal_nan=True)
 
 
-def test_where_one_is_is_said_in_words() -> None:
-    for name, (words, _) in CAPTION_AND_BOXES_BY_PART.items():
-        assert describe_figure(draw_architecture(name)) == f"Picture: You are here: {words}."
+def test_where_one_is_is_said_in_words_and_filled_in() -> None:
+    for name, (words, filled) in CAPTION_AND_BOXES_BY_PART.items():
+        figure = draw_architecture(name)
+        assert describe_figure(figure) == f"Picture: You are here: {words}."
+        labels = {box.get_label() for box in figure.axes[0].patches if box.get_fill()}
+        assert labels == set(filled)
 
 
 @pytest.mark.slow
