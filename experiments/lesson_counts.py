@@ -101,8 +101,8 @@ def count_lessons(root: Path) -> list[LessonCount]:
 def lesson_counts_table(root: Path) -> str:
     """Return a line for each lesson, and their sums."""
     counts = count_lessons(root)
-    heads = ("words", "lines", "figures", "guesses", "gaps", "tries", "exercises")
-    heads += ("minutes", "exercising")
+    fields = ("words", "lines", "figures", "guesses", "gaps", "tries", "exercises")
+    heads = (*fields, "minutes", "exercising")
     rows = [f"{'lesson':34}" + "".join(f"{head:>11}" for head in heads)]
     totals = {
         field: sum(getattr(lesson, field) for lesson in counts)
@@ -161,7 +161,9 @@ def _code_lines(source: str) -> list[str]:
     """Return the lines of code as `ast` writes them, without comments, docstrings, annotations."""
     tree = ast.parse(source)
     for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node):
+        if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef) and ast.get_docstring(
+            node
+        ):
             node.body = node.body[1:]
         if isinstance(node, ast.FunctionDef):
             node.returns = None

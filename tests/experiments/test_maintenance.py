@@ -75,6 +75,24 @@ def test_a_lesson_is_counted_as_its_reader_meets_it() -> None:
     assert found.exercise_minutes == 5
 
 
+@pytest.mark.parametrize(
+    ("given", "minutes"),
+    [("", 3.5), ("    return 2 * common / (len(said) + len(right))\n", 2)],
+)
+def test_a_gap_counts_by_code_and_not_by_its_docstring(given: str, minutes: float) -> None:
+    source = f"""from lessonkit.exercises import variations as ex
+def my_phrase_f1(said, right):
+{given}    # your answer
+    ...
+phrase_f1 = ex.phrase_f1.accept(my_phrase_f1)
+"""
+    cells = [
+        {"cell_type": "markdown", "source": ["# A lesson"], "metadata": {}},
+        {"cell_type": "code", "source": [source], "metadata": {}, "outputs": []},
+    ]
+    assert count_lesson("a", json.dumps({"cells": cells})).gap_minutes == minutes
+
+
 def test_a_gap_takes_longer_the_more_lines_it_has() -> None:
     found = [minutes_of_gap(num_lines) for num_lines in (1, 2, 3, 7, 12, 13, 40)]
     assert found == [2, 3.5, 5, 8, 11.75, 12, 12]
