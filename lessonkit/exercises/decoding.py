@@ -95,10 +95,7 @@ def my_beam_step(totals: Tensor, log_probs: Tensor, beam_size: int) -> list[tupl
     """Choose the best of all continuations, as pairs (row, token)."""
     sums = totals[:, None] + log_probs
     best = sums.flatten().topk(beam_size).indices
-    pairs = []
-    for place in best.tolist():
-        pairs.append((place // sums.shape[1], place % sums.shape[1]))
-    return pairs
+    return [divmod(place, sums.shape[1]) for place in best.tolist()]
 
 
 def _beam_step_by_rank(totals: Tensor, log_probs: Tensor, beam_size: int) -> list[tuple[int, int]]:
