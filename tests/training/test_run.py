@@ -51,6 +51,24 @@ def test_reports_reach_the_reader_and_the_log(tmp_path: Path) -> None:
     assert all(r.seconds_left > 0 for r in reports[:-2])
 
 
+def test_the_time_left_is_told_early_and_a_resumed_run_tells_it_anew(tmp_path: Path) -> None:
+    """The early report is in no log, and the next regular one is of all steps since the last."""
+    config = replace(CONFIG, steps=28, report_every=11, validate_every=28, average_last=1)
+    parts: list[list[Report]] = [[], []]
+    run_tiny(tmp_path / "1", Tiny(), config, stop_after=13, on_report=parts[0].append)
+    run_tiny(tmp_path / "1", Tiny(), config, resume=True, on_report=parts[1].append)
+    steps = [[report.step for report in reports] for reports in parts]
+    assert steps == [[5, 11], [18, 22, 28]]
+    assert parts[0][0].seconds_left > 0
+    assert [record["step"] for record in read_log(tmp_path / "1" / LOG)] == [11, 22, 28]
+    run_tiny(tmp_path / "2", Tiny(), replace(config, report_every=1))
+    every = [record for record in read_log(tmp_path / "2" / LOG) if record["kind"] == "training"]
+    batches = [batch for epoch in range(11) for batch in DATA.epoch(epoch)]
+    tokens = [batch.num_tgt_tokens for batch in batches[:11]]
+    losses = [record["loss"] * count for record, count in zip(every, tokens, strict=False)]
+    assert parts[0][1].loss == pytest.approx(sum(losses) / sum(tokens), rel=1e-5)
+
+
 def test_speed_is_of_learning_alone(tmp_path: Path, monkeypatch: Patch) -> None:
     taken: list[float] = []
 

@@ -156,16 +156,22 @@ class Run:
     # --- reports ---
 
     def report(self) -> Report:
-        """Report the steps since the last report."""
+        """Report the steps since the last report, and log it."""
+        report = self.early_report()
+        progress = self.progress
+        progress.window_nll, progress.window_tokens, progress.window_seconds = 0.0, 0, 0.0
+        return self._log(report)
+
+    def early_report(self) -> Report:
+        """Report the steps since the last report, for whoever watches: it is not logged."""
         self._read_pending_stats()
         progress = self.progress
         loss = math.nan  # if no step had a finite loss
         if progress.window_tokens:
             loss = progress.window_nll / progress.window_tokens
         tokens_per_second = progress.window_tokens / progress.window_seconds
-        progress.window_nll, progress.window_tokens, progress.window_seconds = 0.0, 0, 0.0
         note = f"steps left out (overflow): {progress.overflows}" if progress.overflows else ""
-        return self._make_and_log_report("training", loss, tokens_per_second, note)
+        return self._make_report("training", loss, tokens_per_second, note)
 
     def validate(self, measure_loss: Callable[[], float]) -> Report:
         """Measure the validation loss, and keep the weights for the average (§6.1)."""
@@ -184,16 +190,16 @@ class Run:
         is_best = progress.best_loss is None or loss < progress.best_loss
         if is_best:
             progress.best_loss, progress.best_step = loss, progress.step
-        return self._make_and_log_report("validation", loss, None, "best so far" if is_best else "")
+        report = self._make_report("validation", loss, None, "best so far" if is_best else "")
+        return self._log(report)
 
-    def _make_and_log_report(
+    def _make_report(
         self, kind: str, loss: float, tokens_per_second: float | None, note: str
     ) -> Report:
-        """Return a report, after adding it to the log."""
         progress, steps = self.progress, self.settings["steps"]
         steps_here = max(progress.step - self.first_step, 1)
         seconds_per_step = (progress.seconds - self.first_seconds) / steps_here
-        report = Report(
+        return Report(
             kind=kind,
             step=progress.step,
             epoch=progress.epoch + 1,
@@ -206,8 +212,11 @@ class Run:
             seconds_left=seconds_per_step * (steps - progress.step),
             note=note,
         )
+
+    def _log(self, report: Report) -> Report:
+        """Return a report, after adding it to the log."""
         if self._is_writer():
-            progress.log_bytes = append_to_log(self.out / folder.LOG, report)
+            self.progress.log_bytes = append_to_log(self.out / folder.LOG, report)
         return report
 
     # --- files ---
