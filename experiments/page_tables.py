@@ -9,7 +9,6 @@ from experiments import calibration, fault_detection, lesson_counts, speedrun
 from experiments.bench import sections
 from experiments.own_text_table import own_text_table
 from experiments.tables import (
-    SEED_COLUMNS,
     SHORT_SHIPPED_COLUMNS,
     earlier_systems_table,
     runs_table,
@@ -18,17 +17,6 @@ from experiments.tables import (
 )
 from transformer.support.files import read_json, write_atomically
 from transformer.support.folders import results_folder
-
-# The columns of README's table of scores.
-README_SCORE_COLUMNS = (
-    "recipe",
-    "test_set",
-    "seeds",
-    "precision",
-    "beam",
-    "mean_bleu",
-    "interval",
-)
 
 
 def write_page_tables(root: Path) -> str:
@@ -47,9 +35,6 @@ def tables_by_page_and_mark(root: Path) -> dict[tuple[str, str], str]:
     return {
         ("README.md", "lessons"): lesson_counts.readme_lessons_table(
             lesson_counts.count_lessons(root)
-        ),
-        ("README.md", "scores"): seeds_table(
-            {name: SEED_COLUMNS[name] for name in README_SCORE_COLUMNS}
         ),
         ("README.md", "shipped"): shipped_models_table(
             SHORT_SHIPPED_COLUMNS, embedded_corpora_too=False

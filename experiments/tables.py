@@ -113,7 +113,7 @@ def load_seed_groups(recipe: str) -> list[list[dict[str, Any]]]:
     return [sorted(all_runs, key=lambda run: int(run["training"]["seed"]))]
 
 
-def seeds_table(columns: Mapping[str, str] = SEED_COLUMNS) -> str:
+def seeds_table() -> str:
     """Return a Markdown table of the recipes that were run with several seeds.
 
     A row is a group of `load_seed_groups`; one of two precisions names both. The interval is of the
@@ -123,7 +123,7 @@ def seeds_table(columns: Mapping[str, str] = SEED_COLUMNS) -> str:
     paths = [*sorted(folder.glob("*.json")), *sorted(folder.glob("systems/*.json"))]
     groups = [group for path in paths for group in load_seed_groups(path.stem)]
     return markdown_table_from_row_dicts(
-        columns, [_seed_group_cells(group) for group in groups if len(group) > 1]
+        SEED_COLUMNS, [_seed_group_cells(group) for group in groups if len(group) > 1]
     )
 
 
