@@ -173,6 +173,7 @@ def _layer_or_head_axis(kind: Any, field: str, title: str, count: int) -> Any:
         title=title,
         values=[number + THUMBNAIL_DRAWN_SIDE_SHARE / 2 for number in range(count)],
         labelExpr="format(datum.value + 0.5, '.0f')",
+        labelPadding=6,  # or the frame of the chosen head touches its layer's number
         grid=False,
         ticks=False,
         domain=False,
