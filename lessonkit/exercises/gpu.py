@@ -1,4 +1,4 @@
-"""The gaps and exercises of lesson 17, in its order: micro-batches, rounding, a scaler, an average.
+"""The gaps and exercises of lesson 17, in its order: micro-batches, short numbers, an average.
 
 `LinearModel` is its toy.
 """
@@ -216,6 +216,54 @@ loss_scaler_step = Exercise(
         (4.0, 0, [torch.tensor([0.1, -0.3])], 3),  # which float16 rounds by more than is allowed
     ],
     expected=_loss_scaler_step_by_grad_scaler,
+)
+
+
+def my_quantize_rows(weight: Tensor) -> tuple[Tensor, Tensor]:
+    """Return int8 weights, and the scale of each row."""
+    scales = weight.abs().amax(dim=1, keepdim=True) / 127
+    return (weight / scales).round().to(torch.int8), scales
+
+
+def _quantize_rows_number_by_number(weight: Tensor) -> tuple[Tensor, Tensor]:
+    """Compute the same in 64 bits, row by row."""
+    rows = weight.tolist()
+    scales = [max(max(row), -min(row)) / 127 for row in rows]
+    whole = [
+        [round(number / scale) for number in row] for row, scale in zip(rows, scales, strict=True)
+    ]
+    return torch.tensor(whole, dtype=torch.int8), torch.tensor(scales)[:, None]
+
+
+quantize_rows = Exercise(
+    my_quantize_rows,
+    lesson_wording,
+    worked=[
+        (
+            (torch.tensor([[127.0, -3.4]]),),
+            (torch.tensor([[127, -3]], dtype=torch.int8), torch.tensor([[1.0]])),
+        ),
+        (
+            (torch.tensor([[1.0, -254.0], [63.5, 5.0]]),),
+            (
+                torch.tensor([[0, -127], [127, 10]], dtype=torch.int8),
+                torch.tensor([[2.0], [0.5]]),
+            ),
+        ),
+    ],
+    cases=[
+        (torch.tensor([[-0.3]]),),
+        (torch.tensor([[0.1, 0.7]]),),
+        (torch.tensor([[0.1], [-0.2]]),),
+        (torch.tensor([[-0.9, 0.2, 0.4], [3.0, 100.0, -40.0]]),),
+        (torch.arange(1.0, 36.0).sin().reshape(5, 7),),
+    ],
+    expected=_quantize_rows_number_by_number,
+    properties={
+        "the weights are of the type torch.int8, the scales of float32": lambda value, _: (
+            [part.dtype for part in value] == [torch.int8, torch.float32]
+        )
+    },
 )
 
 
