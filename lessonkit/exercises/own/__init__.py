@@ -14,7 +14,7 @@ from lessonkit.exercises.own.classes import (
     stack,
     transformer,
 )
-from lessonkit.exercises.own.whole import run
+from lessonkit.exercises.own.whole import run, translate
 
 CLASS_EXERCISES_BY_NAME: dict[str, ClassExercise] = {
     exercise.name: exercise
@@ -59,4 +59,5 @@ __all__ = [
     "run",
     "stack",
     "transformer",
+    "translate",
 ]

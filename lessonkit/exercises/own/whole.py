@@ -18,11 +18,12 @@ from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.message import Message
 from lessonkit.exercises.own import classes, reference
 from lessonkit.exercises.own.class_exercise import ClassExercise
-from transformer.support.errors import UserError
+from transformer.support.errors import UserError, require
 from transformer.support.files import write_atomically
 
 DEFAULT_RUNNABLE_FILE = Path("run_my_transformer.py")  # beside the lessons
-DEFAULT_TRAINING_STEPS = 300
+DEFAULT_TRAINING_STEPS = 400
+WEIGHTS_SUFFIX = ".safetensors"  # of the file of weights, which stands beside the runnable one
 IMPORT_STATEMENTS = """\
 import math
 
@@ -46,24 +47,54 @@ def run(
 ) -> None:
     """Write the file that trains and translates, and run it in a process of its own.
 
-    It prints of each definition whose it is, then what the run prints: the loss, the translation
-    of a sentence, and the BLEU of some sentences.
+    It prints of each definition whose it is, then what the run prints: the loss, the translations
+    of five sentences, and the BLEU of others. `translate` then takes any sentence.
 
     Args:
-        steps: Of the training; 300 take a minute or so on two CPU cores.
+        steps: Of the training; 400 take two minutes or so on two CPU cores.
         file: The learner's file; None is `my_transformer.py`.
         out: Where the whole is written; None is `run_my_transformer.py`.
 
     Raises:
-        UserError: the learner's file cannot be run, or the whole stops with an error.
+        UserError: `steps` is under 1, the learner's file cannot be run, or the whole stops with an
+            error.
     """
+    require(isinstance(steps, int) and steps >= 1, f"steps is {steps!r}: it must be 1 or more")
     out = out or DEFAULT_RUNNABLE_FILE
     write_runnable_file(file or learner_file.LEARNER_FILE, out)
     print(f"All in one file, {out.name}. It runs by itself: python {out.name} {steps}")
+    _run_file(out, str(steps))
+
+
+def translate(sentence: str, out: Path | None = None) -> None:
+    """Translate a sentence of one's own by the weights that `run` has trained, and print it.
+
+    Args:
+        sentence: In English.
+        out: The file that `run` has written; None is `run_my_transformer.py`.
+
+    Raises:
+        UserError: the sentence is no text, nothing has been trained yet, or the file stops with an
+            error.
+    """
+    out = out or DEFAULT_RUNNABLE_FILE
+    require(
+        isinstance(sentence, str) and not sentence.isdecimal() and bool(sentence.strip()),
+        f"{sentence!r} is no sentence: put one in English between quotation marks",
+    )
+    require(
+        out.with_suffix(WEIGHTS_SUFFIX).is_file(),
+        f"{out.name} has trained no weights yet: call own.run() first",
+    )
+    _run_file(out, sentence)
+
+
+def _run_file(file: Path, argument: str) -> None:
+    """Run the whole in a process of its own, and print what it prints, line by line."""
     paths = os.pathsep.join(filter(None, sys.path))
     with subprocess.Popen(
-        [sys.executable, "-u", out.name, str(steps)],
-        cwd=out.resolve().parent,
+        [sys.executable, "-u", file.name, argument],
+        cwd=file.resolve().parent,
         env={**os.environ, "PYTHONPATH": paths},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -73,7 +104,7 @@ def run(
         for line in running.stdout:
             print(line, end="")
     if running.returncode:
-        raise UserError(f"{out.name} stopped with an error, which it has printed above")
+        raise UserError(f"{file.name} stopped with an error, which it has printed above")
 
 
 def write_runnable_file(file: Path, out: Path) -> None:

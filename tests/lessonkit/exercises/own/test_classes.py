@@ -440,11 +440,26 @@ def test_all_pieces_of_ones_own_run_to_a_translation_and_a_bleu(
     assert len(said) == len(own.CLASS_EXERCISES_BY_NAME) + len(whole.FUNCTION_MODULES_AND_LESSONS)
     assert all(line.endswith(" YOURS") for line in said)
     assert [line.split()[1] for line in lines if line.startswith("step")] == ["1", "2", "3"]
-    assert "The black cat is sleeping. -> " in "\n".join(lines)
+    told = [line.split(" -> ") for line in lines if " -> " in line]
+    assert len(told) == 5
     assert lines[-1].startswith("BLEU of 50 validation sentences: ")
+    own.translate(told[0][0], tmp_path / "run.py")  # in a new process, by the weights kept
+    assert capfd.readouterr().out.splitlines() == [" -> ".join(told[0])]
+    (tmp_path / "run.safetensors").write_bytes(b"")
     with pytest.raises(UserError, match=r"run\.py stopped with an error"):
-        own.run("three", mine, tmp_path / "run.py")  # type: ignore[arg-type]
-    assert "ValueError: invalid literal" in capfd.readouterr().out
+        own.translate("The cat is sleeping.", tmp_path / "run.py")
+    assert "SafetensorError" in capfd.readouterr().out
+
+
+def test_nothing_is_translated_before_a_training_nor_without_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"run\.py has trained no weights yet: call own\.run\(\)"):
+        own.translate("The cat is sleeping.", tmp_path / "run.py")
+    for sentence in (None, " ", "300"):
+        with pytest.raises(UserError, match="is no sentence"):
+            own.translate(sentence, tmp_path / "run.py")  # type: ignore[arg-type]
+    for steps in (0, "three"):
+        with pytest.raises(UserError, match="steps"):
+            own.run(steps, tmp_path / "mine.py", tmp_path / "run.py")  # type: ignore[arg-type]
 
 
 @pytest.mark.slow
