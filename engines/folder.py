@@ -52,10 +52,9 @@ ENGINES = {
         "CTranslate2",
         "ctranslate2",
         "ctranslate2 tokenizers",
-        "It searches as the paper does, with 4 beams and a length penalty of 0.6: hypotheses are\n"
-        "ranked by ((5 + length) / 6) ** 0.6, not by the engine's own length ** 0.6;\n"
-        "`translate(sentences, beam_size=1)` is greedy. A translation that does not end is cut\n"
-        "off at the model's limit, not 50 tokens past its source's length.",
+        "It searches as the paper does, with 4 beams, a length penalty of 0.6 and at most 50\n"
+        "tokens more than the source has: hypotheses are ranked by ((5 + length) / 6) ** 0.6, not\n"
+        "by the engine's own length ** 0.6. `translate(sentences, beam_size=1)` is greedy.",
     ),
     "onnx": ExportEngine(
         "ONNX Runtime",
@@ -69,8 +68,10 @@ ENGINES = {
         "transformers",
         "safetensors",
         "transformers torch",
-        "It searches with 4 beams; the library divides a score by length ** 0.6, the paper by\n"
-        "((5 + length) / 6) ** 0.6. `translate(sentences, beam_size=1)` is greedy, and as ours.\n"
+        "It searches as the paper does, with 4 beams, a length penalty of 0.6 and at most 50\n"
+        "tokens more than the source has: hypotheses are ranked by ((5 + length) / 6) ** 0.6, not\n"
+        "by length ** 0.6 as `generate` alone does.\n"
+        "`translate(sentences, beam_size=1)` is greedy.\n"
         "`AutoModelForSeq2SeqLM` and `AutoTokenizer` load the folder; the Hub takes it as it is.\n"
         "Before you train it further, say that its sinusoids are fixed, which loading forgets:\n"
         "`model.model.encoder.embed_positions.requires_grad_(False)`, and the decoder's too.",

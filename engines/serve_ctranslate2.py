@@ -10,6 +10,8 @@ import ctranslate2
 from tokenizers import Tokenizer
 
 NUM_SPECIAL_TOKENS = 4  # <pad>, <unk>, <bos> and <eos> have the ids 0 to 3
+EOS = "<eos>"
+MAX_EXTRA_TOKENS = 50  # a translation may have so many tokens more than its source
 
 
 class Translator:
@@ -24,35 +26,66 @@ class Translator:
         self.max_length = self.target.truncation["max_length"] - 1  # one position is for <bos>
 
     def translate(self, sentences: list[str], beam_size: int = 4, alpha: float = 0.6) -> list[str]:
-        """Translate sentences, in order; an empty one gives an empty translation.
+        """Translate sentences, in order; an empty one gives an empty translation."""
+        sources = [encoding.tokens for encoding in self.source.encode_batch(sentences)]
+        # CTranslate2 has one limit for all sentences of a call, the paper one for each.
+        rows_by_limit: dict[int, list[int]] = {}
+        for row, sentence in enumerate(sentences):
+            if not self.is_blank(sentence):
+                limit = min(len(sources[row]) + MAX_EXTRA_TOKENS, self.max_length)
+                rows_by_limit.setdefault(limit, []).append(row)
+        translations = [""] * len(sentences)
+        for limit, rows in rows_by_limit.items():
+            batch = [sources[row] for row in rows]
+            for row, tokens in zip(rows, self.search(batch, limit, beam_size, alpha), strict=True):
+                ids = [self.ids[token] for token in tokens]
+                text = self.target.decode([n for n in ids if n >= NUM_SPECIAL_TOKENS])
+                translations[row] = text
+        return translations
+
+    def search(
+        self, sources: list[list[str]], limit: int, beam_size: int, alpha: float
+    ) -> list[list[str]]:
+        """Return the tokens of each source's best translation, of at most `limit` tokens.
 
         CTranslate2 divides a sum of log probabilities by length ** length_penalty, the paper by
-        ((5 + length) / 6) ** alpha. So this asks for every hypothesis that the search has
-        finished, with its mean per token (length_penalty 1), and ranks them in the paper's way.
+        ((5 + length) / 6) ** alpha, and hypotheses that end at the same step can be more than the
+        beam_size that CTranslate2 returns. So it gets the exponent that orders lengths around the
+        sources' as the paper's divisor does, and `paper_sort_key` chooses among what it returns.
         (Without a penalty, 0, CTranslate2 would search on until the best prefix ends.)
         """
-        results = self.engine.translate_batch(
-            [encoding.tokens for encoding in self.source.encode_batch(sentences)],
-            max_batch_size=32,
-            beam_size=beam_size,
-            num_hypotheses=beam_size,
-            length_penalty=1,
-            return_scores=True,
-            min_decoding_length=0,
-            max_decoding_length=self.max_length,
-        )
-        translations = []
-        for sentence, result in zip(sentences, results, strict=True):
-            # The length counts <eos>, which a hypothesis does not show.
-            scores = [
-                paper_length_penalized_score(mean, len(tokens) + 1, alpha)
-                for mean, tokens in zip(result.scores, result.hypotheses, strict=True)
+        length = len(sources[0])
+        options = {
+            "max_batch_size": 32,
+            "beam_size": beam_size,
+            "length_penalty": max(alpha * length / (5 + length), 1e-6),
+            "return_scores": True,
+            "return_end_token": True,
+            "min_decoding_length": 0,
+            "max_decoding_length": limit,
+        }
+        results = self.engine.translate_batch(sources, num_hypotheses=beam_size, **options)
+        if beam_size > 1:
+            # At the limit the prefixes join the hypotheses, of which the best beam_size return.
+            # Patience 2 makes room for both, so that no hypothesis with an end is lost.
+            at_limit = [
+                row
+                for row, result in enumerate(results)
+                if any(tokens[-1] != EOS for tokens in result.hypotheses)
             ]
-            best = result.hypotheses[scores.index(max(scores))]
-            ids = [self.ids[token] for token in best]
-            text = self.target.decode([number for number in ids if number >= NUM_SPECIAL_TOKENS])
-            translations.append("" if self.is_blank(sentence) else text)
-        return translations
+            again = [sources[row] for row in at_limit]
+            wider = self.engine.translate_batch(
+                again, num_hypotheses=2 * beam_size, patience=2, **options
+            )
+            for row, result in zip(at_limit, wider, strict=True):
+                results[row] = result
+        return [
+            max(
+                zip(result.hypotheses, result.scores, strict=True),
+                key=lambda pair: paper_sort_key(*pair, options["length_penalty"], alpha),
+            )[0]
+            for result in results
+        ]
 
     def is_blank(self, sentence: str) -> bool:
         """Return whether there is nothing to see in a sentence, for its normalizer."""
@@ -60,9 +93,15 @@ class Translator:
         return self.source.normalizer.normalize_str(sentence) == ""
 
 
-def paper_length_penalized_score(mean: float, length: int, alpha: float) -> float:
-    """Return the paper's score of a translation from its mean log probability per token."""
-    return mean * length / ((5 + length) / 6) ** alpha
+def paper_sort_key(
+    tokens: list[str], score: float, length_penalty: float, alpha: float
+) -> tuple[bool, float]:
+    """Return whether a hypothesis has ended, and its score by the paper: the best has the most.
+
+    `score` is CTranslate2's, with its own length penalty; both lengths count the end mark.
+    """
+    log_probability = score * len(tokens) ** length_penalty
+    return tokens[-1] == EOS, log_probability / ((5 + len(tokens)) / 6) ** alpha
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from transformer.config import BOS_ID, EOS_ID, PAD_ID, SPECIAL_TOKENS, ModelConf
 from transformer.data import corpora
 from transformer.data.batches import collate_sources
 from transformer.data.tokenizers import BPETokenizer
-from transformer.decoding import greedy_search
+from transformer.decoding import beam_search, greedy_search
 from transformer.masks import padding_mask
 from transformer.model import Transformer
 from transformer.models.translator import Translator
@@ -142,21 +142,64 @@ def test_ctranslate2_gives_our_probabilities(model: Transformer, tmp_path: Path)
         torch.testing.assert_close(torch.tensor(result.log_probs), expected, atol=1e-5, rtol=1e-4)
 
 
-def test_ctranslate2_stops_at_the_models_limit_and_not_at_its_own(tmp_path: Path) -> None:
-    """Its own is 256 tokens. This network writes "a" without end."""
-    require("ctranslate2")
-    from engines.to_ctranslate2 import write_ctranslate2_model
-
-    sizes = {"d_model": 22, "d_ff": 31, "num_heads": 2, "num_layers": 1, "max_len": 307}
+def _byte_model(max_len: int, bias: dict[str, float]) -> Transformer:
+    """A network of byte types, and what is added to the logits of some."""
+    sizes = {"d_model": 22, "d_ff": 31, "num_heads": 2, "num_layers": 1, "max_len": max_len}
     config = ModelConfig(**sizes, output_bias=True, tie_source_target=True)  # type: ignore[arg-type]
     model = Transformer(config, src_vocab_size=260, tgt_vocab_size=260).eval()
     names = token_names_by_id(BPETokenizer([]))
     with torch.no_grad():
-        model.output.bias[names.index("a")] = 1e4
-    write_ctranslate2_model(model, names, names, tmp_path)
-    _write_tokenizers(model, tmp_path)
-    translations = served(tmp_path, "ctranslate2").translate(["x", "", " ", "\u200b"])
-    assert translations == ["a" * (307 - 1), "", "", ""]
+        for token, logit in bias.items():
+            model.output.bias[names.index(token)] = logit
+    return model
+
+
+def _served_by_ctranslate2(model: Transformer, folder: Path) -> Any:
+    require("ctranslate2")
+    from engines.to_ctranslate2 import write_ctranslate2_model
+
+    names = token_names_by_id(BPETokenizer([]))
+    write_ctranslate2_model(model, names, names, folder)
+    _write_tokenizers(model, folder)
+    return served(folder, "ctranslate2")
+
+
+def test_ctranslate2_stops_where_we_do_and_not_at_its_own_limit(tmp_path: Path) -> None:
+    """Its own is 256 tokens for each sentence. This network writes "a" without end."""
+    model = _byte_model(307, {"a": 1e4})
+    sources = ["x" * 17, "", "x", "x" * 280, " ", "\u200b"]
+    translations = _served_by_ctranslate2(model, tmp_path).translate(sources)
+    # A source counts its end mark and the blank before its first word; the target has no bos.
+    limits = [1 + 17 + 1 + 50, 0, 1 + 1 + 1 + 50, 307 - 1, 0, 0]
+    assert [len(translation) for translation in translations] == limits
+    assert set("".join(translations)) == {"a"}
+
+
+@pytest.mark.parametrize(
+    ("seed", "logit", "kinds"),
+    [
+        pytest.param(1, 4.0, {1, 2}, id="beside hypotheses that end, some that do not"),
+        pytest.param(2, 3.0, {1}, id="more end in one step than are asked for"),
+    ],
+)
+def test_ctranslate2_chooses_our_translations(
+    seed: int, logit: float, kinds: set[int], tmp_path: Path
+) -> None:
+    """Random weights: the cases in which the engine's own order of hypotheses drops the best."""
+    torch.manual_seed(seed)
+    model = _byte_model(97, {"<eos>": 3.0, "a": logit, "b": logit})
+    for parameter in model.parameters():
+        if parameter.dim() == 1 and parameter is not model.output.bias:
+            torch.nn.init.normal_(parameter, mean=0.5, std=0.5)
+    theirs = _served_by_ctranslate2(model, tmp_path)
+    tokenizer = BPETokenizer([])
+    sources = [chr(97 + i) * (1 + i % 7) + chr(100 + i % 11) * (i % 5) for i in range(23)]
+    src = collate_sources([tokenizer.encode(source) for source in sources])
+    for alpha in (0.0, 0.6, 2.0):
+        beams = beam_search(model, src, beam_size=3, alpha=alpha, max_len=96)
+        assert {len({hypothesis.finished for hypothesis in beam}) for beam in beams} == kinds
+        expected = [tokenizer.decode(beam[0].ids) for beam in beams]
+        assert theirs.translate(sources, beam_size=3, alpha=alpha) == expected
 
 
 def _write_tokenizers(model: Transformer, folder: Path) -> None:

@@ -34,8 +34,11 @@ SETTINGS: dict[str, dict[str, Any]] = {
 SOURCES = [[11, 5, 260], [4, 7, 9, 13, 8, 6, 5], [12]]
 
 
-def written(settings: dict[str, Any], folder: Path) -> Transformer:
-    """Write a small network whose every weight matters, with byte tokenizers; gives it."""
+def written(settings: dict[str, Any], folder: Path, endless: bool = False) -> Transformer:
+    """Write a small network whose every weight matters, and return it.
+
+    With `endless` it writes one word without end.
+    """
     torch.manual_seed(1)
     sizes = {"d_model": 22, "d_ff": 31, "num_heads": 2, "num_layers": 3, "max_len": 37}
     config = ModelConfig(**({"tie_source_target": True} | sizes | settings))
@@ -47,6 +50,9 @@ def written(settings: dict[str, Any], folder: Path) -> Transformer:
     for parameter in model.parameters():
         if parameter.dim() == 1:
             torch.nn.init.normal_(parameter, mean=0.5, std=0.5)
+    if endless:
+        with torch.no_grad():
+            model.output.bias[target.encode("reads")[0]] = 1e4
     write_transformers_model(model.eval(), source, target, folder)  # type: ignore[arg-type]
     return model
 
@@ -68,7 +74,7 @@ def test_the_library_gives_our_logits(kind: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_greedy_translations_are_equal(tmp_path: Path) -> None:
+def test_translations_are_equal(tmp_path: Path) -> None:
     pytest.importorskip("transformers", reason="needs the extra [foreign]")
     from engines.serve_transformers import Translator as Served
 
@@ -76,7 +82,27 @@ def test_greedy_translations_are_equal(tmp_path: Path) -> None:
     out = export_model("demo-en-fr", "transformers", tmp_path / "out")
     text = ["The  dog sleeps.", "", "The old woman is reading a book.", "The dog doesn’t sleep."]
     text += ["The d\u00adog sle\u200beps.", "\ufeff"]
-    assert Served(out).translate(text, beam_size=1) == ours.translate(text, beam_size=1)
+    theirs = Served(out)
+    for beam_size, alpha in ((1, 0.6), (4, 0.0), (4, 0.6)):
+        expected = ours.translate(text, beam_size, alpha)
+        assert theirs.translate(text, beam_size, alpha) == expected
+
+
+def test_a_translation_that_does_not_end_stops_where_ours_does(tmp_path: Path) -> None:
+    pytest.importorskip("transformers", reason="needs the extra [foreign]")
+    from engines.serve_transformers import Translator as Served
+
+    written({"pre_norm": True, "output_bias": True, "max_len": 71}, tmp_path, endless=True)
+    sources = ["the old woman", "", "reads", "the old woman reads a book"]
+    theirs = Served(tmp_path)
+    lengths = [len(theirs.tokenizer(source)["input_ids"]) for source in sources]
+    ids = [theirs.tokenizer(text)["input_ids"] for text in theirs.translate(sources, beam_size=1)]
+    assert len(set(lengths)) == 4
+    # The end mark counts in a source; bos takes one of the model's positions.
+    assert [len(row) - 1 for row in ids] == [
+        min(length + 50, 71 - 1) if source else 0
+        for length, source in zip(lengths, sources, strict=True)
+    ]
 
 
 def test_what_the_library_has_no_form_for_is_refused_in_a_line() -> None:
