@@ -16,12 +16,13 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
+from engines.tables import check_paper_parts
 from engines.tokenizer_json import (
     check_tokenizer_exportable,
     token_names_by_id,
     write_tokenizer_json,
 )
-from transformer.config import Recipe
+from transformer.config import Recipe, network_in_words
 from transformer.data.corpora import corpus_licence
 from transformer.data.tokenizers import BPETokenizer
 from transformer.model import Transformer
@@ -121,7 +122,9 @@ def export_model(model: str | Path, engine: str, out: Path, replace: bool = Fals
         )
     description, network = read_model(find_model_folder(model))
     if not isinstance(network, Transformer):
-        raise UserError(f"{model} is an LSTM, and only Transformers are exported: name another")
+        kind = network_in_words(description.recipe.model)
+        raise UserError(f"{model} is {kind}, and only Transformers are exported: name another")
+    check_paper_parts(network)
     source = check_tokenizer_exportable(description.src_tokenizer)
     target = check_tokenizer_exportable(description.tgt_tokenizer)
     readme = _readme_text(model, engine, description.recipe)

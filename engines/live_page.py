@@ -14,8 +14,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from engines.tables import check_paper_parts
 from engines.tokenizer_json import check_tokenizer_exportable
-from transformer.config import Recipe
+from transformer.config import Recipe, network_in_words
 from transformer.data import corpora
 from transformer.data.own_corpora import SAMPLE_SEED, own_corpus_names
 from transformer.model import Transformer
@@ -28,7 +29,7 @@ from transformer.models.folder import (
     read_model,
     write_manifest,
 )
-from transformer.support.errors import require
+from transformer.support.errors import UserError, require
 from transformer.support.files import (
     check_writable_folder,
     folder_written_whole,
@@ -91,8 +92,10 @@ def write_live_page(
 def _require_page_supports_model(model: str | Path, folder: Path) -> Recipe:
     """Return a model's recipe; raise where the page has no code for such a model."""
     description, network = read_model(folder)
-    message = f"{model} is an LSTM, and the page runs Transformers: name another"
-    require(isinstance(network, Transformer), message)
+    if not isinstance(network, Transformer):
+        kind = network_in_words(description.recipe.model)
+        raise UserError(f"{model} is {kind}, and the page runs Transformers: name another")
+    check_paper_parts(network)
     check_tokenizer_exportable(description.src_tokenizer)
     check_tokenizer_exportable(description.tgt_tokenizer)
     return description.recipe

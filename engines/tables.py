@@ -38,7 +38,9 @@ def unscaled_word_and_position_tables(embedding: Embedding) -> tuple[Tensor, Ten
 
 def check_paper_parts(model: Transformer) -> None:
     """Raise a UserError unless a network has the paper's parts: other engines know no others."""
-    others = ", ".join(non_paper_part_class_names(model))
+    others = ", ".join(
+        f"{part}={class_name}" for part, class_name in non_paper_part_class_names(model).items()
+    )
     if others:
         raise UserError(
             f"this model has parts of its own ({others}), and only the paper's are "

@@ -20,7 +20,8 @@ from transformer.support.errors import unknown_name_error
 class Experiment:
     """A recipe, and what is changed in it: nothing in the first variant.
 
-    Settings are as typed after `--set`; they may be `TrainingOptions`, too.
+    Settings are as typed after `--set`; they may be `TrainingOptions`, too, and a variant's may
+    name another recipe, as `recipe`, to which the budget applies as well.
     """
 
     name: str  # of the experiment, and of its record in data/results/experiments
@@ -33,7 +34,8 @@ class Experiment:
         """Return the recipe of one run, and what of its training no recipe says."""
         settings = {**self.budget, **self.variants[variant], "seed": str(seed)}
         settings.pop("precision", None)
-        return override_recipe_and_options(find_recipe(self.recipe), TrainingOptions(), settings)
+        recipe = find_recipe(settings.pop("recipe", self.recipe))
+        return override_recipe_and_options(recipe, TrainingOptions(), settings)
 
     def precision_name(self, variant: str) -> str:
         """Return the name of the precision of a variant's runs."""

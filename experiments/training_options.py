@@ -1,10 +1,10 @@
 """What experiments change about training that no recipe can say, and the fast recipe with it.
 
-Not in the paper: a learning rate that falls to 0 in a line, Muon beside Adam, initial weights from
-counts or with heads that look at their neighbours. These options are typed among the recipe's own
-settings. To try another schedule or optimizer, write its function and enter it in `SCHEDULE_MAKERS`
-or `OPTIMIZER_FACTORY_MAKERS`. Torch is imported only when it is needed, because the help of the
-command line lists the recipes.
+Not in the paper: a learning rate that falls to 0 in a line, or stays and then falls, Muon beside
+Adam, AdamW, initial weights from counts or with heads that look at their neighbours. These options
+are typed among the recipe's own settings. To try another schedule or optimizer, write its function
+and enter it in `SCHEDULE_MAKERS` or `OPTIMIZER_FACTORY_MAKERS`. Torch is imported only when it is
+needed, because the help of the command line lists the recipes.
 """
 
 import argparse
@@ -50,7 +50,10 @@ class TrainingOptions:
         for field, known in (("decay", SCHEDULE_MAKERS), ("optimizer", OPTIMIZER_FACTORY_MAKERS)):
             if getattr(self, field) not in known:
                 raise unknown_name_error(field, getattr(self, field), known)
-        message = "muon_rate_factor has no effect on adam: leave it out, or set optimizer=muon"
+        message = (
+            f"muon_rate_factor has no effect on {self.optimizer}: leave it out, or set "
+            "optimizer=muon"
+        )
         require(self.muon_rate_factor == 1.0 or self.optimizer == "muon", message)
 
     def train_recipe_kwargs(
@@ -69,7 +72,7 @@ class TrainingOptions:
             arguments["optimizer"] = make_optimizer(self, recipe, precision)
         if self.cooccurrence_start or self.neighbour_start:
             message = "cooccurrence_start and neighbour_start are for Transformers: leave them out"
-            require(isinstance(recipe.model, ModelConfig), message)
+            require(type(recipe.model) is ModelConfig, message)
             arguments["initialize"] = self._initialize
         # A run that was begun before there was an option has its default, so that only what is not
         # the default is compared when a run is resumed.
@@ -123,6 +126,35 @@ def linear_decay_rate(
     return rising * min(1.0, (steps - step) / (steps - warmup_steps))
 
 
+def make_warmup_stable_decay_schedule(recipe: Recipe) -> LearningRateSchedule:
+    """Return the schedule of `warmup_stable_decay_rate` for a recipe, with the paper's peak."""
+    from transformer.modern import warmup_stable_decay_rate
+
+    training = recipe.training
+    message = f"learning_rate {training.learning_rate}: give it or decay=wsd, not both"
+    require(training.learning_rate is None, message)
+    warmup_steps = training.warmup_steps
+    schedule = partial(
+        warmup_stable_decay_rate,
+        steps=training.steps,
+        warmup_steps=warmup_steps,
+        peak=learning_rate(
+            warmup_steps, recipe.model.d_model, warmup_steps, training.learning_rate_factor
+        ),
+    )
+    schedule(1)  # refuses what cannot be, before any work
+    return schedule
+
+
+def make_adamw_factory(
+    options: TrainingOptions, recipe: Recipe, precision: "Precision | None"
+) -> OptimizerFactory:
+    """Return what makes AdamW, which lets matrices decay."""
+    from transformer.modern import adamw
+
+    return partial(adamw, config=recipe.training)
+
+
 def make_muon_and_adam_factory(
     options: TrainingOptions, recipe: Recipe, precision: "Precision | None"
 ) -> OptimizerFactory:
@@ -145,11 +177,13 @@ def make_muon_and_adam_factory(
 SCHEDULE_MAKERS: dict[str, Callable[[Recipe], LearningRateSchedule] | None] = {
     "inverse_sqrt": None,
     "linear": make_linear_decay_schedule,
+    "wsd": make_warmup_stable_decay_schedule,
 }
 OPTIMIZER_FACTORY_MAKERS: dict[
     str, Callable[[TrainingOptions, Recipe, "Precision | None"], OptimizerFactory] | None
 ] = {
     "adam": None,
+    "adamw": make_adamw_factory,
     "muon": make_muon_and_adam_factory,
 }
 _DEFAULT_OPTION_VALUES = dataclasses.asdict(TrainingOptions())

@@ -14,6 +14,7 @@ from transformer import decoding
 from transformer.config import UNK_ID, ModelConfig
 from transformer.data import corpora
 from transformer.data.corpora import default_test_split
+from transformer.decoder_only import DecoderOnly
 from transformer.lstm import Recurrent
 from transformer.masks import padding_mask
 from transformer.model import Transformer
@@ -103,7 +104,9 @@ def adapt_folder(folder: str | Path) -> tuple[Adapter, Pipeline]:
     """
     translator = Translator.load(folder)
     model = translator.model
-    if isinstance(model, Recurrent):
+    if isinstance(model, DecoderOnly):
+        adapter = adapt_network(model, model.output.out_features, model.output.out_features)
+    elif isinstance(model, Recurrent):
         src_vocab_size = model.src_embedding.num_embeddings
         adapter = adapt_network(model, src_vocab_size, model.output.out_features)
     else:

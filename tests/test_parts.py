@@ -7,82 +7,40 @@ from typing import Any
 
 import pytest
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from engines.folder import export_model
 from tests.helpers import TINY
 from tests.helpers.scripted import padded_sources
-from transformer.attention import KeyValueCache, MultiHeadAttention, make_attention
-from transformer.config import BOS_ID, ModelConfig
+from transformer.attention import MultiHeadAttention, make_attention
+from transformer.config import ModelConfig
 from transformer.data import corpora
 from transformer.data.parallel import ParallelText
 from transformer.data.tokenizers import BPETokenizer
 from transformer.decoding import beam_search
 from transformer.evaluation.evaluate import evaluate_saved_model
 from transformer.feed_forward import FeedForward
-from transformer.layers import DecoderLayer
 from transformer.masks import padding_mask
 from transformer.model import Transformer
 from transformer.models.folder import ModelDescription, read_description
 from transformer.models.translator import Translator
+from transformer.modern import (
+    PARTS_BY_NAME,
+    GatedFeedForward,
+    GroupedQueryAttention,
+    RMSNorm,
+    RotaryAttention,
+    RotaryGroupedQueryAttention,
+    make_no_positions,
+    make_rotary_attention,
+)
 from transformer.parts import PAPER_PARTS, Parts
-from transformer.positions import SinusoidalPositions, rotate
+from transformer.positions import SinusoidalPositions
 from transformer.recipes import find_recipe
 from transformer.support.errors import UserError
 from transformer.training.recipe import train_recipe
 
 VOCAB = 31
-
-
-class NoPositions(nn.Module):
-    """Words as they are."""
-
-    def forward(self, words: Tensor, start: int = 0) -> Tensor:
-        return words
-
-
-class RotaryAttention(MultiHeadAttention):
-    """Self-attention whose queries and keys are turned by their positions (Su et al. 2021)."""
-
-    def project(
-        self, query: Tensor, memory: Tensor | None = None, cache: KeyValueCache | None = None
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        start = 0 if cache is None else cache.length
-        queries, keys, values = super().project(query)
-        queries, keys = rotate(queries, start), rotate(keys, start)
-        if cache is not None:
-            keys, values = cache.append(keys, values)
-        return queries, keys, values
-
-
-class GroupedQueryAttention(MultiHeadAttention):
-    """Attention in which several query heads share a key and a value (Ainslie et al. 2023)."""
-
-    def __init__(self, config: ModelConfig, num_groups: int) -> None:
-        sizes = config.d_model, config.num_heads, config.key_size, config.value_size
-        super().__init__(*sizes)
-        self.num_groups = num_groups
-        self.key_projection = nn.Linear(config.d_model, num_groups * config.key_size, bias=False)
-        self.value_projection = nn.Linear(
-            config.d_model, num_groups * config.value_size, bias=False
-        )
-
-    def project(
-        self, query: Tensor, memory: Tensor | None = None, cache: KeyValueCache | None = None
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        queries = self._split_heads(self.query_projection(query))
-        if memory is not None and cache is not None and cache.tensors:
-            keys, values = cache.tensors
-        else:
-            source = query if memory is None else memory
-            keys = self.key_projection(source).unflatten(-1, (self.num_groups, -1)).transpose(1, 2)
-            values = self.value_projection(source)
-            values = values.unflatten(-1, (self.num_groups, -1)).transpose(1, 2)
-            if cache is not None:
-                keys, values = cache.append(keys, values)
-        share = self.num_heads // self.num_groups
-        return queries, keys.repeat_interleave(share, 1), values.repeat_interleave(share, 1)
 
 
 class ALiBiAttention(MultiHeadAttention):
@@ -107,24 +65,6 @@ class ALiBiAttention(MultiHeadAttention):
         return self.dropout(weights) @ values, weights if return_weights else None
 
 
-class GatedFeedForward(nn.Module):
-    """A feed-forward network with a gate (Shazeer 2020)."""
-
-    def __init__(self, config: ModelConfig) -> None:
-        super().__init__()
-        self.gate = nn.Linear(config.d_model, config.d_ff, bias=False)
-        self.inner = nn.Linear(config.d_model, config.d_ff, bias=False)
-        self.outer = nn.Linear(config.d_ff, config.d_model, bias=False)
-
-    def forward(self, hidden: Tensor) -> Tensor:
-        return self.outer(F.silu(self.gate(hidden)) * self.inner(hidden))
-
-
-def make_rotary_attention(config: ModelConfig) -> RotaryAttention:
-    sizes = config.d_model, config.num_heads, config.key_size, config.value_size
-    return RotaryAttention(*sizes, config.attention_dropout, config.attention_bias)
-
-
 def make_alibi_attention(config: ModelConfig) -> ALiBiAttention:
     sizes = config.d_model, config.num_heads, config.key_size, config.value_size
     return ALiBiAttention(*sizes, config.attention_dropout, config.attention_bias)
@@ -139,15 +79,11 @@ def make_other_attention(config: ModelConfig) -> OtherAttention:
     return OtherAttention(*sizes, config.attention_dropout, config.attention_bias)
 
 
-ROTARY = Parts(self_attention=make_rotary_attention, positions=lambda config: NoPositions())
-ALIBI = Parts(self_attention=make_alibi_attention, positions=lambda config: NoPositions())
+ROTARY = Parts(self_attention=make_rotary_attention, positions=make_no_positions)
+ALIBI = Parts(self_attention=make_alibi_attention, positions=make_no_positions)
 RMS_NORM = Parts(norm=lambda config: nn.RMSNorm(config.d_model))
-GATED = Parts(feed_forward=GatedFeedForward)
-GROUPED = Parts(
-    self_attention=partial(GroupedQueryAttention, num_groups=2),
-    cross_attention=partial(GroupedQueryAttention, num_groups=1),
-)
-OTHERS = {"rotary": ROTARY, "ALiBi": ALIBI, "RMSNorm": RMS_NORM, "gated": GATED, "grouped": GROUPED}
+OTHERS = {name: parts for name, parts in PARTS_BY_NAME.items() if parts != PAPER_PARTS}
+OTHERS |= {"ALiBi": ALIBI, "PyTorch's RMSNorm": RMS_NORM}
 
 
 def make(parts: Parts, **changes: Any) -> Transformer:
@@ -183,31 +119,13 @@ def test_another_part_is_searched_and_trained_like_the_papers(parts: Parts) -> N
 
 
 def test_each_part_is_where_it_belongs() -> None:
-    modern = Parts(
-        self_attention=make_rotary_attention,
-        feed_forward=GatedFeedForward,
-        norm=lambda config: nn.RMSNorm(config.d_model),
-        positions=lambda config: NoPositions(),
-    )
-    model = make(modern)
+    model = make(PARTS_BY_NAME["modern"])
     kinds = [type(module) for module in model.modules()]
-    assert kinds.count(RotaryAttention) == 6  # three layers in each of two stacks
-    assert kinds.count(MultiHeadAttention) == 3
+    assert kinds.count(RotaryGroupedQueryAttention) == 6  # three layers in each of two stacks
+    assert kinds.count(GroupedQueryAttention) == 3
     assert kinds.count(GatedFeedForward) == 6
-    assert kinds.count(nn.RMSNorm) == 3 * 2 + 3 * 3 + 2
-    assert not {FeedForward, nn.LayerNorm, SinusoidalPositions} & set(kinds)
-
-
-def test_rotary_positions_know_distances_alone() -> None:
-    layer = make(ROTARY).decoder.layers[0]
-    assert isinstance(layer, DecoderLayer)
-    hidden, cache = torch.randn(1, 5, 24), KeyValueCache()
-    layer.self_attention(torch.randn(1, 3, 24), cache=cache)
-    later = layer.self_attention.project(hidden, cache=cache)
-    here = layer.self_attention.project(hidden)
-    assert not torch.allclose(later[0], here[0], atol=0.1)  # positions 3 to 7, and 0 to 4
-    products = [queries @ keys[:, :, -5:].mT for queries, keys, _ in (later, here)]
-    torch.testing.assert_close(*products, atol=1e-4, rtol=1e-4)
+    assert kinds.count(RMSNorm) == 3 * 2 + 3 * 3 + 2
+    assert not {FeedForward, nn.LayerNorm, SinusoidalPositions, MultiHeadAttention} & set(kinds)
 
 
 def test_a_bias_is_added_to_the_scores() -> None:
@@ -222,14 +140,6 @@ def test_a_bias_is_added_to_the_scores() -> None:
     torch.testing.assert_close(
         weights[0, 1, 1], torch.tensor([0.304504, 0.390991, 0.304504]), atol=1e-5, rtol=0
     )
-
-
-def test_grouped_queries_have_a_smaller_cache() -> None:
-    model, cache = make(GROUPED), make(GROUPED).new_cache()
-    src = torch.randint(4, VOCAB, (2, 7))
-    model.decode(torch.full((2, 1), BOS_ID), model.encode(src, padding_mask(src)),
-                 padding_mask(src), cache)  # fmt: skip
-    assert [tuple(c.tensors[0].shape) for c in cache.layers[0]] == [(2, 2, 1, 4), (2, 1, 7, 4)]
 
 
 def test_a_description_builds_with_other_parts(tiny_folder: Path) -> None:
@@ -258,9 +168,8 @@ def export(model: Transformer, engine: str, folder: Path) -> None:
         write_transformers_model(model, BPETokenizer([]), BPETokenizer([]), folder)
 
 
-def test_trained_with_other_parts_it_is_loaded_with_the_same_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def few_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
     load_corpus = corpora.load
 
     def load_few(*which: str) -> ParallelText:
@@ -268,13 +177,56 @@ def test_trained_with_other_parts_it_is_loaded_with_the_same_alone(
         return replace(text, src=text.src[:1000], tgt=text.tgt[:1000], alignments=None)
 
     monkeypatch.setattr(corpora, "load", load_few)
+
+
+@pytest.mark.parametrize(
+    ("name", "refusal"),
+    [
+        ("demo-modern", "self_attention=RotaryGroupedQueryAttention"),
+        ("demo-decoder-only", "a decoder-only Transformer"),
+    ],
+)
+def test_a_folder_remembers_the_parts_that_its_recipe_names(
+    name: str, refusal: str, tmp_path: Path, few_sentences: None
+) -> None:
+    folder, recipe = tmp_path / "model", find_recipe(name).override(TINY | {"steps": "2"})
+    train_recipe(recipe, folder, on_report=lambda report: None)
+    longer = recipe.override({"steps": "3"})
+    train_recipe(longer, folder, resume=True, on_report=lambda report: None)
+    translator = Translator.load(folder)
+    assert translator.recipe == longer
+    assert any(isinstance(x, RotaryGroupedQueryAttention) for x in translator.model.modules())
+    [translation] = translator.translate(["A man is reading."])
+    assert translation == translator.translate(["A man is reading.", "A dog runs."])[0]
+    other = {"parts": "paper"}
+    cases: dict[str, Any] = {
+        "begun with parts=modern": partial(train_recipe, longer.override(other), resume=True),
+        "it has the parts 'modern'": lambda start: train_recipe(
+            recipe.override(other), tmp_path / "other", start_from=start
+        ),
+        "names its parts": partial(
+            Translator.load, build=partial(ModelDescription.build, parts=RMS_NORM)
+        ),
+        refusal: partial(export_model, engine="onnx", out=tmp_path / "onnx"),
+    }
+    for message, call in cases.items():
+        with pytest.raises(UserError, match=message):
+            call(folder)
+    with pytest.raises(UserError, match="did you mean 'modern'"):
+        train_recipe(recipe.override({"parts": "modrn"}), tmp_path / "other")
+    assert sorted(tmp_path.iterdir()) == [folder]
+
+
+def test_trained_with_other_parts_it_is_loaded_with_the_same_alone(
+    tmp_path: Path, few_sentences: None
+) -> None:
     folder, recipe = tmp_path / "model", find_recipe("demo").override(TINY | {"steps": "2"})
     build = partial(ModelDescription.build, parts=ROTARY)
     train_recipe(recipe, folder, build=build, on_report=lambda report: None)
     model = Translator.load(folder, build=build).model
     assert any(isinstance(module, RotaryAttention) for module in model.modules())
     # Weights of the same names and shapes, and other parts in the same places.
-    other = Parts(self_attention=make_other_attention, positions=lambda config: NoPositions())
+    other = Parts(self_attention=make_other_attention, positions=make_no_positions)
     other_build = partial(ModelDescription.build, parts=other)
     longer = recipe.override({"steps": "3"})
     for call in (

@@ -7,10 +7,12 @@ import torch
 
 from experiments.training_options import FAST_RECIPE
 from lessonkit.analysis.table_3 import expected_num_parameters
-from transformer.config import ModelConfig, Recipe, RecurrentConfig
+from transformer.config import PAPER_PARTS_NAME, ModelConfig, Recipe, RecurrentConfig
 from transformer.data.corpora import CORPORA
+from transformer.data.tokenizers import BPETokenizer
 from transformer.lstm import Recurrent
 from transformer.model import Transformer, count_parameters
+from transformer.models.folder import ModelDescription
 from transformer.recipes import EARLIER_SYSTEM_RECIPES, RECIPES, find_recipe
 from transformer.support.errors import UserError
 
@@ -60,6 +62,19 @@ def test_each_ones_network_can_be_built_at_its_vocabulary() -> None:
             if isinstance(recipe.model, RecurrentConfig):
                 Recurrent(recipe.model, src_vocab_size=size, tgt_vocab_size=size)
                 continue
+            if recipe.parts != PAPER_PARTS_NAME:
+                continue
             model = Transformer(recipe.model, src_vocab_size=size, tgt_vocab_size=size)
         expected = expected_num_parameters(recipe.model, size, size)
         assert count_parameters(model) == expected, recipe.name
+
+
+def test_modern_ones_have_as_many_parameters_as_the_papers() -> None:
+    tokenizer = BPETokenizer([])
+    with torch.device("meta"):
+        base, modern, decoder_only = (
+            count_parameters(ModelDescription(find_recipe(name), tokenizer, tokenizer).build())
+            for name in ("demo", "demo-modern", "demo-decoder-only")
+        )
+    assert abs(modern / base - 1) < 0.01
+    assert abs(decoder_only / base - 1) < 0.01

@@ -104,6 +104,32 @@ class ModelConfig:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class DecoderOnlyConfig(ModelConfig):
+    """The shape of a decoder-only Transformer; not in the paper.
+
+    `num_layers` is that of its one stack, and `max_len` the maximal tokens of either side.
+    """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.tie_source_target:
+            raise UserError(
+                "tie_source_target=false needs two embeddings, and a decoder-only model has one "
+                "for both languages: leave it out"
+            )
+        if self.positions == PositionKind.CONCATENATED:
+            raise UserError(
+                "concatenated positions cannot follow those of a source: give sinusoidal or "
+                "learned ones to a decoder-only model"
+            )
+        if self.key_size != self.value_size:
+            raise UserError(
+                f"d_k {self.key_size} and d_v {self.value_size} differ, and a decoder-only model "
+                "keeps a source's keys and values in one tensor: give equal ones"
+            )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class RecurrentConfig:
     """The shape of an LSTM encoder-decoder: what the paper replaces (§1, §2), not in it."""
 
@@ -126,7 +152,17 @@ class RecurrentConfig:
 
 RECIPE_SECTIONS = ("data", "model", "training")  # the parts of a recipe
 # By the name in recipe.json.
-CONFIG_CLASSES_BY_NETWORK = {"transformer": ModelConfig, "lstm": RecurrentConfig}
+CONFIG_CLASSES_BY_NETWORK = {
+    "transformer": ModelConfig,
+    "decoder_only": DecoderOnlyConfig,
+    "lstm": RecurrentConfig,
+}
+NETWORKS_IN_WORDS = {
+    "transformer": "a Transformer",
+    "decoder_only": "a decoder-only Transformer",
+    "lstm": "an LSTM",
+}
+PAPER_PARTS_NAME = "paper"  # the name of the paper's parts, in `transformer.modern.PARTS_BY_NAME`
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -209,9 +245,11 @@ class Recipe:
     model: ModelConfig | RecurrentConfig
     training: TrainingConfig
     differs: str = ""  # what is not as in the system of somebody else's that it follows
+    # What the network is built of: a name in `transformer.modern.PARTS_BY_NAME`.
+    parts: str = PAPER_PARTS_NAME
 
     def __post_init__(self) -> None:
-        for name in ("name", "about", "differs"):
+        for name in ("name", "about", "differs", "parts"):
             check_type(name, getattr(self, name), str)
         is_tied = isinstance(self.model, ModelConfig) and self.model.tie_source_target
         if is_tied and not self.data.joint_vocabulary:
@@ -227,15 +265,12 @@ class Recipe:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON; `from_dict` reads them back."""
-        network = next(
-            name for name, kind in CONFIG_CLASSES_BY_NETWORK.items() if isinstance(self.model, kind)
-        )
-        return dataclasses.asdict(self) | {"network": network}
+        return dataclasses.asdict(self) | {"network": _network_name(self.model)}
 
     def name_and_sections(self) -> dict[str, Any]:
         """Return all that makes a difference to a run: not the words about it."""
         values = self.to_dict()
-        return {"recipe": self.name} | {name: values[name] for name in RECIPE_SECTIONS}
+        return {"recipe": self.name} | {name: values[name] for name in ("parts", *RECIPE_SECTIONS)}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
@@ -261,19 +296,35 @@ class Recipe:
     def override(self, settings: dict[str, Any]) -> Self:
         """Return a copy with other values, as text or not: {"d_model": "128", "pre_norm": True}.
 
+        The keys are those of the sections, and "parts".
+
         Raises:
             UserError: the key is unknown (the nearest is named), or the value does not fit it.
         """
         sections: dict[str, Any] = {name: getattr(self, name) for name in RECIPE_SECTIONS}
         section_of = {key: name for name, section in sections.items() for key in vars(section)}
         changes: dict[str, dict[str, Any]] = {name: {} for name in RECIPE_SECTIONS}
+        own: dict[str, Any] = {}
         for key, value in settings.items():
-            if key not in section_of:
-                raise unknown_name_error("key", key, section_of)
-            changes[section_of[key]][key] = value
+            if key == "parts":
+                own[key] = value
+            elif key in section_of:
+                changes[section_of[key]][key] = value
+            else:
+                raise unknown_name_error("key", key, [*section_of, "parts"])
         for name, section in sections.items():
             sections[name] = dataclasses.replace(section, **changes[name])
-        return dataclasses.replace(self, **sections)
+        return dataclasses.replace(self, **sections, **own)
+
+
+def _network_name(config: ModelConfig | RecurrentConfig) -> str:
+    """Return the name that a network has in recipe.json."""
+    return next(name for name, kind in CONFIG_CLASSES_BY_NETWORK.items() if type(config) is kind)
+
+
+def network_in_words(config: ModelConfig | RecurrentConfig) -> str:
+    """Return "a Transformer" or what else has this shape, for a message."""
+    return NETWORKS_IN_WORDS[_network_name(config)]
 
 
 def _section_from_dict(config_class: type[ConfigT], section: str, values: Any) -> ConfigT:

@@ -1,6 +1,7 @@
 """The parts that a Transformer is built of; the paper's by default.
 
-Another part is passed in, and no file of the network changes:
+Some have names, which a recipe may give: `parts = "rotary"` (see `transformer.modern`). Others are
+passed in, and no file of the network changes:
 
     parts = Parts(norm=lambda config: nn.RMSNorm(config.d_model))
     model = Transformer(config, src_vocab_size=..., tgt_vocab_size=..., parts=parts)
@@ -13,7 +14,8 @@ To train with it, and to load what was trained:
 
 An attention with other queries and keys, such as RoPE's, overrides `MultiHeadAttention.project`;
 one with other scores, such as ALiBi's, overrides `attend`. With either, `positions` becomes a part
-that returns the words as they are, or sinusoids are still added. tests/test_parts.py has both.
+that returns the words as they are, or sinusoids are still added. transformer/modern.py has the
+first, tests/test_parts.py the second.
 
 A folder remembers which parts its model has: resuming and loading need the same.
 """
@@ -89,8 +91,8 @@ def require_same_parts(trained: str, saved: Mapping[str, str], built: Mapping[st
     require(
         saved == built,
         f"{trained} was trained with {_describe_parts(saved)}, and the network has "
-        f"{_describe_parts(built)}: a command knows the paper's parts alone; in Python pass the "
-        "`build` that it was trained with (transformer/parts.py shows how)",
+        f"{_describe_parts(built)}: a command knows those that have a name alone; in Python pass "
+        "the `build` that it was trained with (transformer/parts.py shows how)",
     )
 
 

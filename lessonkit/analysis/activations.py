@@ -33,9 +33,12 @@ def source_token_ids(translator: Translator, sentence: str) -> Tensor:
 
 
 def transformer_of_translator(translator: Translator) -> Transformer:
-    """Return a translator's network; raise a UserError if it is a recurrent one."""
+    """Return a translator's network; raise a UserError if it is of another kind."""
     if not isinstance(translator.model, Transformer):
-        raise UserError("a recurrent network has no heads and no such masks: give a Transformer")
+        kind = type(translator.model).__name__
+        raise UserError(
+            f"a {kind} has no encoder, decoder and heads as the paper's: give a Transformer"
+        )
     return translator.model
 
 

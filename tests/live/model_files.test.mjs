@@ -147,6 +147,8 @@ test("a recipe of no network", () => {
 
 test("a network or tokens of another kind", () => {
   refuses(() => config_of({ ...RECIPE, network: "lstm" }), "recipe.json", /Transformers only/);
+  refuses(() => config_of({ ...RECIPE, parts: "rotary" }), "recipe.json", /parts "rotary"/);
+  assert.equal(config_of({ ...RECIPE, parts: "paper" }).d_model, RECIPE.model.d_model);
   const words = { ...TOKENIZER, kind: "words" };
   refuses(() => new BPETokenizer(words, FILES[2]), FILES[2], /byte-pair encoding only/);
 });

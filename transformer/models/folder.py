@@ -25,13 +25,21 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from transformer.config import REMOVED_TRAINING_SETTINGS, Recipe, RecurrentConfig
+from transformer.config import (
+    PAPER_PARTS_NAME,
+    REMOVED_TRAINING_SETTINGS,
+    DecoderOnlyConfig,
+    Recipe,
+    RecurrentConfig,
+)
 from transformer.data import tokenizers
 from transformer.data.tokenizers import BPETokenizer, Tokenizer, WordTokenizer
+from transformer.decoder_only import DecoderOnly
 from transformer.fast_dropout import use_fast_dropout
 from transformer.lstm import Recurrent
 from transformer.model import Transformer
 from transformer.models.weights import load_tensors, load_weights
+from transformer.modern import find_parts
 from transformer.parts import (
     PAPER_PARTS,
     Parts,
@@ -56,7 +64,7 @@ WEIGHTS, MANIFEST = "model.safetensors", "manifest.json"
 FILES_IN_MANIFEST = (RECIPE, SRC_TOKENIZER, TGT_TOKENIZER, DATA, WEIGHTS)
 LONGEST_SOURCE = "longest_source"  # in run.json: its tokens, of those trained on
 
-Network = Transformer | Recurrent
+Network = Transformer | DecoderOnly | Recurrent
 
 
 class ModelDescription(NamedTuple):
@@ -66,13 +74,18 @@ class ModelDescription(NamedTuple):
     src_tokenizer: Tokenizer
     tgt_tokenizer: Tokenizer
 
-    def build(self, parts: Parts = PAPER_PARTS) -> Network:
+    def build(self, parts: Parts | None = None) -> Network:
         """Return the network, its weights freshly drawn from torch's random numbers.
 
-        A Transformer may have other parts than the paper's: where `build` is an argument, pass
-        `partial(ModelDescription.build, parts=parts)`.
+        It has the parts that the recipe names. Parts without a name are given: where `build` is an
+        argument, pass `partial(ModelDescription.build, parts=parts)`.
         """
-        config = self.recipe.model
+        config, named = self.recipe.model, self.recipe.parts
+        require(
+            parts is None or named == PAPER_PARTS_NAME,
+            f"{self.recipe.name!r} names its parts, {named!r}, and others are given: leave one out",
+        )
+        parts = find_parts(named) if parts is None else parts
         src_vocab_size = self.src_tokenizer.vocab_size
         tgt_vocab_size = self.tgt_tokenizer.vocab_size
         network: Network
@@ -83,6 +96,8 @@ class ModelDescription(NamedTuple):
             network = Recurrent(
                 config, src_vocab_size=src_vocab_size, tgt_vocab_size=tgt_vocab_size
             )
+        elif isinstance(config, DecoderOnlyConfig):
+            network = DecoderOnly(config, vocab_size=tgt_vocab_size, parts=parts)
         else:
             network = Transformer(
                 config, src_vocab_size=src_vocab_size, tgt_vocab_size=tgt_vocab_size, parts=parts

@@ -14,6 +14,7 @@ from transformer.data.batches import LeftOut, collate, encode_and_count_pairs, m
 from transformer.data.token_budget import TokenBudgetBatches
 from transformer.models import folder
 from transformer.models.folder import ModelDescription, Network
+from transformer.modern import find_parts
 from transformer.support.errors import is_out_of_memory, require
 from transformer.support.files import check_writable_folder
 from transformer.support.formats import read_json_object
@@ -67,6 +68,7 @@ def prepare_run(
     The arguments are those of `train_recipe`, the recipe with the vocabularies of `start`.
     """
     data, training = recipe.data, recipe.training
+    find_parts(recipe.parts)  # An unknown name is refused before any work.
     first_settings = read_settings_of_begun_run(out, resume)
     if resume:
         require_same_start(first_settings.get(START_FROM_KEY), start, out)

@@ -19,6 +19,7 @@ from transformer.config import (
     Recipe,
     RecurrentConfig,
     TokenizerKind,
+    network_in_words,
 )
 from transformer.data.normalizers import normalizer_name_of_language
 from transformer.data.tokenizers import BPETokenizer, Tokenizer, WordTokenizer
@@ -61,6 +62,11 @@ class StartModel:
         """
         theirs = self.description.recipe
         require_same_network(self.name, theirs.model, recipe.model)
+        require(
+            theirs.parts == recipe.parts,
+            f"{self.name} does not fit this recipe, for it has the parts {theirs.parts!r} and not "
+            f"{recipe.parts!r}: give --set parts={theirs.parts}, or start from another model",
+        )
         if theirs.data.tokenizer == TokenizerKind.WORDS:
             _require_known_languages(self.name, theirs.data, recipe.data)
         settings = {name: getattr(theirs.data, name) for name in VOCABULARY_SETTINGS}
@@ -128,7 +134,7 @@ def require_same_network(
     """Raise a UserError unless weights of one network fit the other; each setting is named."""
     require(
         type(theirs) is type(ours),
-        f"{name} is {_kind_in_words(theirs)}, and this recipe trains {_kind_in_words(ours)}: "
+        f"{name} is {network_in_words(theirs)}, and this recipe trains {network_in_words(ours)}: "
         "start from another model",
     )
     values = _shaping_settings(ours)
@@ -149,10 +155,6 @@ def require_same_network(
         f"{name} does not fit this recipe, for it has {', '.join(problems)}: give {settings}, or "
         "start from another model",
     )
-
-
-def _kind_in_words(config: ModelConfig | RecurrentConfig) -> str:
-    return "an LSTM" if isinstance(config, RecurrentConfig) else "a Transformer"
 
 
 def _as_command_line_text(value: Any) -> str:

@@ -109,5 +109,10 @@ export function config_of(recipe) {
     const problem = `is of the kind "${recipe.network}", and this page runs Transformers only`;
     throw new ModelFileError("recipe.json", problem);
   }
+  const parts = recipe.parts ?? "paper"; // a recipe of an earlier version names none
+  if (parts !== "paper") {
+    const problem = `has the parts "${parts}", and this page runs the paper's only`;
+    throw new ModelFileError("recipe.json", problem);
+  }
   return new ModelConfig(recipe.model);
 }

@@ -1,0 +1,302 @@
+"""What came after 2017: each part against an oracle of its own, and a case by hand."""
+
+import math
+from functools import partial
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from attention_laws import Verdict, diagnose
+from lessonkit.adapters import adapt_network
+from tests.helpers import weekly
+from transformer.attention import KeyValueCache, MultiHeadAttention
+from transformer.config import DecoderOnlyConfig, ModelConfig, TrainingConfig
+from transformer.decoder_only import DecoderOnly
+from transformer.feed_forward import make_feed_forward
+from transformer.masks import causal_mask, padding_mask
+from transformer.model import Transformer, count_parameters
+from transformer.modern import (
+    PARTS_BY_NAME,
+    GatedFeedForward,
+    GroupedQueryAttention,
+    RMSNorm,
+    RotaryAttention,
+    RotaryGroupedQueryAttention,
+    adamw,
+    find_parts,
+    make_gated_feed_forward,
+    make_grouped_query_attention,
+    make_rotary_attention,
+    make_rotary_grouped_query_attention,
+    warmup_stable_decay_rate,
+)
+from transformer.support.errors import UserError
+
+BATCH, LENGTH, D_MODEL = 3, 7, 26
+VOCAB = 31
+close = partial(torch.testing.assert_close, atol=1e-5, rtol=1e-5)
+
+
+def random(*shape: int, seed: int = 5) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+
+
+# --- norm ---
+
+
+def test_rms_norm_is_pytorchs() -> None:
+    ours, theirs = RMSNorm(D_MODEL), nn.RMSNorm(D_MODEL, eps=1e-5)
+    with torch.no_grad():
+        ours.weight.copy_(random(D_MODEL))
+        theirs.weight.copy_(ours.weight)
+    hidden = random(BATCH, LENGTH, D_MODEL)
+    close(ours(hidden), theirs(hidden))
+
+
+def test_rms_norm_by_hand() -> None:
+    """The root mean square of 3, 4, 0 and 0 is 2.5."""
+    close(RMSNorm(4)(torch.tensor([3.0, 4.0, 0.0, 0.0])), torch.tensor([1.2, 1.6, 0.0, 0.0]))
+
+
+def test_rms_norm_forgets_the_scale_and_keeps_the_shift() -> None:
+    hidden = 10 * random(BATCH, D_MODEL)
+    rms_norm, layer_norm = RMSNorm(D_MODEL), nn.LayerNorm(D_MODEL)
+    for norm in (rms_norm, layer_norm):
+        close(norm(7 * hidden), norm(hidden))
+    close(layer_norm(hidden + 5), layer_norm(hidden))
+    assert not torch.allclose(rms_norm(hidden + 5), rms_norm(hidden), atol=0.1)
+
+
+# --- rotary positions ---
+
+
+def rotated_by_complex_numbers(vectors: Tensor, start: int) -> Tensor:
+    """Multiply each pair, as a complex number, by e^(i * position * frequency)."""
+    d_k = vectors.shape[-1]
+    pairs = torch.view_as_complex(vectors.double().unflatten(-1, (-1, 2)).contiguous())
+    places = torch.arange(start, start + vectors.shape[-2], dtype=torch.float64)
+    frequencies = 10_000.0 ** (-2 * torch.arange(d_k // 2, dtype=torch.float64) / d_k)
+    turns = torch.polar(torch.ones(()).double(), places[:, None] * frequencies)
+    return torch.view_as_real(pairs * turns).flatten(-2).float()
+
+
+def test_rotary_attention_is_that_of_rotated_queries_and_keys() -> None:
+    attention = RotaryAttention(D_MODEL, num_heads=5, d_k=6, d_v=3).eval()
+    hidden, mask = random(BATCH, LENGTH, D_MODEL), causal_mask(LENGTH)
+    queries, keys, values = MultiHeadAttention.project(attention, hidden)
+    queries, keys = (rotated_by_complex_numbers(x, 0) for x in (queries, keys))
+    heads = F.scaled_dot_product_attention(queries, keys, values, mask)
+    expected = attention.output_projection(heads.transpose(1, 2).flatten(2))
+    close(attention(hidden, mask=mask)[0], expected)
+
+
+def test_rotary_positions_know_distances_alone() -> None:
+    """A shift of the whole sentence changes each query and key, and no score."""
+    attention = RotaryAttention(D_MODEL, num_heads=5, d_k=6, d_v=3)
+    hidden, cache = random(1, LENGTH, D_MODEL), KeyValueCache()
+    attention(random(1, 11, D_MODEL, seed=6), cache=cache)
+    later, here = attention.project(hidden, cache=cache), attention.project(hidden)
+    assert not torch.allclose(later[0], here[0], atol=0.1)  # positions 11 to 17, and 0 to 6
+    close(
+        later[0], rotated_by_complex_numbers(MultiHeadAttention.project(attention, hidden)[0], 11)
+    )
+    close(*(queries @ keys[:, :, -LENGTH:].mT for queries, keys, _ in (later, here)))
+
+
+# --- feed-forward ---
+
+
+def test_gated_feed_forward_by_hand() -> None:
+    """silu(2) * 3 = 2 / (1 + e^-2) * 3, and half of it."""
+    layer = GatedFeedForward(1, 1)
+    with torch.no_grad():
+        for linear, weight in ((layer.gate, 2.0), (layer.inner, 3.0), (layer.outer, 0.5)):
+            linear.weight.fill_(weight)
+    expected = 0.5 * 3 * 2 / (1 + math.exp(-2))
+    close(layer(torch.ones(1, 1, 1)), torch.full((1, 1, 1), expected))
+
+
+@pytest.mark.parametrize(("d_model", "d_ff"), [(128, 256), (26, 41), (512, 2048), (7, 1)])
+def test_a_gate_costs_no_parameters(d_model: int, d_ff: int) -> None:
+    config = ModelConfig(d_model=d_model, d_ff=d_ff, num_heads=1, positions="learned")  # type: ignore[arg-type]
+    gated, plain = (
+        count_parameters(make(config)) for make in (make_gated_feed_forward, make_feed_forward)
+    )
+    assert abs(gated - plain) <= 1.5 * d_model  # half a row of the three matrices
+
+
+# --- grouped queries ---
+
+
+@pytest.mark.parametrize("return_weights", [False, True])
+@pytest.mark.parametrize("num_key_heads", [1, 2, 3, 6])
+def test_grouped_queries_are_pytorchs(num_key_heads: int, return_weights: bool) -> None:
+    attention = GroupedQueryAttention(D_MODEL, 6, d_k=5, d_v=3, num_key_heads=num_key_heads).eval()
+    query, memory = random(BATCH, LENGTH, D_MODEL), random(BATCH, 11, D_MODEL, seed=6)
+    mask = random(BATCH, 1, LENGTH, 11, seed=7) > 0
+
+    def heads(linear: nn.Linear, source: Tensor, size: int) -> Tensor:
+        return linear(source).view(*source.shape[:2], -1, size).transpose(1, 2)
+
+    expected = F.scaled_dot_product_attention(
+        heads(attention.query_projection, query, 5),
+        heads(attention.key_projection, memory, 5),
+        heads(attention.value_projection, memory, 3),
+        mask,
+        enable_gqa=True,
+    )
+    output, weights = attention(query, memory, mask, return_weights=return_weights)
+    close(output, attention.output_projection(expected.transpose(1, 2).flatten(2)))
+    assert (weights is not None) == return_weights
+
+
+def test_one_key_head_of_eight_has_an_eighth_of_the_cache() -> None:
+    sizes = []
+    for num_key_heads in (8, 1):
+        cache = KeyValueCache()
+        attention = GroupedQueryAttention(D_MODEL, 8, 5, 3, num_key_heads)
+        attention(random(BATCH, LENGTH, D_MODEL), cache=cache)
+        sizes.append(sum(tensor.numel() for tensor in cache.tensors))
+    assert sizes == [BATCH * LENGTH * 8 * (5 + 3), BATCH * LENGTH * (5 + 3)]
+
+
+def test_the_source_is_projected_once_by_grouped_queries() -> None:
+    attention, cache = GroupedQueryAttention(D_MODEL, 6, 5, 3, 2), KeyValueCache()
+    query, memory = random(BATCH, 1, D_MODEL), random(BATCH, LENGTH, D_MODEL, seed=6)
+    first, _ = attention(query, memory, cache=cache)
+    again, _ = attention(query, torch.full_like(memory, torch.nan), cache=cache)
+    torch.testing.assert_close(first, again, atol=0, rtol=0)
+
+
+# --- optimizer and schedule ---
+
+
+def test_adamw_lets_matrices_decay_and_nothing_else() -> None:
+    model = nn.Sequential(nn.Embedding(5, 3), nn.Linear(3, 2), nn.LayerNorm(2))
+    optimizer = adamw(model, TrainingConfig(), weight_decay=0.25)
+    before = {name: weight.detach().clone() for name, weight in model.named_parameters()}
+    for group in optimizer.param_groups:
+        group["lr"] = 0.5
+    for weight in model.parameters():
+        weight.grad = torch.zeros_like(weight)
+    optimizer.step()
+    for name, weight in model.named_parameters():
+        factor = 1 - 0.5 * 0.25 if weight.ndim == 2 else 1.0
+        close(weight.detach(), factor * before[name])
+
+
+def test_the_rate_rises_stays_and_falls() -> None:
+    rates = [warmup_stable_decay_rate(step, 20, 4, 0.8, 0.25) for step in range(1, 21)]
+    expected = [0.2, 0.4, 0.6, *[0.8] * 12, 0.64, 0.48, 0.32, 0.16, 0.0]
+    assert rates == pytest.approx(expected)
+
+
+# --- decoder-only ---
+
+
+def decoder_only(parts: str = "modern", **changes: Any) -> DecoderOnly:
+    torch.manual_seed(9)
+    sizes: dict[str, Any] = {"d_model": 24, "d_ff": 37, "num_heads": 6, "num_layers": 2}
+    config = DecoderOnlyConfig(**sizes | {"dropout": 0.0, "max_len": 43} | changes)
+    return DecoderOnly(config, vocab_size=VOCAB, parts=find_parts(parts)).eval()
+
+
+def pairs() -> tuple[Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(8)
+    src, tgt_in = (torch.randint(4, VOCAB, (BATCH, n), generator=generator) for n in (7, 11))
+    src[1, 5:] = src[2, 2:] = 0
+    return src, tgt_in
+
+
+@pytest.mark.parametrize("parts", ["paper", "modern"])
+def test_a_source_computed_first_equals_one_sequence(parts: str) -> None:
+    model, (src, tgt_in) = decoder_only(parts), pairs()
+    mask, cache = padding_mask(src), model.new_cache()
+    memory, whole = model.encode(src, mask), model(src, tgt_in)
+    steps = [model.decode(token, memory, mask, cache) for token in tgt_in.split(1, dim=1)]
+    close(torch.cat(steps, dim=1), whole)
+    close(model.decode(tgt_in, memory, mask), whole)
+
+
+def test_a_decoder_only_model_is_pytorchs_encoder_with_a_prefix_mask() -> None:
+    """Without padding: its layers are an encoder's, on one sequence, with another mask."""
+    model, (src, tgt_in) = decoder_only("paper", attention_bias=True), pairs()
+    src = src[:1]
+    layer = nn.TransformerEncoderLayer(24, 6, 37, 0.0, batch_first=True)
+    theirs = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False).eval()
+    with torch.no_grad():
+        ours: Any
+        their: Any
+        for ours, their in zip(model.layers, theirs.layers, strict=True):
+            attention = ours.self_attention
+            names = ("query_projection", "key_projection", "value_projection")
+            projections = [getattr(attention, name) for name in names]
+            for kind in ("weight", "bias"):
+                joined = torch.cat([getattr(linear, kind) for linear in projections])
+                getattr(their.self_attn, f"in_proj_{kind}").copy_(joined)
+            their.self_attn.out_proj.load_state_dict(attention.output_projection.state_dict())
+            their.linear1.load_state_dict(ours.feed_forward.inner.state_dict())
+            their.linear2.load_state_dict(ours.feed_forward.outer.state_dict())
+        hidden = model.embedding(torch.cat((src, tgt_in[:1]), dim=1))
+        allowed = torch.ones(18, 18).tril().bool()
+        allowed[:7, :7] = True
+        expected = model.output(theirs(hidden, ~allowed)[:, 7:])
+    close(model(src, tgt_in[:1]), expected)
+
+
+def test_a_sources_padding_moves_no_position() -> None:
+    model, (src, tgt_in) = decoder_only("paper"), pairs()
+    close(model(src[1:2, :5], tgt_in[1:2]), model(src, tgt_in)[1:2])
+
+
+# --- laws, errors ---
+
+
+@pytest.mark.parametrize(
+    "network", ["decoder_only", "modern", *map(weekly, sorted(PARTS_BY_NAME.keys() - {"modern"}))]
+)
+def test_every_law_is_kept(network: str) -> None:
+    model: nn.Module
+    if network == "decoder_only":
+        model = decoder_only(pre_norm=True)
+    else:
+        torch.manual_seed(9)
+        config = ModelConfig(d_model=16, d_ff=22, num_heads=2, num_layers=1, pre_norm=True)
+        model = Transformer(
+            config, src_vocab_size=VOCAB, tgt_vocab_size=VOCAB, parts=find_parts(network)
+        ).eval()
+    report = diagnose(adapt_network(model, VOCAB, VOCAB), minute=False)
+    assert not report.broken_laws, report
+    assert len(report.results_with_verdict(Verdict.KEPT)) > 20
+
+
+def test_what_does_not_go_together_is_refused() -> None:
+    odd_heads, odd_d_k = ModelConfig(num_heads=1), ModelConfig(d_model=14, num_heads=2)
+    model, (src, tgt_in) = decoder_only(max_len=9), pairs()
+    memory = model.encode(src, padding_mask(src))
+    cases: dict[str, Any] = {
+        "did you mean 'rotary'": lambda: find_parts("rotery"),
+        "num_heads is 1": lambda: make_grouped_query_attention(odd_heads),
+        "d_k is 7": lambda: make_rotary_attention(odd_d_k),
+        "d_k is 7,": lambda: make_rotary_grouped_query_attention(odd_d_k),
+        "6 query heads cannot share 4": lambda: GroupedQueryAttention(D_MODEL, 6, 5, 3, 4),
+        "memory is given": lambda: RotaryGroupedQueryAttention(D_MODEL, 6, 6, 6, 2)(
+            random(1, 2, D_MODEL), random(1, 2, D_MODEL)
+        ),
+        "at most 16 warmup_steps": lambda: warmup_stable_decay_rate(1, 20, 17, 0.1),
+        "step is 21": lambda: warmup_stable_decay_rate(21, 20, 4, 0.1),
+        "weight_decay is -1": lambda: adamw(model, TrainingConfig(), -1),
+        "epsilon is 0": lambda: RMSNorm(4, 0),
+        "d_k 4 and d_v 5 differ": lambda: DecoderOnlyConfig(d_model=8, num_heads=2, d_v=5),
+        "concatenated positions": lambda: decoder_only(positions="concatenated", tie_softmax=False),
+        "tie_source_target=false": lambda: decoder_only(tie_source_target=False),
+        "11 tokens are more than max_len 9": lambda: model(src, tgt_in),
+        "memory is float32": lambda: model.decode(tgt_in, memory[:, :1], padding_mask(src)),
+        "hidden is": lambda: RMSNorm(4)(random(2, 5)),
+    }
+    for message, call in cases.items():
+        with pytest.raises(UserError, match=message):
+            call()

@@ -1,0 +1,363 @@
+"""What models of today have in place of the paper's parts, each passed in by `Parts` (after 2017).
+
+Not in the paper. A recipe names them, `parts = "rotary"`; `PARTS_BY_NAME` says which there are:
+
+    part                   in place of         source
+    RMSNorm                LayerNorm           Zhang and Sennrich 2019, arXiv 1910.07467
+    RotaryAttention        added positions     Su et al. 2021, arXiv 2104.09864
+    GatedFeedForward       ReLU between maps   Shazeer 2020, arXiv 2002.05202
+    GroupedQueryAttention  a key for a query   Ainslie et al. 2023, arXiv 2305.13245
+
+Pre-norm, with its norm at the end of each stack, is a setting of `ModelConfig`. `adamw` and
+`warmup_stable_decay_rate` are arguments of `train` (`optimizer`, `schedule`). A model without an
+encoder is another network, not a part: see `transformer.decoder_only`.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch.optim import AdamW
+
+from transformer.attention import KeyValueCache, MultiHeadAttention
+from transformer.config import MAX_DIMENSION, PAPER_PARTS_NAME, ModelConfig, TrainingConfig
+from transformer.parts import PAPER_PARTS, Parts
+from transformer.positions import rotate
+from transformer.support.checks import (
+    MIN_POSITIVE,
+    check_hidden_states,
+    check_num_elements,
+    check_number,
+    check_same_batch_size,
+    check_sizes,
+)
+from transformer.support.errors import require, unknown_name_error
+from transformer.support.signatures import check_argument_types
+
+QUERY_HEADS_PER_KEY_HEAD = 2  # of the parts by name; GroupedQueryAttention takes any number
+ADAMW_BETA1 = 0.9
+WEIGHT_DECAY = 0.1  # of a matrix, in learning rates a step
+DECAY_SHARE = 0.2  # of a run's steps, at its end, in which the learning rate falls to 0
+
+# --- norm -----------------------------------------------------------------------------------
+
+
+class RMSNorm(nn.Module):
+    """Divide by the root mean square, and multiply by a learned weight: no mean, no bias.
+
+    Its output does not change with the scale of its input; unlike LayerNorm's, it does with a
+    number that is added to all components.
+    """
+
+    def __init__(self, d_model: int, epsilon: float = 1e-5) -> None:
+        super().__init__()
+        check_sizes(MAX_DIMENSION, d_model=d_model)
+        check_number("epsilon", epsilon, MIN_POSITIVE)
+        self.d_model, self.epsilon = d_model, epsilon
+        self.weight = nn.Parameter(torch.ones(d_model))
+
+    def forward(self, hidden: Tensor) -> Tensor:
+        """Normalize each vector of (..., d_model)."""
+        check_hidden_states("hidden", hidden, self.d_model, self.weight)
+        mean_square = hidden.square().mean(dim=-1, keepdim=True)  # (..., 1)
+        return hidden * (mean_square + self.epsilon).rsqrt() * self.weight
+
+
+@check_argument_types
+def make_rms_norm(config: ModelConfig) -> RMSNorm:
+    """Make an RMSNorm of the configuration's width."""
+    return RMSNorm(config.d_model)
+
+
+# --- positions ------------------------------------------------------------------------------
+
+
+class NoPositions(nn.Module):
+    """Leave the words as they are: queries and keys are rotated instead."""
+
+    def forward(self, words: Tensor, start: int = 0) -> Tensor:
+        """Return the words, (batch, length, d_model)."""
+        return words
+
+
+@check_argument_types
+def make_no_positions(config: ModelConfig) -> NoPositions:
+    """Make the positions module of a model whose attention knows the positions."""
+    return NoPositions()
+
+
+class RotaryAttention(MultiHeadAttention):
+    """Self-attention whose queries and keys are rotated by their positions (`positions.rotate`).
+
+    The cache holds rotated keys: a key's position is its own, whichever query comes later.
+    """
+
+    def project(
+        self, query: Tensor, memory: Tensor | None = None, cache: KeyValueCache | None = None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Project as `MultiHeadAttention.project`, with queries and keys rotated."""
+        require(
+            memory is None,
+            "memory is given, and rotary positions are those of one sequence: make the part "
+            "`self_attention` of this class, and not `cross_attention`",
+        )
+        start = 0 if cache is None else cache.length
+        queries, keys, values = super().project(query)
+        queries, keys = rotate(queries, start), rotate(keys, start)
+        if cache is not None:
+            keys, values = cache.append(keys, values)
+        return queries, keys, values
+
+
+@check_argument_types
+def make_rotary_attention(config: ModelConfig) -> RotaryAttention:
+    """Make a self-attention with rotary positions; d_k must be even."""
+    _check_even_d_k(config)
+    return RotaryAttention(
+        config.d_model,
+        config.num_heads,
+        config.key_size,
+        config.value_size,
+        config.attention_dropout,
+        config.attention_bias,
+    )
+
+
+def _check_even_d_k(config: ModelConfig) -> None:
+    require(
+        config.key_size % 2 == 0,
+        f"d_k is {config.key_size}, and rotary positions rotate pairs of components: give an even "
+        "d_k",
+    )
+
+
+# --- feed-forward ---------------------------------------------------------------------------
+
+
+class GatedFeedForward(nn.Module):
+    """Three linear maps without biases: outer(silu(gate(x)) * inner(x)), which is called SwiGLU.
+
+    `dropout` falls on the inner activations, (batch, length, d_ff).
+    """
+
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        check_sizes(MAX_DIMENSION, d_model=d_model, d_ff=d_ff)
+        check_num_elements(d_model=d_model, d_ff=d_ff)
+        check_number("dropout", dropout, 0, 1)
+        self.d_model = d_model
+        self.gate = nn.Linear(d_model, d_ff, bias=False)
+        self.inner = nn.Linear(d_model, d_ff, bias=False)
+        self.outer = nn.Linear(d_ff, d_model, bias=False)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, hidden: Tensor) -> Tensor:
+        """Map (batch, length, d_model) to the same shape, each position for itself."""
+        check_hidden_states("hidden", hidden, self.d_model, self.inner.weight)
+        inner = F.silu(self.gate(hidden)) * self.inner(hidden)  # (batch, length, d_ff)
+        return self.outer(self.dropout(inner))  # (batch, length, d_model)
+
+
+@check_argument_types
+def make_gated_feed_forward(config: ModelConfig) -> GatedFeedForward:
+    """Make one with as many parameters as the paper's feed-forward network of d_ff.
+
+    That has two matrices and two biases, this has three matrices: its inner width is the whole
+    number that comes nearest, about two thirds of d_ff.
+    """
+    d_model, d_ff = config.d_model, config.d_ff
+    paper_parameters = 2 * d_model * d_ff + d_ff + d_model
+    d_ff = max(1, round(paper_parameters / (3 * d_model)))
+    return GatedFeedForward(d_model, d_ff, config.feed_forward_dropout)
+
+
+# --- grouped queries ------------------------------------------------------------------------
+
+
+class GroupedQueryAttention(MultiHeadAttention):
+    """Attention in which several query heads share one head of keys and values.
+
+    The cache is smaller by that factor. With one key head this is multi-query attention (Shazeer
+    2019, arXiv 1911.02150), with as many as there are query heads it is the paper's.
+
+    Args:
+        num_key_heads: Heads of keys and of values; query heads i * n to i * n + n - 1 share head
+            i, where n is num_heads / num_key_heads.
+    """
+
+    @check_argument_types
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_k: int,
+        d_v: int,
+        num_key_heads: int,
+        dropout: float = 0.0,
+        bias: bool = False,
+    ) -> None:
+        super().__init__(d_model, num_heads, d_k, d_v, dropout, bias)
+        check_number("num_key_heads", num_key_heads, 1, num_heads, integer=True)
+        require(
+            num_heads % num_key_heads == 0,
+            f"{num_heads} query heads cannot share {num_key_heads} key heads evenly: give a "
+            f"divisor of {num_heads}",
+        )
+        self.num_key_heads = num_key_heads
+        self.key_projection = nn.Linear(d_model, num_key_heads * d_k, bias)
+        self.value_projection = nn.Linear(d_model, num_key_heads * d_v, bias)
+
+    def project(
+        self, query: Tensor, memory: Tensor | None = None, cache: KeyValueCache | None = None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Project as `MultiHeadAttention.project`, to fewer keys and values.
+
+        They are (batch, num_key_heads, k_len, d_k or d_v), in the cache too.
+        """
+        check_hidden_states("query", query, self.d_model, self.query_projection.weight, axes=3)
+        queries = self._split_heads(self.query_projection(query))  # (batch, num_heads, q_len, d_k)
+        if memory is not None and cache is not None and cache.tensors:
+            keys, values = cache.tensors
+            return queries, keys, values
+        source = query if memory is None else memory  # (batch, k_len, d_model)
+        check_hidden_states("memory", source, self.d_model, self.key_projection.weight, axes=3)
+        keys = self._split_key_heads(self.key_projection(source))
+        values = self._split_key_heads(self.value_projection(source))
+        if cache is not None:
+            keys, values = cache.append(keys, values)
+        return queries, keys, values
+
+    def attend(
+        self,
+        queries: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        mask: Tensor | None,
+        return_weights: bool,
+    ) -> tuple[Tensor, Tensor | None]:
+        """Attend as `MultiHeadAttention.attend`, each group of query heads to its key head."""
+        check_same_batch_size("query", queries, "key", keys)
+        group_size = self.num_heads // self.num_key_heads
+        keys = keys.repeat_interleave(group_size, dim=1)  # (batch, num_heads, k_len, d_k)
+        values = values.repeat_interleave(group_size, dim=1)  # (batch, num_heads, k_len, d_v)
+        return super().attend(queries, keys, values, mask, return_weights)
+
+    def _split_key_heads(self, joined: Tensor) -> Tensor:
+        """(batch, length, num_key_heads * d) -> (batch, num_key_heads, length, d)."""
+        return joined.unflatten(-1, (self.num_key_heads, -1)).transpose(1, 2)
+
+
+class RotaryGroupedQueryAttention(RotaryAttention, GroupedQueryAttention):
+    """Self-attention with rotary positions whose query heads share key heads."""
+
+
+@check_argument_types
+def make_grouped_query_attention(config: ModelConfig) -> GroupedQueryAttention:
+    """Make an attention in which each `QUERY_HEADS_PER_KEY_HEAD` query heads share a key head."""
+    return GroupedQueryAttention(*_grouped_query_sizes(config))
+
+
+@check_argument_types
+def make_rotary_grouped_query_attention(config: ModelConfig) -> RotaryGroupedQueryAttention:
+    """Make the same with rotary positions, for self-attention; d_k must be even."""
+    _check_even_d_k(config)
+    return RotaryGroupedQueryAttention(*_grouped_query_sizes(config))
+
+
+def _grouped_query_sizes(
+    config: ModelConfig,
+) -> tuple[int, int, int, int, int, float, bool]:
+    """Return the arguments of `GroupedQueryAttention` for a configuration."""
+    require(
+        config.num_heads % QUERY_HEADS_PER_KEY_HEAD == 0,
+        f"num_heads is {config.num_heads}, and each {QUERY_HEADS_PER_KEY_HEAD} query heads share a "
+        f"key head: give a multiple of {QUERY_HEADS_PER_KEY_HEAD}",
+    )
+    return (
+        config.d_model,
+        config.num_heads,
+        config.key_size,
+        config.value_size,
+        config.num_heads // QUERY_HEADS_PER_KEY_HEAD,
+        config.attention_dropout,
+        config.attention_bias,
+    )
+
+
+# --- parts by name --------------------------------------------------------------------------
+
+# What a recipe may name as its `parts`.
+PARTS_BY_NAME = {
+    PAPER_PARTS_NAME: PAPER_PARTS,
+    "rms_norm": Parts(norm=make_rms_norm),
+    "rotary": Parts(self_attention=make_rotary_attention, positions=make_no_positions),
+    "swiglu": Parts(feed_forward=make_gated_feed_forward),
+    "grouped_query": Parts(
+        self_attention=make_grouped_query_attention, cross_attention=make_grouped_query_attention
+    ),
+    "modern": Parts(
+        self_attention=make_rotary_grouped_query_attention,
+        cross_attention=make_grouped_query_attention,
+        feed_forward=make_gated_feed_forward,
+        norm=make_rms_norm,
+        positions=make_no_positions,
+    ),
+}
+
+
+@check_argument_types
+def find_parts(name: str) -> Parts:
+    """Return the parts of this name; a UserError names the nearest one."""
+    if name not in PARTS_BY_NAME:
+        raise unknown_name_error("parts", name, PARTS_BY_NAME)
+    return PARTS_BY_NAME[name]
+
+
+# --- optimizer and schedule -----------------------------------------------------------------
+
+
+@check_argument_types
+def adamw(model: nn.Module, config: TrainingConfig, weight_decay: float = WEIGHT_DECAY) -> AdamW:
+    """Return Adam with decoupled weight decay (Loshchilov and Hutter 2019, arXiv 1711.05101).
+
+    Matrices decay, embeddings too; norms and biases do not. Give it to `train` with
+    `optimizer=partial(adamw, config=config)`.
+    """
+    check_number("weight_decay", weight_decay, 0, 1)
+    parameters = list(model.parameters())
+    groups: list[dict[str, Any]] = [
+        {"params": [weight for weight in parameters if weight.ndim >= 2]},
+        {"params": [weight for weight in parameters if weight.ndim < 2], "weight_decay": 0.0},
+    ]
+    return AdamW(
+        [group for group in groups if group["params"]],
+        lr=0.0,
+        betas=(ADAMW_BETA1, config.beta2),
+        eps=config.epsilon,
+        weight_decay=weight_decay,
+        fused=True,
+    )
+
+
+def warmup_stable_decay_rate(
+    step: int, steps: int, warmup_steps: int, peak: float, decay_share: float = DECAY_SHARE
+) -> float:
+    """Compute the learning rate of a step, from 1: it rises, stays, and falls to 0 at the end.
+
+    It rises in a straight line to the peak at `warmup_steps`, stays there, and falls in a straight
+    line in the last `decay_share` of the steps (Hu et al. 2024, arXiv 2404.06395). How many steps
+    there are need be known only when the fall begins.
+    """
+    for name, value in (("step", step), ("steps", steps), ("warmup_steps", warmup_steps)):
+        check_number(name, value, 1, integer=True)
+    check_number("peak", peak, MIN_POSITIVE)
+    check_number("decay_share", decay_share, MIN_POSITIVE, 1)
+    decay_steps = max(1, round(decay_share * steps))
+    require(
+        warmup_steps + decay_steps <= steps,
+        f"{warmup_steps} warmup_steps and {decay_steps} of decay are more than {steps} steps: give "
+        f"at most {steps - decay_steps} warmup_steps",
+    )
+    require(step <= steps, f"step is {step}, and the rate falls to 0 at {steps}: give no later one")
+    return peak * min(step / warmup_steps, 1.0, (steps - step) / decay_steps)
