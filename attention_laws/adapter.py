@@ -71,7 +71,9 @@ class Adapter(_ReplaceMixin):
         src_vocab_size: Number of source ids.
         tgt_vocab_size: Number of target ids, which is the width of the logits.
         module: The module with the parameters and the mode; laws about either need it.
-        pad_id: Padding on both sides; None if the model has none.
+        pad_id: Padding of sources, and of targets unless they have their own; None if the model
+            has none.
+        tgt_pad_id: Padding of targets if it is another.
         bos_id: First token of each target.
         eos_id: Last token of each sentence.
         encode: `encode(src)` returns the memory, (batch, src_len, width).
@@ -105,6 +107,7 @@ class Adapter(_ReplaceMixin):
     tgt_vocab_size: int
     module: nn.Module | None = None
     pad_id: int | None = PAD_ID
+    tgt_pad_id: int | None = None
     bos_id: int = BOS_ID
     eos_id: int = EOS_ID
     encode: Callable[[Tensor], Tensor] | None = None
@@ -136,6 +139,9 @@ class Adapter(_ReplaceMixin):
             if size < MIN_VOCAB_SIZE:
                 problem = f"a {side} vocabulary of {short_repr(size)} is too small to diagnose with"
                 raise UserError(f"{problem}: give {MIN_VOCAB_SIZE} or more")
+        if self.pad_id is None and self.tgt_pad_id is not None:
+            problem = f"targets have padding, {self.tgt_pad_id}, and sources have none"
+            raise UserError(f"{problem}: name an unused id as pad_id")
         for part in self.stateful:
             if not (hasattr(part, "state_dict") and hasattr(part, "load_state_dict")):
                 problem = f"stateful holds {short_repr(part)}, whose state cannot be restored"

@@ -2,14 +2,13 @@
 
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from attention_laws.adapter import BOS_ID, EOS_ID, Adapter
-from attention_laws.calling_convention import CallingConvention
 from attention_laws.errors import UserError
 from attention_laws.find_call import WorkingCall, find_working_call
 from attention_laws.forward_signature import SRC_NAME_PATTERN
@@ -60,13 +59,16 @@ def adapter_from_module(
     call = working_call.call
     pad, tgt_pad = call.src_pad, call.tgt_pad
     bos, eos = _choose_bos_and_eos_ids(bos_id, eos_id, {pad, tgt_pad})
+    if pad != tgt_pad and None in (pad, tgt_pad):
+        raise UserError("only one side has padding (pad_id=, tgt_pad_id=): write an Adapter")
     return Adapter(
-        forward=call if pad == tgt_pad else _make_forward_with_one_padding_id(call, pad, tgt_pad),
+        forward=call,
         module=module,
         src_vocab_size=working_call.src_vocab_size,
         tgt_vocab_size=working_call.tgt_vocab_size,
         pad_id=pad,
-        bos_id=_id_after_padding_swap(bos, pad, tgt_pad),
+        tgt_pad_id=None if pad == tgt_pad else tgt_pad,
+        bos_id=bos,
         eos_id=eos,
         assumptions=_describe_assumptions(working_call, batch_first is not None, bos, eos),
     )
@@ -105,31 +107,6 @@ def _choose_bos_and_eos_ids(
     if eos is None:
         eos = next(token for token in free if token not in (bos, BOS_ID))
     return bos, eos
-
-
-def _id_after_padding_swap(token: int, pad: int | None, tgt_pad: int | None) -> int:
-    """Return a target's id after its padding and the source's padding id changed places."""
-    swapped = {pad: tgt_pad, tgt_pad: pad}.get(token)
-    return token if swapped is None else swapped
-
-
-def _make_forward_with_one_padding_id(
-    call: CallingConvention, pad: int | None, tgt_pad: int | None
-) -> Callable[[Tensor, Tensor], Tensor]:
-    """Return a forward in which both sides have the source's padding id.
-
-    In targets that id and the target's own padding change places.
-    """
-    if pad is None or tgt_pad is None:
-        raise UserError("only one side has padding (pad_id=, tgt_pad_id=): write an Adapter")
-
-    def forward(src: Tensor, tgt_in: Tensor) -> Tensor:
-        swapped = torch.where(tgt_in == pad, tgt_pad, torch.where(tgt_in == tgt_pad, pad, tgt_in))
-        logits = call(src, swapped)
-        order = [_id_after_padding_swap(token, pad, tgt_pad) for token in range(logits.shape[-1])]
-        return logits[..., order]
-
-    return forward
 
 
 class EncodeThenDecode(nn.Module):

@@ -17,6 +17,7 @@ from attention_laws.forward_signature import (
 )
 from attention_laws.mask_style import MASK_STYLES, MaskStyle, make_mask
 from attention_laws.model_state import hooks_removed_afterwards
+from attention_laws.vocabularies import EmbeddingRecorder
 
 # Of the first call: these are distinct, also after one token was cut off, so that a shape
 # identifies its axes.
@@ -131,29 +132,45 @@ class CallingConvention:
         positions = torch.arange(ids.shape[1]).expand(ids.shape)
         return positions if self.batch_first else positions.T
 
-    def with_logits_located(self, src: Tensor, tgt_in: Tensor) -> "CallingConvention":
+    def with_logits_located(
+        self, src: Tensor, tgt_in: Tensor, recorder: EmbeddingRecorder
+    ) -> "CallingConvention":
         """Call the module once, and return the convention that knows where the logits are.
+
+        Of several tensors of the shape of logits they are the one as wide as the vocabulary of
+        `tgt_in`, whose ids are all one, or else the first.
 
         Raises:
             NoLogitsError: nothing that it returns has the shape of logits.
         """
-        output = self.call_for_raw_output(src, tgt_in)
-        shapes = []
+        with recorder:
+            output = self.call_for_raw_output(src, tgt_in)
+        vocab_size = recorder.vocab_sizes.get(int(tgt_in[0, 0]))
+        shapes, located = [], []
         batch, tgt_len = tgt_in.shape
         for path, tensor in _yield_paths_and_float_tensors(output):
             shapes.append(tuple(tensor.shape))
             for drops_last, length in ((False, tgt_len), (True, tgt_len - 1)):
                 layout = _logits_layout_name(tensor, batch, length, self.batch_first)
                 if layout:
-                    return replace(self, path=path, layout=layout, drops_last=drops_last)
+                    convention = replace(self, path=path, layout=layout, drops_last=drops_last)
+                    logits = LOGITS_LAYOUTS[layout].to_batch_first(tensor, batch, length)
+                    if logits.shape[-1] == vocab_size:
+                        return convention
+                    located.append(convention)
+                    break
+        if located:
+            return located[0]
         returns_loss = shapes == [()]
         if returns_loss and not self.logits_module:
-            return self._with_logits_submodule_located(src, tgt_in)
+            return self._with_logits_submodule_located(src, tgt_in, recorder)
         if shapes:
             raise NoLogitsError(f"it returns tensors of the shapes {shapes}")
         raise NoLogitsError(f"it returns {type(output).__name__}, no tensor")
 
-    def _with_logits_submodule_located(self, src: Tensor, tgt_in: Tensor) -> "CallingConvention":
+    def _with_logits_submodule_located(
+        self, src: Tensor, tgt_in: Tensor, recorder: EmbeddingRecorder
+    ) -> "CallingConvention":
         """Return the convention for a module that returns a loss.
 
         Its logits are what the last submodule returned that returned any.
@@ -171,7 +188,8 @@ class CallingConvention:
         for name in reversed(call_order):
             if name:
                 with contextlib.suppress(NoLogitsError):
-                    return replace(self, logits_module=name).with_logits_located(src, tgt_in)
+                    by_submodule = replace(self, logits_module=name)
+                    return by_submodule.with_logits_located(src, tgt_in, recorder)
         raise NoLogitsError("it returns a loss, and no submodule returns logits")
 
     @property

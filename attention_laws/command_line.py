@@ -16,8 +16,8 @@ HELP_DESCRIPTION = """Try the laws of an encoder-decoder on anybody's code, in a
 
 NAME is a function without arguments that returns a torch module, an Adapter or a Pipeline.
 The exit status is 0 if no law is broken, 1 if one is, 2 if there is no model to try, and 3 if the
-model could not be judged, since laws of the core (shape, future, padding, gradients) were not
-tried."""
+model could not be judged: laws of the core (shape, future, padding, gradients) were not tried, or
+your code raised, hung or died in a law."""
 
 
 class _OneLineErrorParser(argparse.ArgumentParser):

@@ -91,8 +91,7 @@ def _locate_logits_by_first_call(
     convention: CallingConvention, tokens: list[int], recorder: EmbeddingRecorder
 ) -> CallingConvention:
     """Call a module for the first time, and record which embedding table reads which ids."""
-    with recorder:
-        call = convention.with_logits_located(*_constant_src_and_tgt_ids(tokens))
+    call = convention.with_logits_located(*_constant_src_and_tgt_ids(tokens), recorder)
     return call.with_output_head_if_needed(
         *_constant_src_and_tgt_ids(tokens), recorder.vocab_sizes.get(tokens[1], 0)
     )

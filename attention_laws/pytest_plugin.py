@@ -48,11 +48,8 @@ class LawTester:
         line = Report((self._try_law_or_reuse_result(law),)).with_baseline(self.reasons).lines[0]
         if line.verdict == Verdict.BROKEN or (line.verdict == Verdict.WARNED and self.strict):
             pytest.fail(line.explanation(), pytrace=False)
-        if (
-            line.verdict == Verdict.NOT_TRIED
-            and line.law in LAWS_NEEDED_TO_JUDGE_MODEL
-            and Report((line,)).untried_laws_needed_to_judge
-        ):
+        is_needed = line.lost or line.law in LAWS_NEEDED_TO_JUDGE_MODEL
+        if is_needed and Report((line,)).untried_laws_needed_to_judge:
             pytest.fail(f"it could not be judged: {line.seen}", pytrace=False)
         if line.verdict in (Verdict.NOT_TRIED, Verdict.ACCEPTED):
             pytest.skip(f"{line.verdict}: {line.seen}")

@@ -32,6 +32,7 @@ class Verdict(StrEnum):
     BROKEN = "broken"
     WARNED = "warned"  # a rule of thumb is not met; right code may do that
     ACCEPTED = "accepted"  # broken or warned of, and in the baseline with a reason
+    NOTED = "noted"  # worth knowing, and no fault: nothing fails for it
     KEPT = "kept"
     NOT_TRIED = "not tried"
 
@@ -60,6 +61,11 @@ def warned_finding(seen: str) -> Finding:
     return Finding(Verdict.WARNED, seen)
 
 
+def noted_finding(seen: str) -> Finding:
+    """Return the finding of something that is worth knowing and no fault."""
+    return Finding(Verdict.NOTED, seen)
+
+
 def not_tried_finding(seen: str) -> Finding:
     """Return the finding that a law could not be tried; `seen` is the reason."""
     return Finding(Verdict.NOT_TRIED, seen)
@@ -76,6 +82,7 @@ class LawResult:
     means: str  # what it usually means when it is broken
     look: str  # where to look then
     seconds: float  # time that the check took
+    lost: bool = False  # whether it was not tried because the code raised, hung or died in it
 
     @check_argument_kinds
     def explanation(self, indent: str = "") -> str:
@@ -113,21 +120,28 @@ class Report:
 
     @property
     def untried_laws_needed_to_judge(self) -> list[str]:
-        """Names of the core's laws that were not tried, or of all laws if none was tried."""
+        """Names of the laws that must be tried and were not; of all laws if none was tried.
+
+        They are those of the core, and those in which the code raised, hung or died.
+        """
         untried = [
-            line.law
+            line
             for line in self.results_with_verdict(Verdict.NOT_TRIED)
             if line.seen != NO_PADDING_REASON
         ]
-        if len(untried) == len(self.lines):
-            return untried
-        return [law for law in untried if law in LAWS_NEEDED_TO_JUDGE_MODEL]
+        is_any_tried = len(untried) < len(self.lines)
+        return [
+            line.law
+            for line in untried
+            if line.lost or line.law in LAWS_NEEDED_TO_JUDGE_MODEL or not is_any_tried
+        ]
 
     @property
     def exit_status(self) -> int:
         """0: no law is broken, and the core's are kept; 1: one is broken; 2: there is no model.
 
-        3: it could not be judged, since laws of the core were not tried.
+        3: it could not be judged, since laws of the core were not tried, or the code raised, hung
+        or died in a law.
         """
         if self.stopped:
             return MISTAKE if self.mistake else NOT_JUDGED
@@ -152,7 +166,9 @@ class Report:
         if self.stopped:
             return f"could not be {'run' if self.mistake else 'judged'}: {self.stopped}"
         verdicts = [
-            each for each in Verdict if self.results_with_verdict(each) or each != Verdict.ACCEPTED
+            each
+            for each in Verdict
+            if self.results_with_verdict(each) or each not in (Verdict.ACCEPTED, Verdict.NOTED)
         ]
         counts = ", ".join(
             f"{len(self.results_with_verdict(verdict))} {verdict}" for verdict in verdicts

@@ -93,7 +93,7 @@ class Diagnosis:
 
     def try_law(self, law: Law) -> LawResult:
         """Try a law unless something that it needs is missing, and record the finding."""
-        start = time.perf_counter()
+        start, lost = time.perf_counter(), False
         missing = [name for name in law.needs if getattr(self.tested, name) in (None, (), [])]
         if missing:
             kind = type(self.tested).__name__.lower()
@@ -106,7 +106,7 @@ class Diagnosis:
             except self.interrupts:
                 raise
             except BaseException as error:  # Somebody's model or pipeline may raise anything.
-                finding = not_tried_finding(f"it raised {describe_error(error)}")
+                finding, lost = not_tried_finding(f"it raised {describe_error(error)}"), True
         line = LawResult(
             law=law.name,
             says=law.says,
@@ -115,6 +115,7 @@ class Diagnosis:
             means=law.means,
             look=law.look,
             seconds=time.perf_counter() - start,
+            lost=lost,
         )
         self.lines.append(line)
         return line

@@ -21,6 +21,7 @@ from attention_laws.report import LawResult, Report, Verdict
 
 MAX_LOADING_SECONDS = 120.0  # until their code is imported and has been run once
 MAX_TRAINING_LAW_SECONDS = 120.0  # for a law that trains
+MAX_READING_SECONDS = 20.0  # until what a child wrote before it ended has been read
 MAX_CHILD_PROCESS_STARTS = 3  # how many are started if theirs die
 MAX_PRINTED_CHARACTERS = 20_000  # characters of their output that are passed on
 LAWS_BY_NAME = {law.name: law for law in (*MODEL_LAWS, *PIPELINE_LAWS)}
@@ -92,16 +93,17 @@ def diagnose_in_sandbox(request: SandboxRequest) -> Report:
             return Report((), stopped=f"before a law could be tried, {reason}")
         if progress.current_law:
             name = progress.current_law
-            progress.lines[name] = _not_tried_result(LAWS_BY_NAME[name], reason)
+            progress.lines[name] = _lost_result(LAWS_BY_NAME[name], reason)
     header, lines = progress.header, progress.lines
     for name in header["laws"]:
         not_reached = f"not reached: in an earlier law {reason}"
-        lines.setdefault(name, _not_tried_result(LAWS_BY_NAME[name], not_reached))
+        lines.setdefault(name, _lost_result(LAWS_BY_NAME[name], not_reached))
     ordered = tuple(lines[name] for name in header["laws"])
     return Report(ordered, tuple(header["assumptions"]), header["tolerance"])
 
 
-def _not_tried_result(law: Law, reason: str) -> LawResult:
+def _lost_result(law: Law, reason: str) -> LawResult:
+    """Return the result of a law in which their process ended, or which was not reached then."""
     return LawResult(
         law=law.name,
         says=law.says,
@@ -110,6 +112,7 @@ def _not_tried_result(law: Law, reason: str) -> LawResult:
         means=law.means,
         look=law.look,
         seconds=0.0,
+        lost=True,
     )
 
 
@@ -154,10 +157,7 @@ class _ChildProcess:
         limit, since = MAX_LOADING_SECONDS, time.monotonic()
         try:
             while True:
-                try:
-                    line = self._event_lines.get(timeout=0.2)
-                except queue.Empty:
-                    line = "" if self._child.poll() is None else None
+                line = self._next_event_line()
                 if line is None:
                     self.end = self._describe_end()
                     return
@@ -174,6 +174,20 @@ class _ChildProcess:
                     yield event
         finally:
             self._kill()
+
+    def _next_event_line(self) -> str | None:
+        """Return a line, "" if none came for a moment, or None if the child has ended.
+
+        Every line that it wrote before it ended is returned first, however late it is read.
+        """
+        has_ended = self._child.poll() is not None
+        if has_ended:
+            # Processes that it has started would keep the pipe open.
+            self._kill_process_group()
+        try:
+            return self._event_lines.get(timeout=MAX_READING_SECONDS if has_ended else 0.2)
+        except queue.Empty:
+            return None if has_ended else ""
 
     def _max_seconds_until_next_event(self, event: dict[str, Any]) -> float:
         """Return the seconds until the next event must come."""
@@ -208,13 +222,16 @@ class _ChildProcess:
                     print(f"\n{omitted}", file=sys.stderr)
                 self.printable -= len(shown)
 
-    def _kill(self) -> None:
-        """End the child and the processes that it has started."""
+    def _kill_process_group(self) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             if hasattr(os, "killpg"):
                 os.killpg(self._child.pid, signal.SIGKILL)
             else:
                 self._child.kill()
+
+    def _kill(self) -> None:
+        """End the child and the processes that it has started."""
+        self._kill_process_group()
         self._child.wait()
         for reader in self._readers:
             # A process of theirs may hold the pipe open: it is not waited for.

@@ -15,6 +15,7 @@ from attention_laws.torch_calls import TorchCall, TorchCallRecorder
 
 # What a model may raise that makes float32 tensors itself.
 MODEL_ERROR_TYPES = Exception, SystemExit
+ZERO_WEIGHT_NOISE = 0.1  # standard deviation of what is put in the place of zeros
 # Share of the largest logit that a real fault still moves in float64.
 FLOAT64_TOLERANCE_PER_LARGEST_LOGIT = 1e-6
 
@@ -25,7 +26,9 @@ class Subject:
     def __init__(self, adapter: Adapter) -> None:
         self.adapter = adapter
         self.generator = torch.Generator().manual_seed(0)
-        self.special_ids = {adapter.pad_id, adapter.bos_id, adapter.eos_id} - {None}
+        self.tgt_pad_id = adapter.pad_id if adapter.tgt_pad_id is None else adapter.tgt_pad_id
+        ids = {adapter.pad_id, self.tgt_pad_id, adapter.bos_id, adapter.eos_id}
+        self.special_ids = ids - {None}
         self.scale = 0.0  # the largest logit that was measured
         self.tolerance = self._measure_tolerance()
 
@@ -82,11 +85,17 @@ class Subject:
         changed[0, position] = self.ordinary_id_other_than(int(ids[0, position]))
         return changed
 
-    def with_padding_appended(self, ids: Tensor, number: int) -> Tensor:
-        """Return (batch, length) with `number` positions of padding appended."""
+    def with_src_padding_appended(self, src: Tensor, number: int) -> Tensor:
+        """Return sources (batch, src_len) with `number` positions of padding appended."""
         if number == 0:
-            return ids
-        return nn.functional.pad(ids, (0, number), value=assert_not_none(self.adapter.pad_id))
+            return src
+        return nn.functional.pad(src, (0, number), value=assert_not_none(self.adapter.pad_id))
+
+    def with_tgt_padding_appended(self, tgt: Tensor, number: int) -> Tensor:
+        """Return targets (batch, tgt_len) with `number` positions of padding appended."""
+        if number == 0:
+            return tgt
+        return nn.functional.pad(tgt, (0, number), value=assert_not_none(self.tgt_pad_id))
 
     def trainable_parameters(self) -> dict[str, Tensor]:
         """Return the parameters that require a gradient, by their names."""
@@ -159,6 +168,35 @@ class Subject:
         if self.adapter.forward(src, tgt_in).dtype == torch.float32:
             noise = min(noise, 2e-5 * self.scale)
         return max(50 * noise, 1e-7)
+
+
+def retry_check_with_zero_weights_drawn(
+    check: Callable[[Subject], Finding],
+) -> Callable[[Subject], Finding]:
+    """Retry a check that is broken while whole tensors are zero, with small numbers in them.
+
+    ReZero, and maps that begin as zeros, let nothing through at the start, and rightly.
+    """
+
+    @wraps(check)
+    def retried_check(subject: Subject) -> Finding:
+        random_state = subject.generator.get_state()
+        finding = check(subject)
+        if finding.verdict != Verdict.BROKEN or subject.adapter.module is None:
+            return finding
+        weights = [w for w in subject.trainable_parameters().values() if not bool(w.any())]
+        # A vector of zeros may be a shift, which lets everything through; a scale is drawn as well.
+        with torch.no_grad():
+            for weight in weights:
+                noise = torch.randn(weight.shape, generator=subject.generator)
+                weight.copy_(ZERO_WEIGHT_NOISE * noise)
+        subject.generator.set_state(random_state)
+        retried = check(subject)
+        if retried.verdict == Verdict.KEPT:
+            return kept_finding(f"{retried.seen}, once weights that begin as zeros are not")
+        return finding
+
+    return retried_check
 
 
 def retry_check_in_float64(check: Callable[[Subject], Finding]) -> Callable[[Subject], Finding]:

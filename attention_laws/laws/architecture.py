@@ -16,7 +16,7 @@ from attention_laws.report import (
     not_tried_finding,
     warned_finding,
 )
-from attention_laws.subject import Subject
+from attention_laws.subject import Subject, retry_check_with_zero_weights_drawn
 from attention_laws.torch_calls import (
     FUSED_ATTENTION_CALL_NAME,
     MULTI_HEAD_ATTENTION_CALL_NAME,
@@ -65,6 +65,7 @@ def feed_forward_is_nonlinear(subject: Subject) -> Finding:
 
 
 @law()
+@retry_check_with_zero_weights_drawn
 def residual_paths_carry_the_input(subject: Subject) -> Finding:
     """With the inner maps of all layers zero, the residual paths still carry each token through.
 

@@ -21,6 +21,7 @@ LAW_MODULE_SORT_KEY = 60
 ROW_SUM_TOLERANCE = 1e-3  # half precision included
 MAX_MASKED_WEIGHT = 1e-6
 SRC_LEN, TGT_LEN = 7, 5
+NUM_SMALL_IDS = 6  # among which special ids usually are
 SELF_ATTENTION_SIDE_BY_LENGTH = {SRC_LEN: "encoder", TGT_LEN: "decoder"}
 
 
@@ -153,7 +154,10 @@ def masked_keys_get_no_weight(subject: Subject) -> Finding:
     for name, weights in weights_by_name.items():
         q_len, k_len = weights.shape[-2:]
         if k_len == src.shape[1] and subject.adapter.pad_id is not None:
-            on_padding = float(weights[1, :, :, src[1] == subject.adapter.pad_id].max())
+            is_padding = src[1] == subject.adapter.pad_id
+            # What padded queries attend to is read by nobody.
+            queries = weights[1][:, ~is_padding] if q_len == k_len else weights[1]
+            on_padding = float(queries[..., is_padding].max())
             if on_padding > MAX_MASKED_WEIGHT:
                 return broken_finding(f"{name}: a weight of {on_padding:.2g} on padding")
         if q_len == k_len == tgt_in.shape[1]:
@@ -162,6 +166,56 @@ def masked_keys_get_no_weight(subject: Subject) -> Finding:
                 return broken_finding(f"{name}: a weight of {on_future:.2g} on a later position")
     count = len(weights_by_name)
     return kept_finding(f"no weight of {count} maps is on padding or on a later position")
+
+
+@law()
+def words_are_not_masked(subject: Subject) -> Finding:
+    """No word is hidden from attention: padding alone is, of each side its own.
+
+    Means: a mask is made with another id than padding's: with the other side's, or a number
+    written out; or the mask of one side is made from the ids of the other
+    Look: at what the ids are compared with where masks are made
+    How: Each small id stands in a sentence in turn; another word at its place has some weight.
+    """
+    src, tgt_in, position = subject.draw_src(1, SRC_LEN), subject.draw_tgt_in(1, TGT_LEN), 2
+    with torch.no_grad():
+        expected = attention_calls_of_forward(subject, src, tgt_in)
+        if not expected:
+            return not_tried_finding("no softmax over keys was seen")
+        count = 0
+        for side, ids in (("src", src), ("tgt_in", tgt_in)):
+            for word in _small_word_ids(subject, side):
+                changed = ids.clone()
+                changed[0, position] = word
+                inputs = (changed, tgt_in) if side == "src" else (src, changed)
+                attentions = attention_calls_of_forward(subject, *inputs)
+                count += 1
+                for before, after in zip(expected, attentions, strict=False):
+                    if _loses_all_weight(before, after, ids.shape[1], position):
+                        seen = f"{word} at position {position} gets no weight, another word some"
+                        return broken_finding(seen, **{side: changed[0]})
+    return kept_finding(f"each of {count} small ids that are words gets some weight")
+
+
+def _small_word_ids(subject: Subject, side: str) -> list[int]:
+    """Return the smallest ids that are words of a side, the other side's padding among them."""
+    adapter = subject.adapter
+    if side == "src":
+        vocab_size, pad_id = adapter.src_vocab_size, adapter.pad_id
+    else:
+        vocab_size, pad_id = adapter.tgt_vocab_size, subject.tgt_pad_id
+    special_ids = (pad_id, adapter.bos_id, adapter.eos_id)
+    return [i for i in range(min(vocab_size, NUM_SMALL_IDS)) if i not in special_ids]
+
+
+def _loses_all_weight(
+    before: AttentionCall, after: AttentionCall, k_len: int, position: int
+) -> bool:
+    """Return whether a key of a side had some weight of the last query before, and none after."""
+    if before.weights.shape != after.weights.shape or before.weights.shape[-1] != k_len:
+        return False
+    had_weight, has_weight = (bool(x.weights[..., -1, position].any()) for x in (before, after))
+    return had_weight and not has_weight
 
 
 @law()

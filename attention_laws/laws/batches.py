@@ -14,7 +14,8 @@ class _BatchOfAdapter:
 
     def __init__(self, subject: Subject) -> None:
         adapter = subject.adapter
-        self.pad_id, self.bos_id, self.eos_id = adapter.pad_id, adapter.bos_id, adapter.eos_id
+        self.pad_id, self.tgt_pad_id = adapter.pad_id, subject.tgt_pad_id
+        self.bos_id, self.eos_id = adapter.bos_id, adapter.eos_id
         lengths = (
             SRC_AND_TGT_LENGTHS_WITHOUT_PADDING if self.pad_id is None else SRC_AND_TGT_LENGTHS
         )
@@ -78,10 +79,10 @@ def padding_is_trailing(subject: Subject) -> Finding:
     batch = _BatchOfAdapter(subject)
     for target, tgt_in, tgt_out in batch.rows:
         after = tgt_out[len(target) + 1 :]
-        if set(after) - {batch.pad_id}:
+        if set(after) - {batch.tgt_pad_id}:
             return broken_finding(f"target {target}: tgt_out {tgt_out} goes on after eos")
         # If a padded sentence is cut in two, tgt_in may have eos where tgt_out has padding.
-        if set(tgt_in[len(target) + 1 :]) - {batch.pad_id, batch.eos_id}:
+        if set(tgt_in[len(target) + 1 :]) - {batch.tgt_pad_id, batch.eos_id}:
             return broken_finding(f"target {target}: tgt_in {tgt_in} goes on after the target")
     return kept_finding("each target is followed by padding alone")
 

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from attention_laws.law import assert_not_none, law
 from attention_laws.model_state import hooks_removed_afterwards
 from attention_laws.report import Finding, broken_finding, kept_finding, not_tried_finding
-from attention_laws.subject import Subject
+from attention_laws.subject import Subject, retry_check_with_zero_weights_drawn
 from attention_laws.torch_calls import MULTI_HEAD_ATTENTION_CALL_NAME
 
 LAW_MODULE_SORT_KEY = 50
@@ -19,6 +19,7 @@ MIN_RELATIVE_EFFECT = 1e-4
 
 
 @law()
+@retry_check_with_zero_weights_drawn
 def logits_depend_on_all_source_tokens(subject: Subject) -> Finding:
     """Each source token changes the logits at every target position.
 
@@ -38,6 +39,7 @@ def logits_depend_on_all_source_tokens(subject: Subject) -> Finding:
 
 
 @law()
+@retry_check_with_zero_weights_drawn
 def logits_depend_on_all_previous_tokens(subject: Subject) -> Finding:
     """Each target token changes the logits at its own position and at all after it.
 
@@ -73,6 +75,7 @@ def _missing_token_effects_finding(
 
 
 @law()
+@retry_check_with_zero_weights_drawn
 def token_order_matters(subject: Subject) -> Finding:
     """Tokens in another order give other logits.
 
@@ -98,6 +101,7 @@ def token_order_matters(subject: Subject) -> Finding:
 
 
 @law()
+@retry_check_with_zero_weights_drawn
 def encoder_is_contextual(subject: Subject) -> Finding:
     """What the model computes of a source token depends on the tokens around it (§3.1).
 

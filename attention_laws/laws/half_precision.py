@@ -9,6 +9,7 @@ from attention_laws.report import (
     broken_finding,
     kept_finding,
     not_tried_finding,
+    noted_finding,
     warned_finding,
 )
 from attention_laws.subject import Subject
@@ -83,7 +84,7 @@ def logits_are_finite_in_float16(subject: Subject) -> Finding:
         if "without overflow" not in str(error):
             raise
         cause = "a number in it, such as -1e9 in a mask, is beyond 65504, the largest of float16"
-        return warned_finding(f"under autocast to float16 the model raises: {cause}")
+        return noted_finding(f"under autocast to float16 the model raises: {cause}")
     if not bool(logits.isfinite().all()):
-        return warned_finding(f"src {src.tolist()}: logits in float16 are not finite")
+        return noted_finding(f"src {src.tolist()}: logits in float16 are not finite")
     return kept_finding("logits in float16 are finite")

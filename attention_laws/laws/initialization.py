@@ -54,10 +54,23 @@ def only_if_untrained(check: Callable[[Subject], Finding]) -> Callable[[Subject]
 
 
 def _norm_scale_and_shift_vectors(module: nn.Module) -> list[Tensor]:
-    """Return the vectors that norms scale and shift by."""
-    norms = [part for part in module.modules() if "norm" in type(part).__name__.lower()]
-    weights = [weight for norm in norms for weight in norm.parameters(recurse=False)]
-    return [weight for weight in weights if weight.dim() == 1 and len(weight) > 1]
+    """Return the vectors that norms scale and shift by, also where no class is called a norm.
+
+    Of other classes a vector of ones is taken for the scale of an untrained norm.
+    """
+    vectors = []
+    for part in module.modules():
+        is_norm = "norm" in type(part).__name__.lower()
+        for weight in part.parameters(recurse=False):
+            if weight.dim() == 1 and len(weight) > 1 and (is_norm or bool((weight == 1).all())):
+                vectors.append(weight)
+    return vectors
+
+
+def _has_vectors_alone(part: nn.Module) -> bool:
+    """Return whether all of a module's own parameters have one axis, as those of a norm."""
+    weights = list(part.parameters(recurse=False))
+    return bool(weights) and all(weight.dim() == 1 for weight in weights)
 
 
 @law()
@@ -192,7 +205,7 @@ def _record_first_layer_input(subject: Subject, src: Tensor, tgt_in: Tensor, ids
     inputs_seen: list[Tensor] = []
 
     def record(_: nn.Module, inputs: tuple[Tensor, ...]) -> None:
-        hidden = inputs[0].detach() if inputs else ids
+        hidden = inputs[0].detach() if inputs and isinstance(inputs[0], Tensor) else ids
         if hidden.dim() == 3 and hidden.is_floating_point():
             for batch_first in (hidden, hidden.transpose(0, 1)):
                 if batch_first.shape[:2] == ids.shape:
@@ -202,7 +215,9 @@ def _record_first_layer_input(subject: Subject, src: Tensor, tgt_in: Tensor, ids
     layers = [
         part
         for part in subject.module.modules()
-        if isinstance(part, kinds) or "norm" in type(part).__name__.lower()
+        if isinstance(part, kinds)
+        or "norm" in type(part).__name__.lower()
+        or _has_vectors_alone(part)
     ]
     with hooks_removed_afterwards(layer.register_forward_pre_hook(record) for layer in layers):
         # With gradients, since without them torch's own layers run without calling their parts.

@@ -5,7 +5,13 @@ from torch import nn
 
 from attention_laws.law import law
 from attention_laws.model_state import hooks_removed_afterwards
-from attention_laws.report import Finding, broken_finding, kept_finding, not_tried_finding
+from attention_laws.report import (
+    Finding,
+    broken_finding,
+    kept_finding,
+    not_tried_finding,
+    noted_finding,
+)
 from attention_laws.subject import Subject
 from attention_laws.torch_calls import FUSED_ATTENTION_CALL_NAME, TorchCallRecorder
 
@@ -49,7 +55,7 @@ def logits_are_finite(subject: Subject) -> Finding:
     for batch, src_len, tgt_len in BATCH_SRC_AND_TGT_SIZES:
         src, tgt_in = subject.draw_src(batch, src_len), subject.draw_tgt_in(batch, tgt_len)
         if subject.adapter.pad_id is not None:
-            src = subject.with_padding_appended(src, 1)
+            src = subject.with_src_padding_appended(src, 1)
         logits = subject.logits(src, tgt_in)
         not_finite = ~logits.isfinite()
         if bool(not_finite.any()):
@@ -107,8 +113,9 @@ def evaluation_is_deterministic(subject: Subject) -> Finding:
 def dropout_is_active_in_training(subject: Subject) -> Finding:
     """In training mode dropout changes the logits from pass to pass.
 
-    Means: a dropout layer is made and never called, or train() does not reach it
+    Means: no dropout layer is called, or train() does not reach them
     Look: at forward: is the layer's result used?
+    How: A layer that is made and never called beside others that are is noted.
     """
     module = subject.module
     layers = {
@@ -138,13 +145,12 @@ def dropout_is_active_in_training(subject: Subject) -> Finding:
         for name, layer in layers.items()
         if layer not in called and not (is_fused and "att" in name)
     ]
-    if idle:
-        return broken_finding(
-            f"{idle[0]}, an nn.Dropout of {layers[idle[0]].p}, is made and never called"
-        )
     for seed in range(1, NUM_TRAINING_MODE_PASSES):
         torch.manual_seed(seed)
         if not torch.equal(first, subject.adapter.forward(src, tgt_in)):
+            if idle:
+                unused = f"{idle[0]}, an nn.Dropout of {layers[idle[0]].p}"
+                return noted_finding(f"the logits vary, and {unused}, is made and never called")
             return kept_finding("in training mode the logits vary")
     if not layers:
         return not_tried_finding("it has no nn.Dropout with a probability above 0")

@@ -108,7 +108,7 @@ def loss_ignores_padding(subject: Subject) -> Finding:
     Means: ignore_index is missing, or the sum is divided by all positions
     Look: at ignore_index, and at what the sum is divided by
     """
-    pad_id = assert_not_none(subject.adapter.pad_id)
+    pad_id = assert_not_none(subject.tgt_pad_id)
     random_logits = _LossOnRandomLogits(subject)
     logits, targets = random_logits.draw(2, max(TARGET_LENGTHS)), _draw_padded_targets(subject)
     loss = float(random_logits.loss(logits, targets))
@@ -116,7 +116,7 @@ def loss_ignores_padding(subject: Subject) -> Finding:
     other_at_padding = torch.where(is_padding, random_logits.draw(2, max(TARGET_LENGTHS)), logits)
     longer = (
         torch.cat((logits, random_logits.draw(2, 3)), dim=1),
-        subject.with_padding_appended(targets, 3),
+        subject.with_tgt_padding_appended(targets, 3),
     )
     cases = {
         "other logits at padding": (other_at_padding, targets),
@@ -135,8 +135,8 @@ def _draw_padded_targets(subject: Subject) -> Tensor:
     targets = subject.draw_ids(subject.adapter.tgt_vocab_size, 2, max(TARGET_LENGTHS))
     for row, length in enumerate(TARGET_LENGTHS):
         targets[row, length - 1] = subject.adapter.eos_id
-        if subject.adapter.pad_id is not None:
-            targets[row, length:] = subject.adapter.pad_id
+        if subject.tgt_pad_id is not None:
+            targets[row, length:] = subject.tgt_pad_id
     return targets
 
 
@@ -185,7 +185,7 @@ def loss_favors_the_target(subject: Subject) -> Finding:
     targets = _draw_padded_targets(subject)
     zero_logits = torch.zeros_like(random_logits.draw(2, max(TARGET_LENGTHS)))
     gradient = _loss_gradient_at_logits(random_logits, zero_logits, targets)
-    pad_id = subject.adapter.pad_id
+    pad_id = subject.tgt_pad_id
     is_real = torch.ones_like(targets) if pad_id is None else targets.ne(pad_id)
     for row, position in is_real.nonzero().tolist():
         true_token = int(targets[row, position])

@@ -94,7 +94,10 @@ def _check_appended_padding_is_ignored(subject: Subject, side: str) -> Finding:
         logits = subject.logits(src, tgt_in)
         for number in PADDING_LENGTHS:
             inputs = {"src": src, "tgt_in": tgt_in}
-            inputs[side] = subject.with_padding_appended(inputs[side], number)
+            if side == "src":
+                inputs[side] = subject.with_src_padding_appended(src, number)
+            else:
+                inputs[side] = subject.with_tgt_padding_appended(tgt_in, number)
             padded_logits = subject.logits(inputs["src"], inputs["tgt_in"])
             moved = subject.difference_or_zero_if_tolerated(
                 padded_logits[:, : tgt_in.shape[1]], logits
@@ -122,9 +125,11 @@ def batch_rows_are_independent(subject: Subject) -> Finding:
         targets = [subject.draw_tgt_in(1, 2 + (5 * i) % 7) for i in range(batch)]
         src_len = max(source.shape[1] for source in sources)
         tgt_len = max(target.shape[1] for target in targets)
-        src = torch.cat([subject.with_padding_appended(x, src_len - x.shape[1]) for x in sources])
+        src = torch.cat(
+            [subject.with_src_padding_appended(x, src_len - x.shape[1]) for x in sources]
+        )
         tgt_in = torch.cat(
-            [subject.with_padding_appended(x, tgt_len - x.shape[1]) for x in targets]
+            [subject.with_tgt_padding_appended(x, tgt_len - x.shape[1]) for x in targets]
         )
         together = subject.logits(src, tgt_in)
         for row, (source, target) in enumerate(zip(sources, targets, strict=True)):

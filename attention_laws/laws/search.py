@@ -38,7 +38,7 @@ def run_searches_on_drawn_sources(
     sources = draw_sources(subject)
     longest = max(source.shape[1] for source in sources)
     batch = torch.cat(
-        [subject.with_padding_appended(source, longest - source.shape[1]) for source in sources]
+        [subject.with_src_padding_appended(source, longest - source.shape[1]) for source in sources]
     )
     return list(zip(sources, *(search(batch) for search in searches), strict=True))
 
@@ -50,7 +50,7 @@ def logits_after_each_prefix(subject: Subject, src: Tensor, ids: list[int]) -> T
 
 def mask_padding_and_bos_logits(subject: Subject, logits: Tensor) -> Tensor:
     """Return logits in which padding and bos are impossible, as in a careful search."""
-    impossible = [subject.adapter.pad_id, subject.adapter.bos_id]
+    impossible = [subject.tgt_pad_id, subject.adapter.bos_id]
     logits = logits.clone()
     logits[..., [token for token in impossible if token is not None]] = -torch.inf
     return logits
@@ -154,7 +154,7 @@ def _cut_at_eos_or_padding(subject: Subject, output: list[int]) -> tuple[list[in
     What follows is not looked at.
     """
     adapter = subject.adapter
-    ends = [i for i, token in enumerate(output) if token in (adapter.eos_id, adapter.pad_id)]
+    ends = [i for i, token in enumerate(output) if token in (adapter.eos_id, subject.tgt_pad_id)]
     if not ends:
         return output, len(output) < LENGTH
     return output[: ends[0]], output[ends[0]] == adapter.eos_id
@@ -199,7 +199,7 @@ def search_stops_at_eos(subject: Subject) -> Finding:
                 f"{example}: the adapter is to leave eos, {adapter.eos_id}, out"
             )
     for ids, example in translations:
-        special_ids = [token for token in ids if token in (adapter.pad_id, adapter.bos_id)]
+        special_ids = [token for token in ids if token in (subject.tgt_pad_id, adapter.bos_id)]
         if special_ids:
             seen = f"{example}: nothing prevents {special_ids[0]}, which is no word"
             return (

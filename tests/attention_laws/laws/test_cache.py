@@ -80,7 +80,7 @@ def masked_with(value: float) -> Adapter:
 def test_a_mask_of_minus_a_billion_fits_into_bfloat16_and_not_into_float16() -> None:
     report = try_laws(masked_with(-1e9), laws_in_modules(half_precision))
     assert report["logits_are_finite_in_bfloat16"].verdict == Verdict.KEPT
-    assert report["logits_are_finite_in_float16"].verdict == Verdict.WARNED
+    assert report["logits_are_finite_in_float16"].verdict == Verdict.NOTED
     assert "65504" in report["logits_are_finite_in_float16"].seen
     assert not report.broken_laws
 
