@@ -58,7 +58,7 @@ def _norm_scale_and_shift_vectors(module: nn.Module) -> list[Tensor]:
 
     Of other classes a vector of ones is taken for the scale of an untrained norm.
     """
-    vectors = []
+    vectors: list[Tensor] = []
     for part in module.modules():
         is_norm = "norm" in type(part).__name__.lower()
         for weight in part.parameters(recurse=False):
