@@ -29,6 +29,8 @@ class Experiment:
     budget: Mapping[str, str]  # settings that all runs share
     variants: Mapping[str, Mapping[str, str]]  # what each run changes, by its name in a table
     faults: Mapping[str, Sequence[str]] = field(default_factory=dict)  # of a variant's network
+    # Whether each run is measured on the test text too, once: nothing is chosen by it.
+    reads_test: bool = False
 
     def recipe_and_options(self, variant: str, seed: int) -> tuple[Recipe, TrainingOptions]:
         """Return the recipe of one run, and what of its training no recipe says."""
@@ -58,7 +60,14 @@ def _experiment_from_table(name: str, table: Mapping[str, Any]) -> Experiment:
         faults = {fault: [fault] for fault in table["faults"]}
         faults[table["all_faults"]] = table["faults"]
         variants = {table["sound"]: {}} | {variant: {} for variant in faults}
-    return Experiment(name, table["recipe"], table.get("budget", {}), variants, faults)
+    return Experiment(
+        name,
+        table["recipe"],
+        table.get("budget", {}),
+        variants,
+        faults,
+        reads_test=table.get("reads_test", False),
+    )
 
 
 PARSED_PLANS_TOML = tomllib.loads(

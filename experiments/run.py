@@ -2,7 +2,8 @@
 
 `python -m experiments experiment captions` trains what is missing and writes the record
 after each run. Stopped at any point, the same command goes on. Changes are compared on
-the *validation* text; the test text is for the recipe that is chosen in the end.
+the *validation* text; the test text is for the recipe that is chosen in the end. An experiment in
+which nothing is chosen (`reads_test`) measures each run on it too, once.
 """
 
 from collections.abc import Callable, Sequence
@@ -80,7 +81,9 @@ def run_experiment(
             _train_or_resume(experiment, variant, seed, folder, on_line)
         if not (folder / FIGURES_FILE_NAME).exists():
             build = builder_with_faults(*experiment.active_faults(variant))
-            write_json(folder / FIGURES_FILE_NAME, measure_run(folder, build))
+            write_json(
+                folder / FIGURES_FILE_NAME, measure_run(folder, build, experiment.reads_test)
+            )
         add_run_to_record(record, experiment, make_run_record_entry(experiment, variant, folder))
 
 
@@ -143,10 +146,13 @@ def check_run_folder(folder: Path, experiment: Experiment, variant: str, seed: i
         )
 
 
-def measure_run(folder: Path, build: Callable[[ModelDescription], Network]) -> dict[str, Any]:
+def measure_run(
+    folder: Path, build: Callable[[ModelDescription], Network], reads_test: bool = False
+) -> dict[str, Any]:
     """Measure a run, with what made its network, on its corpus's validation text.
 
-    With a beam of 4, greedily and, where checkpoints are averaged, greedily with the last one.
+    With a beam of 4, greedily and, where checkpoints are averaged, greedily with the last one; with
+    `reads_test` the corpus's test text is translated too, with a beam of 4.
     """
     final = Translator.load(folder, pick_device(), build=build)
     data = final.recipe.data
@@ -160,6 +166,10 @@ def measure_run(folder: Path, build: Callable[[ModelDescription], Network]) -> d
             folder, pick_device(), weights=step_weights_path(folder, steps[-1]), build=build
         )
         figures["last"] = evaluate_translator(last, text, beam_size=1)
+    if reads_test:
+        test_split = corpora.default_test_split(data.corpus)
+        test_text = corpora.load(data.corpus, test_split, data.src_lang, data.tgt_lang)
+        figures["test"] = evaluate_translator(final, test_text)
     return figures
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from experiments import run as running
 from experiments.plans import EXPERIMENTS, Experiment
@@ -13,7 +14,9 @@ from lessonkit.records import scores_by_variant
 from tests.helpers import TINY
 from tests.helpers.corpus import small_corpus
 from transformer.data import corpora
-from transformer.models.folder import read_recipe
+from transformer.data.tokenizers import BPETokenizer
+from transformer.model import count_parameters
+from transformer.models.folder import ModelDescription, read_recipe
 from transformer.models.weights import load_tensors
 from transformer.support.errors import UserError
 from transformer.support.files import read_json, write_json
@@ -29,6 +32,7 @@ SMALL = Experiment(
     | {"steps": "4", "validate_every": "2", "average_last": "2"}
     | {"warmup_steps": "1", "learning_rate_factor": "2"},  # so fast that the last is not the best
     variants={"as it is": {}, "with dropout": {"dropout": "0.5"}},
+    reads_test=True,
 )
 
 
@@ -44,15 +48,37 @@ def test_each_variant_changes_what_it_says_and_no_more() -> None:
         assert not experiment.variants[base]
         before = experiment.recipe_and_options(base, seed=7)[0]
         assert before.training.seed == 7
+        options_before = experiment.recipe_and_options(base, seed=7)[1]
         for variant in others:
-            after = experiment.recipe_and_options(variant, seed=7)[0]
+            after, options = experiment.recipe_and_options(variant, seed=7)
             changed = {
                 key
                 for section in ("data", "model", "training")
                 for key, value in dataclasses.asdict(getattr(after, section)).items()
                 if value != getattr(getattr(before, section), key)
             }
-            assert changed == set(experiment.variants[variant]) - {"precision"}
+            changed |= {"parts"} if after.parts != before.parts else set()
+            changed |= {
+                key
+                for key, value in dataclasses.asdict(options).items()
+                if value != getattr(options_before, key)
+            }
+            own = set(experiment.variants[variant])
+            if "recipe" in own:  # whose settings differ too
+                own |= {"parts", "num_layers"}
+            assert changed == own - {"precision", "recipe"}
+
+
+def test_variants_of_equal_parameters_have_them_to_one_percent() -> None:
+    experiment, tokenizer = EXPERIMENTS["modern"], BPETokenizer([])
+    counts = {}
+    with torch.device("meta"):
+        for variant in experiment.variants:
+            recipe, _ = experiment.recipe_and_options(variant, seed=1)
+            network = ModelDescription(recipe, tokenizer, tokenizer).build()
+            counts[variant] = count_parameters(network)
+    base = next(iter(counts.values()))
+    assert all(abs(count / base - 1) < 0.01 for count in counts.values()), counts
 
 
 def test_what_is_recorded_as_bfloat16_is_not_computed_otherwise(
@@ -83,7 +109,7 @@ def test_every_run_is_recorded_and_none_is_made_twice(tmp_path: Path) -> None:
     assert [step for step, _ in runs[0]["validation"]] == [2, 4]
     figures = runs[0]["figures"]
     beams = {way: each["beam_size"] for way, each in figures.items()}
-    assert beams == {"beam": 4, "greedy": 1, "last": 1}
+    assert beams == {"beam": 4, "greedy": 1, "last": 1, "test": 4}
     assert len({run["figures"]["greedy"]["loss"] for run in runs}) == 4  # each another model
     final, last = (figures[way]["loss"] for way in ("greedy", "last"))
     assert final == pytest.approx(load_tensors(out / "0-1/model.safetensors")[1]["loss"], abs=1e-4)
@@ -110,7 +136,7 @@ def test_faults_are_switched_on_and_recorded(tmp_path: Path) -> None:
     run_experiment(small, tmp_path / "runs", record, on_line=lambda _: None)
     sound, lost = read_json(record)["runs"]
     assert (sound["faults"], lost["faults"]) == ([], list(faults["lost"]))
-    assert set(lost["figures"]) == {"beam", "greedy"}  # nothing is averaged
+    assert set(lost["figures"]) == {"beam", "greedy", "test"}  # nothing is averaged
     assert sound["figures"]["beam"]["loss"] != lost["figures"]["beam"]["loss"]
     told = [read_json(tmp_path / "runs" / folder / "faults.json") for folder in ("0-1", "1-1")]
     assert told == [sound["faults"], lost["faults"]]
