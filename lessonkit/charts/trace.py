@@ -25,7 +25,8 @@ from transformer.support.signatures import check_argument_types
 CHART_WIDTH_PIXELS = 704  # pixels of both pictures
 ROW_PIXELS, LINE_PIXELS = 20, 17  # pixels of a row of the table, of a line below it
 NUMBERS_PER_LINE = 16  # numbers of a vector in a line of the lower picture
-MAX_NUMBERS_WRITTEN_OUT = 256  # of a vector's numbers: more lines would not fit a screen
+# Of a vector's numbers: room for all would stay empty under the tables that have few.
+MAX_NUMBERS_WRITTEN_OUT = 64
 MAX_TABLE_ROWS = 24  # more would not fit a screen
 MAX_COLUMNS_WITH_NUMBERS = 12  # columns that leave room for a number in each cell
 MIN_SHARE_FOR_WHITE_TEXT = 0.65  # share of the deepest colour from which text on it is white
@@ -219,9 +220,14 @@ def _draw_chosen_row(num_lines: int) -> alt.LayerChart:
     names = base.transform_filter(named).transform_calculate(line="0.5")
     down: AxisOptions = {"scale": alt.Scale(domain=[num_lines, 0], nice=False), "axis": None}
     written = (_text_layer(base, "number", 11, down), _text_layer(names, "name", 12, down))
+    excerpt = (
+        f"{STEP_DISPLAY_SETTINGS_EXPR}.width > {MAX_NUMBERS_WRITTEN_OUT} && !({named}) ? "
+        f"'first {MAX_NUMBERS_WRITTEN_OUT} of ' + {STEP_DISPLAY_SETTINGS_EXPR}.width + "
+        "' numbers; ' : ''"
+    )
     text = (
         f"{STEP_DISPLAY_SETTINGS_EXPR}.lines ? "
-        f"'row ' + {STEP_DISPLAY_SETTINGS_EXPR}.rows[{CHOSEN_ROW_EXPR}] + ' (' "
+        f"'row ' + {STEP_DISPLAY_SETTINGS_EXPR}.rows[{CHOSEN_ROW_EXPR}] + ' (' + ({excerpt}) "
         f"+ {STEP_DISPLAY_SETTINGS_EXPR}.colours + ')' : ''"
     )
     layers = alt.layer(*_cell_background_layers(base, alt.Y("first:Q", **down)), *written)

@@ -108,9 +108,8 @@ attention = Exercise(
 
 def my_decoder_mask(tgt_in: Tensor) -> Tensor:
     """Open real keys that are not ahead, (batch, 1, tgt_len, tgt_len)."""
-    pad_id, tgt_len = 0, tgt_in.shape[1]
-    real = (tgt_in != pad_id)[:, None, None, :]
-    past = torch.ones(tgt_len, tgt_len, dtype=torch.bool).tril()
+    real = (tgt_in != 0)[:, None, None, :]  # 0 is <pad>
+    past = torch.ones(tgt_in.shape[1], tgt_in.shape[1]).tril().bool()
     return real & past
 
 

@@ -10,7 +10,7 @@ from lessonkit.analysis.heads import Head
 from lessonkit.analysis.tracing import Trace, trace_translation
 from lessonkit.charts.architecture import CAPTION_AND_BOXES_BY_PART, draw_architecture
 from lessonkit.charts.renderer import describe_figure
-from lessonkit.charts.trace import trace_explorer
+from lessonkit.charts.trace import MAX_NUMBERS_WRITTEN_OUT, trace_explorer
 from lessonkit.charts.trace_steps import (
     NUM_RANKED_TYPES,
     STEPS_FUNCTION_BY_PART,
@@ -21,8 +21,9 @@ from tests.helpers.vega import Spec, descriptions, part, texts, with_controls
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 
-TABLE = 0
+TABLE, CHOSEN_ROW = range(2)
 SIGNED, SHARES, _, LABEL = range(4)  # layers of the table
+NUMBERS = 2  # layer of the chosen row
 
 
 @pytest.fixture(scope="module")
@@ -71,6 +72,22 @@ def test_steps_draw_the_trace_s_numbers(traces: dict[str, Trace], name: str | No
         same(cells(moved, TABLE, SHARES if step.shares else SIGNED), step.values)
         assert not cells(moved, TABLE, SIGNED if step.shares else SHARES)
         assert f"{step.name}: {step.about}" in titles(moved)
+
+
+def test_the_first_numbers_of_a_long_row_are_written_out_and_it_is_said(
+    traces: dict[str, Trace],
+) -> None:
+    made = traces["cross"]
+    spec = trace_explorer(made, "layer", "feed-forward: inner units", place=1).to_dict()
+    (inner,) = [step for step in steps_of_part(made, "layer") if step.name.endswith("inner units")]
+    numbers = [text for text, *_ in texts(part(spec, CHOSEN_ROW, NUMBERS), "role-mark")]
+    expected = inner.values[1][:MAX_NUMBERS_WRITTEN_OUT].tolist()
+    assert [float(text.replace("−", "-")) for text in numbers] == pytest.approx(
+        expected, abs=0.0051
+    )
+    assert any(f"first 64 of {inner.values.shape[1]} numbers" in text for text in titles(spec))
+    few = with_controls(spec, step="probabilities")
+    assert not any("first" in text for text in titles(few))
 
 
 def test_hidden_places_are_struck_out(traces: dict[str, Trace]) -> None:

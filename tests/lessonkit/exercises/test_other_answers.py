@@ -87,7 +87,7 @@ WRONG = {
         "(-counts[pair], pair)",
         '(-counts[pair], "".join(pair))',
     ),
-    "no end": ("decoder_mask", "(tgt_in != pad_id)", "((tgt_in != pad_id) & (tgt_in != 3))"),
+    "no end": ("decoder_mask", "(tgt_in != 0)", "((tgt_in != 0) & (tgt_in != 3))"),
     "each pair once": ("leaked_share", "    seen =", "    test = list(set(test))\n    seen ="),
     "half a scale": ("loss_scaler_step", "gradient / scale", "(gradient / scale).bfloat16()"),
     "gradients of the call before": ("accumulate_gradients", "    model.zero_grad()\n", ""),
