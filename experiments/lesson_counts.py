@@ -157,9 +157,18 @@ def _answer_source(module: str, name: str, answer_name: str) -> str:
     raise LookupError(f"{path.name} has no answer for the gap {name}")
 
 
+class _AnnotationRemover(ast.NodeTransformer):
+    """Turns `names: list[str] = []` into `names = []`."""
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:
+        if node.value is None:
+            return node
+        return ast.Assign([node.target], node.value, lineno=node.lineno)
+
+
 def _code_lines(source: str) -> list[str]:
     """Return the lines of code as `ast` writes them, without comments, docstrings, annotations."""
-    tree = ast.parse(source)
+    tree = _AnnotationRemover().visit(ast.parse(source))
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef) and ast.get_docstring(
             node

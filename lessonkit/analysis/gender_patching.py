@@ -108,9 +108,9 @@ class _Patch(NamedTuple):
     """Which vectors are patched in, and what the decoder sees meanwhile."""
 
     label: str
-    memory_at: str = ""  # of the encoder's output: "The", "noun", "last", or none
+    memory_at: str = "nowhere"  # where of the encoder's output
     heads: Sequence[Head] = ()  # whose outputs at The
-    only_the: bool = False  # whether the decoder sees nothing but The
+    seen: str = "everything"  # by the decoder, of the source
 
 
 @check_argument_types
@@ -126,8 +126,9 @@ def count_patched_articles(
 
     Returns:
         With the whole source in the decoder's sight: the encoder's output patched at *The*, at the
-        noun, and at the last word (a control). With *The* alone in sight: the encoder's output
-        patched there, then only the carriers' outputs, then those of the other heads.
+        noun, and at the last word (a control). With all but the noun in sight: patched at *The*,
+        and at all that is seen. With *The* alone in sight: the encoder's output patched there, then
+        only the carriers' outputs, then those of the other heads.
     """
     model = transformer_of_translator(translator)
     heads = all_heads(model)
@@ -137,11 +138,13 @@ def count_patched_articles(
     names = " and ".join(f"{head.layer}.{head.head}" for head in carriers)
     patches = (
         _Patch("the encoder's output at The", memory_at="The"),
-        _Patch("the encoder's output at the noun", memory_at="noun"),
-        _Patch("control: at the last word", memory_at="last"),
-        _Patch("the encoder's output at The", memory_at="The", only_the=True),
-        _Patch(f"heads {names} at The", heads=carriers, only_the=True),
-        _Patch("control: the other heads at The", heads=others, only_the=True),
+        _Patch("the encoder's output at the noun", memory_at="the noun"),
+        _Patch("control: at the last word", memory_at="the last word"),
+        _Patch("the encoder's output at The", "The", seen="all but the noun"),
+        _Patch("and at all that is seen", "all but the noun", seen="all but the noun"),
+        _Patch("the encoder's output at The", "The", seen="The alone"),
+        _Patch(f"heads {names} at The", heads=carriers, seen="The alone"),
+        _Patch("control: the other heads at The", heads=others, seen="The alone"),
     )
     others_runs = [record_activations(translator, pair.other, []) for pair in pairs]
     same_runs = [record_activations(translator, pair.same, []) for pair in pairs]
@@ -153,8 +156,9 @@ def count_patched_articles(
                 other_count += 1
             if _is_article_changed_by_patch(translator, pair.subject, same_run, patch):
                 same_count += 1
-        seen = "The alone" if patch.only_the else "everything"
-        rows.append(ChangedArticleCounts(seen, patch.label, other_count, same_count, len(pairs)))
+        rows.append(
+            ChangedArticleCounts(patch.seen, patch.label, other_count, same_count, len(pairs))
+        )
     return rows
 
 
@@ -162,8 +166,18 @@ def _is_article_changed_by_patch(
     translator: Translator, case: FrenchArticleCase, run: Activations, patch: _Patch
 ) -> bool:
     """Return whether the other article is the most probable with vectors of another run."""
-    positions = {"": [], "The": [0], "noun": case.noun, "last": case.last}[patch.memory_at]
-    hidden = range(1, case.length) if patch.only_the else ()
+    everything = set(range(case.length))
+    positions_by_name: dict[str, set[int]] = {
+        "nowhere": set(),
+        "everything": everything,
+        "all but the noun": everything.difference(case.noun),
+        "The alone": {0},
+        "The": {0},
+        "the noun": set(case.noun),
+        "the last word": set(case.last),
+    }
+    positions = positions_by_name[patch.memory_at]
+    hidden = everything - positions_by_name[patch.seen]
     model = transformer_of_translator(translator)
     memory = {position: run.memory[position] for position in positions}
     outputs = {head: {0: run.heads[head][0]} for head in patch.heads}

@@ -77,11 +77,9 @@ def my_connected_groups(pairs: list[SentencePair]) -> list[list[SentencePair]]:
     """Gather pairs that share a side, directly or by way of others."""
     found: list[list[SentencePair]] = []
     for pair in pairs:
-        joined = [pair]
-        apart = []
+        joined, apart = [pair], []
         for group in found:
-            fits = any(pair[0] == a or pair[1] == b for a, b in group)
-            if fits:
+            if any(pair[0] == a or pair[1] == b for a, b in group):
                 joined += group
             else:
                 apart.append(group)

@@ -93,6 +93,22 @@ phrase_f1 = ex.phrase_f1.accept(my_phrase_f1)
     assert count_lesson("a", json.dumps({"cells": cells})).gap_minutes == minutes
 
 
+def test_a_line_that_is_given_without_its_annotation_is_not_to_be_written() -> None:
+    found = []
+    for given in ("", "    found = []\n"):
+        source = f"""from lessonkit.exercises import both_ways as ex
+def my_connected_groups(pairs):
+{given}    ...
+connected_groups = ex.connected_groups.accept(my_connected_groups)
+"""
+        cells = [
+            {"cell_type": "markdown", "source": ["# A lesson"], "metadata": {}},
+            {"cell_type": "code", "source": [source], "metadata": {}, "outputs": []},
+        ]
+        found.append(count_lesson("a", json.dumps({"cells": cells})).gap_minutes)
+    assert found == [minutes_of_gap(10), minutes_of_gap(9)]
+
+
 def test_a_gap_takes_longer_the_more_lines_it_has() -> None:
     found = [minutes_of_gap(num_lines) for num_lines in (1, 2, 3, 7, 12, 13, 40)]
     assert found == [2, 3.5, 5, 8, 11.75, 12, 12]

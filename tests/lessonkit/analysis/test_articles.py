@@ -69,14 +69,20 @@ def test_patched_counts_by_hand(shipped: Translator, held_out: ParallelText) -> 
     model: Any = shipped.model
     pairs = gender_pairs(shipped, held_out)[:30]
     rows = count_patched_articles(shipped, pairs, CARRIERS)
-    found = 0
+    found = without_the_noun = 0
     for pair in pairs:
         run, subject = record_activations(shipped, pair.other, []), pair.subject
         with patch_memory(model, {at: run.memory[at] for at in subject.noun}):
             said = int(next_token_probabilities(shipped, subject.sentence).argmax())
         (other,) = (article for article in articles.FRENCH_ARTICLES if article != subject.article)
         found += said == shipped.tgt_tokenizer.encode(other)[0]
-    the, noun, last, _, two, _ = rows
+        left = set(range(subject.length)).difference(subject.noun)
+        with patch_memory(model, {at: run.memory[at] for at in left}):
+            chances = next_token_probabilities(shipped, subject.sentence, after=subject.noun)
+        without_the_noun += int(chances.argmax()) == shipped.tgt_tokenizer.encode(other)[0]
+    the, noun, last, at_the_alone, at_all_seen, only_the, two, _ = rows
     assert noun.other == found >= 27
     assert (the.other, last.other) == (0, 0)
+    assert at_all_seen.other == without_the_noun
+    assert 0 < at_the_alone.other < min(at_all_seen.other, only_the.other)
     assert two.put == "heads 1.4 and 2.3 at The"
