@@ -235,7 +235,7 @@ def _read_model(
 ) -> tuple[ModelDescription, Network]:
     description = read_description(folder)
     message = f"{folder} has no {WEIGHTS}: its training has not ended"
-    remedy = "go on with the command that began it and --resume"
+    remedy = "go on with the command that began it and --resume, or run its cell again"
     require(path != folder / WEIGHTS or path.is_file(), f"{message}; {remedy}")
     model = build(description)
     tensors, about = load_tensors(path)
