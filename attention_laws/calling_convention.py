@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from attention_laws.errors import one_line_error_message
+from attention_laws.errors import one_line_error_message, user_code_place
 from attention_laws.forward_signature import (
     SRC_NAME_PATTERN,
     TGT_NAME_PATTERN,
@@ -304,4 +304,6 @@ def yield_possible_calling_conventions(
 def describe_call_failure(error: Exception) -> str:
     """Return in a few words why a way to call a module failed."""
     message = one_line_error_message(error)[:120]
-    return message if isinstance(error, NoLogitsError) else f"{type(error).__name__}: {message}"
+    if isinstance(error, NoLogitsError):
+        return message
+    return f"{type(error).__name__}: {message} ({user_code_place(error)})"

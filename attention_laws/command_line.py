@@ -10,14 +10,26 @@ from typing import Any, NoReturn
 from attention_laws.errors import UserError
 from attention_laws.factory import parse_factory_target
 from attention_laws.report import MISTAKE, Report, read_baseline
-from attention_laws.sandbox import LAWS_BY_NAME, SandboxRequest, diagnose_in_sandbox
+from attention_laws.sandbox import (
+    LAWS_BY_NAME,
+    SandboxRequest,
+    diagnose_in_sandbox,
+    write_adapter_source_in_sandbox,
+)
 
 HELP_DESCRIPTION = """Try the laws of an encoder-decoder on anybody's code, in a process of its own.
 
 NAME is a function without arguments that returns a torch module, an Adapter or a Pipeline.
+`attention-laws init MODULE:NAME` writes an Adapter around a module, ready to edit.
 The exit status is 0 if no law is broken, 1 if one is, 2 if there is no model to try, and 3 if the
 model could not be judged: laws of the core (shape, future, padding, gradients) were not tried, or
 your code raised, hung or died in a law."""
+
+
+INIT_DESCRIPTION = """Write a file with an Adapter around a bare module.
+
+It says how the module is called, as that was found, and has a commented line for each function
+that lets more laws be tried."""
 
 
 class _OneLineErrorParser(argparse.ArgumentParser):
@@ -110,8 +122,11 @@ def _add_module_calling_options(parser: argparse.ArgumentParser) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
-    options = make_parser().parse_args(arguments)
+    typed = list(sys.argv[1:] if arguments is None else arguments)
     try:
+        if typed[:1] == ["init"]:
+            return write_adapter_file(typed[1:])
+        options = make_parser().parse_args(typed)
         report = diagnose_with_options(options)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
@@ -121,6 +136,42 @@ def main(arguments: Sequence[str] | None = None) -> int:
     else:
         print(report.to_json() if options.json else report)
     return report.exit_status
+
+
+def write_adapter_file(arguments: Sequence[str]) -> int:
+    """Write the file that `attention-laws init` asks for, and return the exit status.
+
+    Raises:
+        UserError: there is such a file already, or no module that could be called.
+    """
+    parser = _OneLineErrorParser("attention-laws init", description=INIT_DESCRIPTION)
+    parser.add_argument("target", metavar="MODULE:NAME", help="the factory of a bare module")
+    parser.add_argument(
+        "--out",
+        metavar="FILE.py",
+        type=Path,
+        default=Path("laws_adapter.py"),
+        help="the file to write (default: laws_adapter.py)",
+    )
+    _add_module_calling_options(parser)
+    options = parser.parse_args(arguments)
+    folder, module, name = parse_factory_target(options.target)
+    if options.out.exists():
+        raise UserError(f"{options.out} is there already: give another file as --out")
+    request = SandboxRequest(
+        folder=str(folder),
+        module=module,
+        name=name,
+        options=adapter_arguments_from_options(options),
+        adapter_file_stem=options.out.stem,
+    )
+    text = write_adapter_source_in_sandbox(request)
+    try:
+        options.out.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"{options.out} cannot be written: {error.strerror}") from error
+    print(f"wrote {options.out}: edit it, then run attention-laws {options.out}:make")
+    return 0
 
 
 def diagnose_with_options(options: argparse.Namespace) -> Report:

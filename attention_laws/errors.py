@@ -1,5 +1,12 @@
 """A user's mistakes, and errors of somebody's code described in one line (not in the paper)."""
 
+import sysconfig
+from pathlib import Path
+
+PACKAGE_FOLDER = Path(__file__).parent
+# Where the standard library and this package are.
+LIBRARY_FOLDERS = (Path(sysconfig.get_path("stdlib")), PACKAGE_FOLDER)
+
 
 class UserError(ValueError):
     """A mistake in what the user passed; the message names the value, the limit and the remedy."""
@@ -16,11 +23,28 @@ def describe_error(error: BaseException) -> str:
     """
     if isinstance(error, UserError | NotObservedError):
         return str(error)
-    frame = error.__traceback__
-    while frame is not None and frame.tb_next is not None:
-        frame = frame.tb_next
-    where = "" if frame is None else f" ({frame.tb_frame.f_code.co_filename}:{frame.tb_lineno})"
+    place = user_code_place(error)
+    where = f" ({place})" if place else ""
     return f"{type(error).__name__}: {one_line_error_message(error)}{where}"
+
+
+def user_code_place(error: BaseException) -> str:
+    """Return file and line of the last call in the user's code, or else of the last of all."""
+    place, frame = "", error.__traceback__
+    is_users = False
+    while frame is not None:
+        file = frame.tb_frame.f_code.co_filename
+        if is_user_file(file) or not is_users:
+            place, is_users = f"{file}:{frame.tb_lineno}", is_user_file(file)
+        frame = frame.tb_next
+    return place
+
+
+def is_user_file(file: str) -> bool:
+    """Return whether a file is neither this package's nor an installed library's."""
+    path = Path(file)
+    is_installed = any(path.is_relative_to(folder) for folder in LIBRARY_FOLDERS)
+    return not (file.startswith("<") or is_installed or "site-packages" in path.parts)
 
 
 def one_line_error_message(error: BaseException) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from torch import Tensor
 
 from attention_laws.argument_kinds import check_argument_kinds
+from attention_laws.causes import GroupOfBreaks, group_breaks_by_cause
 from attention_laws.errors import UserError
 
 # A model of which these are unknown is not judged: its shape, the future, padding, gradients.
@@ -43,6 +44,7 @@ class Finding:
 
     verdict: Verdict
     seen: str  # what was seen, with its figures; the reason if the law was not tried
+    where: str = ""  # the module at fault, with its place in the code, if that was found
 
 
 def broken_finding(seen: str, **ids: Tensor) -> Finding:
@@ -82,13 +84,20 @@ class LawResult:
     means: str  # what it usually means when it is broken
     look: str  # where to look then
     seconds: float  # time that the check took
+    where: str = ""  # see `Finding`
     lost: bool = False  # whether it was not tried because the code raised, hung or died in it
 
     @check_argument_kinds
     def explanation(self, indent: str = "") -> str:
         """Return the law, what was seen, what that usually means, and where to look."""
-        parts = {"seen    ": self.seen, "usually ": self.means, "look    ": self.look}
-        return "\n".join([self.says, *(f"{indent}{part} {parts[part]}" for part in parts)])
+        parts = {
+            "seen    ": self.seen,
+            "where   ": self.where,
+            "usually ": self.means,
+            "look    ": self.look,
+        }
+        lines = [f"{indent}{part} {text}" for part, text in parts.items() if text]
+        return "\n".join([self.says, *lines])
 
 
 @dataclass(frozen=True)
@@ -117,6 +126,12 @@ class Report:
     def broken_laws(self) -> list[str]:
         """Names of the laws that are broken."""
         return [line.law for line in self.results_with_verdict(Verdict.BROKEN)]
+
+    @property
+    def groups_of_breaks(self) -> list[GroupOfBreaks]:
+        """Groups of broken laws that one cause may explain, the likeliest first."""
+        where_by_law = {line.law: line.where for line in self.lines}
+        return group_breaks_by_cause(self.broken_laws, where_by_law)
 
     @property
     def untried_laws_needed_to_judge(self) -> list[str]:
@@ -182,10 +197,22 @@ class Report:
             text.append(f"logits more than {self.tolerance:.1g} apart are called different")
         for verdict in filter(self.results_with_verdict, Verdict):
             text += ["", str(verdict).upper()]
-            explained = verdict in (Verdict.BROKEN, Verdict.WARNED)
-            for line in self.results_with_verdict(verdict):
-                text.append(f"  {line.law}: {line.explanation('    ') if explained else line.seen}")
+            if verdict == Verdict.BROKEN:
+                text += [f"  one cause may explain {group}" for group in self.groups_of_breaks]
+            text += self._lines_with_verdict(verdict)
         return "\n".join(text)
+
+    def _lines_with_verdict(self, verdict: Verdict) -> list[str]:
+        """Return the text of a group; laws that were not tried for one reason share a line."""
+        results = self.results_with_verdict(verdict)
+        if verdict in (Verdict.BROKEN, Verdict.WARNED):
+            return [f"  {result.law}: {result.explanation('    ')}" for result in results]
+        if verdict != Verdict.NOT_TRIED:
+            return [f"  {result.law}: {result.seen}" for result in results]
+        laws_by_reason: dict[str, list[str]] = {}
+        for result in results:
+            laws_by_reason.setdefault(result.seen, []).append(result.law)
+        return [f"  {', '.join(laws)}: {reason}" for reason, laws in laws_by_reason.items()]
 
     def to_json(self) -> str:
         """Return the report for a program: the fields of `Report` and `LawResult`."""

@@ -115,6 +115,7 @@ class Diagnosis:
             means=law.means,
             look=law.look,
             seconds=time.perf_counter() - start,
+            where=finding.where,
             lost=lost,
         )
         self.lines.append(line)

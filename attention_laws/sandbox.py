@@ -15,6 +15,7 @@ from pathlib import Path
 from threading import Thread
 from typing import IO, Any
 
+from attention_laws.errors import UserError
 from attention_laws.law import Law
 from attention_laws.laws import MODEL_LAWS, PIPELINE_LAWS
 from attention_laws.report import LawResult, Report, Verdict
@@ -46,6 +47,8 @@ class SandboxRequest:
     minute: bool = False  # whether to try the laws that train, too
     seconds: float = 30.0  # until a law is ended
     gigabytes: float = 8.0  # memory beyond what torch takes
+    # Name of the file, without .py, of which the text is asked for in the place of laws.
+    adapter_file_stem: str = ""
 
 
 @dataclass
@@ -100,6 +103,21 @@ def diagnose_in_sandbox(request: SandboxRequest) -> Report:
         lines.setdefault(name, _lost_result(LAWS_BY_NAME[name], not_reached))
     ordered = tuple(lines[name] for name in header["laws"])
     return Report(ordered, tuple(header["assumptions"]), header["tolerance"])
+
+
+def write_adapter_source_in_sandbox(request: SandboxRequest) -> str:
+    """Return the text of an adapter's file around somebody's factory; see `adapter_source`.
+
+    Raises:
+        UserError: there is no module that could be called.
+    """
+    process = _ChildProcess(request, [], MAX_PRINTED_CHARACTERS)
+    problem = ""
+    for event in process.events():
+        if "adapter_source" in event:
+            return str(event["adapter_source"])
+        problem = event.get("stopped", problem)
+    raise UserError(problem or process.end)
 
 
 def _lost_result(law: Law, reason: str) -> LawResult:

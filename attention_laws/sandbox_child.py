@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from attention_laws.adapter_source import adapter_source
 from attention_laws.errors import UserError, describe_error
 from attention_laws.factory import (
     import_and_call_factory,
@@ -84,6 +85,10 @@ def _try_laws_and_send_results(request: dict[str, Any], send: Callable[..., None
         assumptions=report.assumptions,
         tolerance=report.tolerance,
     )
+    if request["adapter_file_stem"]:
+        names_of = request["module"], request["name"], request["adapter_file_stem"]
+        send(adapter_source=adapter_source(diagnosis.tested, *names_of))
+        return
     if names is not None:
         diagnosis.try_prerequisite_laws()
     for law in laws:

@@ -1,11 +1,13 @@
 """No position sees the future, padding or other sentences (§3.1, §3.2.3)."""
 
 import contextlib
+from dataclasses import replace
 
 import torch
 
 from attention_laws.law import law
 from attention_laws.model_state import force_eval_mode
+from attention_laws.module_at_fault import InputPair, with_module_at_fault
 from attention_laws.report import Finding, Verdict, broken_finding, kept_finding
 from attention_laws.subject import MODEL_ERROR_TYPES, Subject, retry_check_in_float64
 
@@ -43,7 +45,7 @@ def _causality_finding_in_training_mode(subject: Subject, finding: Finding) -> F
     # Only with equal random numbers equal logits: otherwise sound dropout moves them.
     is_repeatable = all(torch.equal(repeated[0], logits) for logits in repeated)
     if in_training.verdict == Verdict.BROKEN and is_repeatable:
-        return broken_finding(f"in training mode, {in_training.seen}")
+        return replace(in_training, seen=f"in training mode, {in_training.seen}")
     return finding
 
 
@@ -61,7 +63,9 @@ def _check_causality_by_token_changes(subject: Subject, lengths: tuple[int, ...]
                 token = int(changed[0, position])
                 largest = float(moves[:position].max())
                 seen = f"with {token} at position {position} the logits at {moved} move"
-                return broken_finding(f"{seen} by up to {largest:.2g}", tgt_in=tgt_in[0])
+                finding = broken_finding(f"{seen} by up to {largest:.2g}", tgt_in=tgt_in[0])
+                pair = InputPair((src, tgt_in), (src, changed), src.shape[1], position)
+                return with_module_at_fault(subject, finding, pair)
     return kept_finding(f"each token of {max(lengths)} changed in turn: no logits before it move")
 
 
@@ -104,7 +108,14 @@ def _check_appended_padding_is_ignored(subject: Subject, side: str) -> Finding:
             )
             if moved:
                 seen = f"{number} of padding moves the logits of a batch of {batch} by {moved:.2g}"
-                return broken_finding(seen, **{side: inputs[side][0]})
+                finding = broken_finding(seen, **{side: inputs[side][0]})
+                pair = InputPair(
+                    (src[:1], tgt_in[:1]),
+                    (inputs["src"][:1], inputs["tgt_in"][:1]),
+                    src.shape[1],
+                    tgt_in.shape[1],
+                )
+                return with_module_at_fault(subject, finding, pair)
     longest = max(PADDING_LENGTHS)
     return kept_finding(
         f"up to {longest} positions of padding move nothing in batches of {BATCH_SIZES}"
@@ -139,7 +150,10 @@ def batch_rows_are_independent(subject: Subject) -> Finding:
             )
             if moved:
                 seen = f"{moved:.2g} apart alone and as sentence {row + 1} of {batch}"
-                return broken_finding(seen, src=source[0], tgt_in=target[0])
+                finding = broken_finding(seen, src=source[0], tgt_in=target[0])
+                lengths = source.shape[1], target.shape[1]
+                pair = InputPair((source, target), (src, tgt_in), *lengths, row)
+                return with_module_at_fault(subject, finding, pair)
     return kept_finding(
         f"sentences of batches of {BATCH_SIZES[1:]} have the logits they have alone"
     )

@@ -1,0 +1,79 @@
+"""Write the file of an Adapter around a bare module, ready to edit (not in the paper)."""
+
+from attention_laws.adapter import Adapter
+from attention_laws.calling_convention import CallingConvention
+from attention_laws.errors import UserError
+
+# What a user may add, each with an example; a law that needs it says so.
+OPTIONAL_ATTRIBUTES = {
+    "encode": "lambda src: module.encode(src)",
+    "decode": "lambda tgt_in, memory, src: module.decode(tgt_in, memory, src)",
+    "cached": "CachedDecoder(start=..., step=..., reorder=...)",
+    "greedy": "lambda src, length: my_greedy(module, src, length)",
+    "beam": "lambda src, beam_size, length: my_beam(module, src, beam_size, length)",
+    "candidate_score": "lambda log_prob, length: log_prob / length**0.6",
+    "loss": "lambda logits, tgt_out: my_loss(logits, tgt_out)",
+    "optimizer": "my_optimizer",
+    "train_step": "lambda src, tgt_in, tgt_out: my_step(module, src, tgt_in, tgt_out)",
+    "schedule": "lambda step: my_rate(step)",
+    "make_batch": "lambda sources, targets: my_batch(sources, targets)",
+    "untrained": "True",
+}
+FILE_TEMPLATE = '''"""{target} as the laws take it: correct what was found, and add what you have.
+
+{assumptions}
+"""
+
+from attention_laws import Adapter, adapter_from_module
+from {module_name} import {name} as make_module
+
+
+def make() -> Adapter:
+    """Return the adapter: attention-laws {file_stem}:make"""
+    module = make_module()
+    adapter = adapter_from_module(
+        module,
+{arguments}
+    )
+    return adapter.replace(
+{attributes}
+    )
+'''
+
+
+def adapter_source(adapter: Adapter, module_name: str, name: str, file_stem: str) -> str:
+    """Return the text of a file whose `make` returns the adapter that was found.
+
+    Args:
+        adapter: The adapter that `adapter_from_module` returned.
+        module_name: The module of the user's factory.
+        name: The factory in it.
+        file_stem: Name of the new file, without .py.
+
+    Raises:
+        UserError: the factory returns an Adapter already.
+    """
+    call = adapter.forward
+    if not isinstance(call, CallingConvention):
+        raise UserError(
+            f"{module_name}:{name} returns an Adapter already: init is for bare modules"
+        )
+    arguments = {
+        "batch_first": call.batch_first,
+        "pad_id": call.src_pad,
+        "tgt_pad_id": call.tgt_pad,
+        "bos_id": adapter.bos_id,
+        "eos_id": adapter.eos_id,
+        "masks": None if call.mask_style is None else str(call.mask_style),
+    }
+    return FILE_TEMPLATE.format(
+        target=f"{module_name}:{name}",
+        assumptions="\n".join(f"- {assumption}" for assumption in adapter.assumptions),
+        module_name=module_name,
+        name=name,
+        file_stem=file_stem,
+        arguments="\n".join(f"        {key}={value!r}," for key, value in arguments.items()),
+        attributes="\n".join(
+            f"        # {key}={value}," for key, value in OPTIONAL_ATTRIBUTES.items()
+        ),
+    )

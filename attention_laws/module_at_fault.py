@@ -1,0 +1,134 @@
+"""Find the module in which two inputs that must agree come apart (not in the paper)."""
+
+import inspect
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from torch import Tensor, nn
+
+from attention_laws.errors import is_user_file
+from attention_laws.model_state import hooks_removed_afterwards
+from attention_laws.report import Finding
+from attention_laws.subject import MODEL_ERROR_TYPES, Subject
+
+# Share of a tensor's largest number that counts as a difference.
+MIN_RELATIVE_DIFFERENCE = 1e-4
+
+
+class InputPair(NamedTuple):
+    """Two inputs of a model that must have equal outputs at the first positions of a sentence."""
+
+    first: tuple[Tensor, Tensor]  # src and tgt_in of one sentence, (1, length) each
+    second: tuple[Tensor, Tensor]  # the same sentence in row `row`, changed where it may be
+    src_len: int  # number of the source's first positions that must agree
+    tgt_len: int  # the same of the target
+    row: int = 0
+
+
+@dataclass
+class _ModuleCall:
+    """One call of a module: what it read and returned."""
+
+    name: str
+    inputs: list[Tensor] = field(default_factory=list)
+    output: Tensor | None = None
+
+
+def describe_module_at_fault(subject: Subject, pair: InputPair) -> str:
+    """Return the innermost module that reads equal numbers and returns unequal ones, in words.
+
+    It is empty if there is none to be seen: the model is no module, calls other parts for each of
+    the inputs, or computes it all in one `forward`.
+    """
+    if subject.adapter.module is None:
+        return ""
+    try:
+        first = _record_module_calls(subject, *pair.first)
+        second = _record_module_calls(subject, *pair.second)
+    except MODEL_ERROR_TYPES:
+        return ""
+    if [call.name for call in first] != [call.name for call in second]:
+        return ""
+    for one, other in zip(first, second, strict=True):
+        inputs = zip(one.inputs, other.inputs, strict=False)
+        if any(_differ(pair, *both) for both in inputs) or None in (one.output, other.output):
+            continue
+        if _differ(pair, one.output, other.output):
+            return describe_module(subject.module, one.name)
+    return ""
+
+
+def describe_module(module: nn.Module, name: str) -> str:
+    """Return a submodule's name and class, with the file and line of the user's `forward`.
+
+    Of a class of torch's it is the place of the nearest module of the user's above it.
+    """
+    part = module.get_submodule(name)
+    shown = f"{name or 'the module itself'} ({type(part).__name__})"
+    owner = name
+    while True:
+        place = _forward_place(module.get_submodule(owner))
+        if place or not owner:
+            return f"{shown}, {place}" if place else shown
+        owner = owner.rpartition(".")[0]
+
+
+def _forward_place(module: nn.Module) -> str:
+    """Return file and line of a module's `forward` if they are the user's."""
+    try:
+        file = inspect.getsourcefile(type(module).forward) or ""
+        line = inspect.getsourcelines(type(module).forward)[1]
+    except (OSError, TypeError):
+        return ""
+    if not is_user_file(file):
+        return ""
+    path = Path(file).resolve()
+    folder = Path.cwd()
+    return f"{path.relative_to(folder) if path.is_relative_to(folder) else path}:{line}"
+
+
+def _record_module_calls(subject: Subject, src: Tensor, tgt_in: Tensor) -> list[_ModuleCall]:
+    """Return the calls of modules in one pass, in the order in which they ended."""
+    calls: list[_ModuleCall] = []
+
+    def hook_of(name: str) -> Any:
+        def record(_: nn.Module, args: Any, kwargs: Any, output: Any) -> None:
+            inputs = [x for x in (*args, *kwargs.values()) if isinstance(x, Tensor)]
+            while isinstance(output, tuple | list) and output:
+                output = output[0]
+            output = output.detach().clone() if isinstance(output, Tensor) else None
+            calls.append(_ModuleCall(name, [x.detach().clone() for x in inputs], output))
+
+        return record
+
+    parts = subject.module.named_modules()
+    with hooks_removed_afterwards(
+        part.register_forward_hook(hook_of(name), with_kwargs=True) for name, part in parts
+    ):
+        subject.logits(src, tgt_in)
+    return calls
+
+
+def _differ(pair: InputPair, first: Tensor, second: Tensor) -> bool:
+    """Return whether two tensors differ where they must agree; False if that cannot be told."""
+    if not (first.is_floating_point() and second.is_floating_point()) or first.dim() < 3:
+        return False
+    for axis in range(first.dim() - 1):
+        sizes = first.shape[axis], second.shape[axis]
+        for index, visible in ((0, pair.src_len), (1, pair.tgt_len)):
+            if sizes == (pair.first[index].shape[1], pair.second[index].shape[1]):
+                first, second = first.narrow(axis, 0, visible), second.narrow(axis, 0, visible)
+                break
+        else:
+            if sizes == (1, len(pair.second[0])):
+                second = second.narrow(axis, pair.row, 1)
+    if first.shape != second.shape:
+        return False
+    gap = (first - second).abs().max()
+    return not bool(gap <= MIN_RELATIVE_DIFFERENCE * first.abs().max().clamp(min=1e-6))
+
+
+def with_module_at_fault(subject: Subject, finding: Finding, pair: InputPair) -> Finding:
+    """Return a finding that names the module in which the two inputs come apart."""
+    return replace(finding, where=describe_module_at_fault(subject, pair))
