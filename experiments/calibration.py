@@ -1,7 +1,7 @@
 """How tests of a difference in BLEU fare where the truth is known: size, power and coverage.
 
 Not in the paper. Two systems on a large text are a population, whose BLEU is known. Test sets are
-drawn from it again and again, and every test of lesson 08's question is asked about each:
+drawn from it again and again, and every test of lesson 09's question is asked about each:
 
 - *size*: how often a test finds a difference between two systems that are equally good. A
   calibrated test is below 0.05 in 5 of 100 cases, and above 0.5 in half of them.

@@ -23,6 +23,8 @@ EXPORTED_NAMES_BY_MODULE = {
     "label_smoothing": ("label_smoothing_explorer",),
     "layer_costs": ("draw_attention_paths", "draw_recurrence", "layer_costs_explorer"),
     "lengths": ("draw_length_pairs", "draw_side_lengths", "sentence_lengths_png"),
+    "ngrams": ("draw_ngram_matches",),
+    "p_values": ("draw_holm", "draw_p_value"),
     "parse_tree": ("draw_parse_tree",),
     "positions": (
         "draw_rotation",
@@ -60,6 +62,8 @@ if TYPE_CHECKING:
         layer_costs_explorer,
     )
     from lessonkit.charts.lengths import draw_length_pairs, draw_side_lengths, sentence_lengths_png
+    from lessonkit.charts.ngrams import draw_ngram_matches
+    from lessonkit.charts.p_values import draw_holm, draw_p_value
     from lessonkit.charts.parse_tree import draw_parse_tree
     from lessonkit.charts.positions import (
         draw_rotation,

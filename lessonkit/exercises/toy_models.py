@@ -15,6 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from lessonkit.exercises.outcome import describe_value
 from lessonkit.exercises.rules import BrokenRuleError
 from lessonkit.exercises.toys import CASE_SEED_SHIFT, BaseToy, make_normal_sampler, seeded_generator
 from transformer.config import BOS_ID, EOS_ID, PAD_ID
@@ -258,13 +259,18 @@ class EncodeOnceTransformer(BaseToy):
         """Return the logits of the token after each of (1, tgt_len), which begin with bos."""
         _require_mask(src_mask)
         self.calls += 1
+        shape = tuple(getattr(tgt_in, "shape", ()))
+        if len(shape) != 2 or shape[0] != 1:
+            raise BrokenRuleError(
+                f"it gives decode {describe_value(tgt_in)}, not a tensor (1, number of ids)"
+            )
         ids = tgt_in[0].tolist()
         if self.calls > MAX_DECODE_CALLS or len(ids) > MAX_SENTENCE_LENGTH:
             raise BrokenRuleError(
                 "it goes on and on: does your loop end at the eos, and after `limit` tokens?"
             )
         if ids[:1] != [BOS_ID]:
-            raise ValueError(f"decode was given {ids}: give all tokens so far, bos first")
+            raise BrokenRuleError(f"it gives decode the ids {ids}, which do not begin with the bos")
         src = memory[0].argmax(dim=-1).tolist()
         return torch.tensor([[self.scores(src, ids[: n + 1]) for n in range(len(ids))]])
 

@@ -42,8 +42,11 @@ def test_a_reader_reads_once_and_scores_what_follows_each_token() -> None:
     copier, reader = EncodeOnceTransformer(None), EncodeOnceTransformer(3)
     memory = copier.encode(src, mask)
     for given in ([[4]], [[]]):
-        with pytest.raises(ValueError, match="bos first"):
+        with pytest.raises(BrokenRuleError, match="do not begin with the bos"):
             copier.decode(torch.tensor(given), memory, mask)
+    for given in (torch.tensor([2]), torch.tensor([[[2, 5]]]), torch.tensor([[2], [2]]), [[2]]):
+        with pytest.raises(BrokenRuleError, match=r"not a tensor \(1, number of ids\)"):
+            copier.decode(given, memory, mask)
     with pytest.raises(BrokenRuleError, match="does your loop end"):
         copier.decode(torch.tensor([[2] * (MAX_SENTENCE_LENGTH + 1)]), memory, mask)
     with pytest.raises(ValueError, match="no mask"):
