@@ -69,7 +69,7 @@ clipped_counts = Exercise(
 
 
 def my_brevity_penalty(output_length: int, reference_length: int) -> float:
-    """Return what the precision is multiplied by; lengths in words, over the whole text."""
+    """Return what the precision is multiplied by (lengths in words)."""
     return min(1.0, math.exp(1 - reference_length / output_length))
 
 
