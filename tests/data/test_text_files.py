@@ -85,6 +85,52 @@ def test_a_file_of_two_columns(tmp_path: Path) -> None:
             read_tab_separated_file(path)
 
 
+def test_blank_lines_at_the_end_of_two_columns_are_no_pairs(tmp_path: Path) -> None:
+    path = write(tmp_path, "pairs.tsv", b"a\tx\n\n \t\n\n")
+    assert read_tab_separated_file(path) == [("a", "x")]
+    write(tmp_path, "pairs.tsv", b"a\tx\n\nb\ty\n")
+    with pytest.raises(UserError, match=r"line 2 of .* has 1 column"):
+        read_tab_separated_file(path)
+
+
+@pytest.mark.parametrize(
+    ("lines", "pairs"),
+    [
+        pytest.param(['"a ""b"" c"\tx', 'd\t"y"'], [('a "b" c', "x"), ("d", "y")], id="doubled"),
+        pytest.param(['"a"\t"x"', '"b"\t"y"'], [("a", "x"), ("b", "y")], id="all quoted"),
+        pytest.param(['"a"\tx', "b\ty"], [('"a"', "x"), ("b", "y")], id="the text's own"),
+        pytest.param(
+            ['"a" said ""b""\tx', 'd\t"y"'],
+            [('"a" said ""b""', "x"), ("d", '"y"')],
+            id="no spreadsheet",
+        ),
+    ],
+)
+def test_quotes_of_a_spreadsheet_go_and_the_texts_own_stay(
+    lines: list[str], pairs: list[tuple[str, str]], tmp_path: Path
+) -> None:
+    path = write(tmp_path, "pairs.tsv", "\n".join(lines).encode())
+    assert read_tab_separated_file(path) == pairs
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding", "named"),
+    [
+        ("Це файл, який не відкрити.\nOK\n", "cp1251", "CP1251"),
+        ("Это файл, который не открыть.\nOK\n", "koi8-r", "KOI8-U"),
+        ("Der Schlüssel für Grüße.\n", "latin-1", "LATIN1"),
+        ("ファイルを開けません。\n", "shift_jis", "ITS_ENCODING"),
+        ("Hello\n", "utf-16", "UTF-16"),
+    ],
+)
+def test_the_encoding_to_convert_from_fits_the_bytes(
+    text: str, encoding: str, named: str, tmp_path: Path
+) -> None:
+    path = write(tmp_path, "text", text.encode(encoding))
+    with pytest.raises(UserError, match=f"iconv -f {named} -t UTF-8"):
+        read_text_lines(path)
+
+
 def test_shown_text_cannot_steer_a_terminal() -> None:
     assert shown_text("猫 ok\x1b[2J") == "猫 ok\ufffd[2J"
     assert shown_text("abcdef", max_characters=4) == "abc…"

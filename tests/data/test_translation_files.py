@@ -158,6 +158,13 @@ def test_the_first_language_that_fits_is_read(tmp_path: Path) -> None:
         assert language_matches(lang, tag) is fits
 
 
+def test_a_last_msgid_without_msgstr_is_counted(tmp_path: Path) -> None:
+    expected = read(tmp_path, "po", PO)
+    cut = read(tmp_path, "po", PO + '\nmsgid "cut off"\n')
+    assert cut.pairs == expected.pairs
+    assert cut.left_out[MISSING_TRANSLATION_REASON] == 3
+
+
 def test_other_encodings_than_utf8_are_read(tmp_path: Path) -> None:
     for format, content, encoding in (
         ("tmx", TMX, "utf-16"),
@@ -194,6 +201,8 @@ def test_other_encodings_than_utf8_are_read(tmp_path: Path) -> None:
         ("po", PO.replace("UTF-8", "UTF-7000"), r"header of .*my\.po names an unknown encoding"),
         ("po", PO.replace("n%10==1", "import"), r"header of .*my\.po has Plural-Forms"),
         ("po", PO.replace("Language: uk", "Language: be"), r"my\.po says Language: be"),
+        ("po", PO.replace('"not done"\nmsgstr ""', '"not done"'), r"line 26 of .*my\.po is no PO"),
+        ("po", b"\xde\x12\x04\x95" + b"\0" * 24, r"my\.po is a compiled catalog: .*msgunfmt"),
         ("po", PO.replace("not done", "not\0done"), r"line 24 of .*my\.po holds U\+0000"),
     ],
 )

@@ -11,7 +11,7 @@ from typing import Any
 
 from transformer.data.catalogs import MULTI_LINE_REASON, matched_forms
 from transformer.data.grouping import Pair
-from transformer.data.mo_files import CatalogMessage, singular_form_of_header
+from transformer.data.mo_files import BYTE_ORDERS, CatalogMessage, singular_form_of_header
 from transformer.data.placeholders import without_keyboard_mnemonic_marks
 from transformer.data.source_text import MISSING_TRANSLATION_REASON
 from transformer.data.text_files import read_nonempty_bytes
@@ -21,6 +21,7 @@ from transformer.support.errors import UserError, require
 OBSOLETE_REASON = "obsolete"
 UTF_8 = "UTF-8"
 UNSET_CHARSET = "CHARSET"  # of a template
+KEYWORD_PATTERN = re.compile(r"^(msg(?:ctxt|id|str))", re.MULTILINE)
 CHARSET_PATTERN = re.compile(rb'"Content-Type:[^"]*charset=([^\s"\\;]+)', re.IGNORECASE)
 
 
@@ -63,6 +64,10 @@ def _read_messages(
         reason, _, place = str(error).partition(" on line ")
         where = f"line {place.partition(':')[0]} of {path}" if place else str(path)
         raise UserError(f"{where} is no PO ({reason}): mend it, or export it anew") from error
+    # translate-toolkit drops a last entry without a msgstr; elsewhere it is no PO.
+    keywords = KEYWORD_PATTERN.findall(text)
+    if keywords and keywords[-1] != "msgstr":
+        left_out[MISSING_TRANSLATION_REASON] += 1
     messages = []
     header = ""
     for unit in store.units:
@@ -83,6 +88,11 @@ def _read_po_text(path: Path) -> str:
     translate-toolkit 3.20.4 reads a file whose header is plain ASCII as UTF-8 in any case.
     """
     content = read_nonempty_bytes(path)
+    message = (
+        f"{path} is a compiled catalog: give its folder, --catalogs LANGUAGE --catalog-folder "
+        f"{path.parent}, or make a PO file of it, msgunfmt {path.name} -o {path.stem}.po"
+    )
+    require(content[:4] not in BYTE_ORDERS, message)
     named = CHARSET_PATTERN.search(content)
     charset = named[1].decode("ascii", "replace") if named else UTF_8
     is_utf8 = charset.upper() in (UTF_8, "UTF8", UNSET_CHARSET)

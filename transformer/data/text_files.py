@@ -3,6 +3,9 @@
 Not in the paper. No torch in here.
 """
 
+import re
+import string
+import unicodedata
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,6 +22,10 @@ REFUSED_FORMATS_BY_SIGNATURE = {
     b"\xfd7zXZ\0": "packed by xz: unpack it",
     b"PK\x03\x04": "a ZIP file, as .docx and .xlsx are: unpack it, or save it as plain text",
 }
+
+CYRILLIC_ENCODINGS = ("CP1251", "KOI8-U")
+MAX_ENCODING_SAMPLE = 10_000  # bytes after one that is not UTF-8
+QUOTED_FIELD = re.compile('"(?:[^"]|"")*"')  # as spreadsheets write it: a quote within is doubled
 
 
 def require_nonempty_file(path: Path) -> None:
@@ -52,7 +59,7 @@ def read_text_lines(path: Path) -> list[str]:
         # The decoder counts from after the byte order mark, which holds no line feed.
         start = error.start + len(content) - len(error.object)
         number = content.count(b"\n", 0, start) + 1
-        encoding = "UTF-16" if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "LATIN1"
+        encoding = _likely_encoding(content, start)
         raise UserError(
             f"line {number} of {path} is not UTF-8 (byte {content[start]:#04x}): convert the file, "
             f"for example with iconv -f {encoding} -t UTF-8"
@@ -68,6 +75,28 @@ def read_text_lines(path: Path) -> list[str]:
                 "UTF-8 if it is in another encoding"
             )
     return lines
+
+
+def _likely_encoding(content: bytes, start: int) -> str:
+    """Return the name, for iconv, of the encoding of text whose byte at `start` is not UTF-8.
+
+    In Latin script most letters are ASCII. Where they are not, and most are small Cyrillic letters
+    in one of `CYRILLIC_ENCODINGS`, it is that one: in another's bytes they would be capitals.
+    """
+    if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        return "UTF-16"
+    sample = content[content.rfind(b"\n", 0, start) + 1 : start + MAX_ENCODING_SAMPLE]
+    others = bytes(byte for byte in sample if byte >= 0x80)
+    if len(others) < sum(chr(byte) in string.ascii_letters for byte in sample):
+        return "LATIN1"
+    for encoding in CYRILLIC_ENCODINGS:
+        text = others.decode(encoding, "replace")
+        small = sum(
+            character.islower() and "CYRILLIC" in unicodedata.name(character) for character in text
+        )
+        if 2 * small > len(text):
+            return encoding
+    return "ITS_ENCODING"
 
 
 def _first_line_break_code_point(line: str) -> str:
@@ -93,9 +122,15 @@ def read_aligned_files(src: Path, tgt: Path) -> list[Pair]:
 
 
 def read_tab_separated_file(path: Path) -> list[Pair]:
-    """Return the pairs of a file of two columns with a tab between them; errors by line."""
+    """Return the pairs of a file of two columns with a tab between them; errors by line.
+
+    Blank lines at its end are no pairs. The quotes that a spreadsheet has put around fields go.
+    """
+    lines = read_text_lines(path)
+    while lines and not lines[-1].strip():
+        lines.pop()
     pairs = []
-    for number, line in enumerate(read_text_lines(path), start=1):
+    for number, line in enumerate(lines, start=1):
         columns = line.split("\t")
         if len(columns) != 2:
             count = "1 column" if len(columns) == 1 else f"{len(columns)} columns"
@@ -104,7 +139,26 @@ def read_tab_separated_file(path: Path) -> list[Pair]:
                 "them (of more, cut -f1,2 takes the first two)"
             )
         pairs.append((columns[0], columns[1]))
+    if _is_quoted_by_a_spreadsheet(pairs):
+        pairs = [(_without_quotes(first), _without_quotes(second)) for first, second in pairs]
     return pairs
+
+
+def _is_quoted_by_a_spreadsheet(pairs: Sequence[Pair]) -> bool:
+    """Return whether quotes around fields are a spreadsheet's, and not the text's own.
+
+    For certain they are where every field that begins with one is quoted by its rules, and one of
+    these holds a doubled quote, or none is without quotes.
+    """
+    fields = [field for pair in pairs for field in pair]
+    quoted = [field for field in fields if field.startswith('"')]
+    if not quoted or not all(QUOTED_FIELD.fullmatch(field) for field in quoted):
+        return False
+    return len(quoted) == len(fields) or any('""' in field[1:-1] for field in quoted)
+
+
+def _without_quotes(field: str) -> str:
+    return field[1:-1].replace('""', '"') if field.startswith('"') else field
 
 
 def shown_text(text: str, max_characters: int = 100) -> str:
