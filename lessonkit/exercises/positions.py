@@ -1,4 +1,7 @@
-"""The gaps and exercises of lesson 03: waves, a shift, a wave's length, an offset (§3.5)."""
+"""The gaps and exercises of lesson 03 (§3.5).
+
+Waves, a shift, rotary positions (not in the paper), a wave's length, an offset.
+"""
 
 import math
 
@@ -7,7 +10,7 @@ from torch import Tensor
 
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress as show_progress
-from lessonkit.exercises.toys import seeded_generator
+from lessonkit.exercises.toys import make_normal_sampler, seeded_generator
 from lessonkit.exercises.wording import read_lesson_wording
 from transformer.positions import sinusoidal_positions
 
@@ -96,6 +99,58 @@ shift_matrix = Exercise(
     properties={
         "a rotation keeps lengths: its transpose must undo it": lambda value, k, d_model: (
             torch.allclose(value.float() @ value.float().T, torch.eye(d_model), atol=1e-4)
+        )
+    },
+)
+
+
+def my_rotate(vectors: Tensor) -> Tensor:
+    """Rotate each position's vector (length, d_k), pair by pair."""
+    length, d_k = vectors.shape
+    pos = torch.arange(length)[:, None]
+    angle = pos / 10_000 ** (torch.arange(0, d_k, 2) / d_k)
+    first, second = vectors[:, 0::2], vectors[:, 1::2]
+    new_first = first * angle.cos() - second * angle.sin()
+    new_second = first * angle.sin() + second * angle.cos()
+    return torch.stack((new_first, new_second), dim=-1).flatten(1)
+
+
+def _rotate_by_complex_product(vectors: Tensor) -> Tensor:
+    """Multiply each pair, as a complex number, by that of its angle."""
+    length, d_k = vectors.shape
+    angle = torch.arange(length, dtype=torch.float64)[:, None] * _radians_per_position(d_k)
+    points = torch.view_as_complex(vectors.double().unflatten(-1, (-1, 2)).contiguous())
+    turned = points * torch.polar(torch.ones_like(angle), angle)
+    return torch.view_as_real(turned).flatten(1).float()
+
+
+_draw_normal = make_normal_sampler(0)
+
+rotate = Exercise(
+    my_rotate,
+    lesson_wording,
+    worked=[
+        (  # position 0 is not turned, position 1 by one radian
+            (torch.tensor([[1.0, 0.0], [1.0, 0.0]]),),
+            torch.tensor([[1.0, 0.0], [math.cos(1), math.sin(1)]]),
+        ),
+        (  # the second pair is turned by a hundredth of a radian
+            (torch.tensor([[0.0, 0.0, 0.0, 0.0], [0.0, 2.0, 3.0, 0.0]]),),
+            torch.tensor(
+                [
+                    [0.0, 0.0, 0.0, 0.0],
+                    [-2 * math.sin(1), 2 * math.cos(1), 3 * math.cos(0.01), 3 * math.sin(0.01)],
+                ]
+            ),
+        ),
+    ],
+    cases=[
+        (_draw_normal(length, d_k),) for length, d_k in ((1, 2), (2, 2), (3, 4), (7, 6), (5, 8))
+    ],
+    expected=_rotate_by_complex_product,
+    properties={
+        "a rotation keeps the length of each vector": lambda value, vectors: torch.allclose(
+            value.float().norm(dim=1), vectors.norm(dim=1), atol=1e-4
         )
     },
 )
