@@ -109,7 +109,7 @@ def my_rotate(vectors: Tensor) -> Tensor:
     length, d_k = vectors.shape
     pos = torch.arange(length)[:, None]
     angle = pos / 10_000 ** (torch.arange(0, d_k, 2) / d_k)
-    first, second = vectors[:, 0::2], vectors[:, 1::2]
+    first, second = vectors[:, ::2], vectors[:, 1::2]
     new_first = first * angle.cos() - second * angle.sin()
     new_second = first * angle.sin() + second * angle.cos()
     return torch.stack((new_first, new_second), dim=-1).flatten(1)
