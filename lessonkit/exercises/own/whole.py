@@ -22,7 +22,7 @@ from transformer.support.errors import UserError, require
 from transformer.support.files import write_atomically
 
 DEFAULT_RUNNABLE_FILE = Path("run_my_transformer.py")  # beside the lessons
-DEFAULT_TRAINING_STEPS = 600
+DEFAULT_TRAINING_STEPS = 800
 WEIGHTS_SUFFIX = ".safetensors"  # of the file of weights, which stands beside the runnable one
 IMPORT_STATEMENTS = """\
 import math
@@ -51,7 +51,7 @@ def run(
     of five sentences, and the BLEU of others. `translate` then takes any sentence.
 
     Args:
-        steps: Of the training; 600 take two or three minutes on two CPU cores.
+        steps: Of the training; 800 take three minutes or so on two CPU cores.
         file: The learner's file; None is `my_transformer.py`.
         out: Where the whole is written; None is `run_my_transformer.py`.
 
