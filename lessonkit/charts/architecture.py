@@ -57,6 +57,16 @@ CAPTION_AND_BOXES_BY_PART: dict[str, tuple[str, tuple[str, ...]]] = {
         "the waves of the positions, added to the embeddings of source and target",
         ("src positions", "tgt positions"),
     ),
+    "layers": (
+        "the layers of both stacks: attention and feed-forward networks",
+        (
+            "encoder self-attention",
+            "encoder feed-forward",
+            "decoder self-attention",
+            "cross-attention",
+            "decoder feed-forward",
+        ),
+    ),
     "loss": (
         "the output: linear map, softmax, and the loss against the target shifted by one",
         ("linear", "softmax", "tgt_out"),

@@ -22,6 +22,7 @@ from transformer.config import BOS_ID, EOS_ID, PAD_ID
 
 MAX_TABLE_CALLS = 2_000  # of a table: more than any search through all sentences makes
 MAX_SENTENCE_LENGTH = 32  # of a sentence: more than any right answer writes
+POSITION_READER_TYPES = 7  # of `PositionReader`'s vocabulary
 MAX_DECODE_CALLS = 64  # of `EncodeOnceTransformer`: more than any right search makes
 
 NextTokenProbsByLastToken = dict[
@@ -284,6 +285,29 @@ class EncodeOnceTransformer(BaseToy):
         logits = seen + weights[-1, src].mean(dim=0)
         logits[[PAD_ID, BOS_ID]] = -torch.inf
         return logits.tolist()
+
+
+@dataclass(repr=False)
+class PositionReader(BaseToy):
+    """A toy decoder: `rows` says which positions each position reads, "101" the first and third.
+
+    It takes a list of ids and returns logits (length, 7). Types 0 and 1 have the same vector, and
+    so have 2 and 3, and 4 and 5.
+    """
+
+    rows: tuple[str, ...]
+    seed: int
+
+    def __call__(self, ids: list[int]) -> Tensor:
+        """Return the logits of the token after each position."""
+        if len(ids) != len(self.rows):
+            raise ValueError(f"it was given {len(ids)} ids: give {len(self.rows)}, as many as ever")
+        draw = make_normal_sampler(self.seed)
+        vectors = draw(4, POSITION_READER_TYPES)[[int(token) // 2 for token in ids]]
+        vectors[:, PAD_ID] = 0  # a logit that nothing changes
+        reads = torch.tensor([[float(mark) for mark in row] for row in self.rows])
+        amounts = 1 + torch.arange(len(ids))  # so that no two positions make up for each other
+        return (reads * amounts) @ vectors
 
 
 def _require_mask(src_mask: Any) -> None:

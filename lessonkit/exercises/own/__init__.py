@@ -1,4 +1,4 @@
-"""A Transformer of one's own: the classes that lessons 02 to 04 leave in the learner's hands."""
+"""A Transformer of one's own: the classes that lessons 02, 04 and 05 have written."""
 
 from pathlib import Path
 from typing import Any

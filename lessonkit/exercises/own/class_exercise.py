@@ -33,7 +33,7 @@ from lessonkit.exercises.wording import read_lesson_wording
 CLASS_EXERCISE_WORDS = read_lesson_wording("own")
 COURSE_PACKAGES = ("lessonkit", "transformer")  # whose classes are no answers
 
-ConstructorSizes = tuple[int, ...]
+ConstructorSizes = tuple[float, ...]  # a dropout rate among them
 # A call as code, the sizes to build with, and what the code names.
 CodeCase = tuple[str, ConstructorSizes, dict[str, Any]]
 

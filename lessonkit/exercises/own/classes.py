@@ -92,9 +92,18 @@ residual = ClassExercise(
     MyResidual,
     handle="own.residual",
     cases=[
-        (f"mine(x, {sublayer})", (width,), {"x": _draw_rounded_normal(1, 2, width)})
-        for width in (2, 3, 5)
-        for sublayer in ("torch.tanh", "lambda y: y.flip(1)", "lambda y: 2 * y")
+        *(
+            (f"mine(x, {sublayer})", (width,), {"x": _draw_rounded_normal(1, 2, width)})
+            for width in (2, 3, 5)
+            for sublayer in ("torch.tanh", "lambda y: y.flip(1)", "lambda y: 2 * y")
+        ),
+        # Where everything is dropped, x is left; in evaluation nothing is dropped. A list, for
+        # gradients are compared without dropout.
+        (
+            "[mine.train()(x, torch.cos), mine.eval()(x, torch.cos)]",
+            (2, 1.0),
+            {"x": _draw_rounded_normal(1, 2, 2)},
+        ),
     ],
 )
 

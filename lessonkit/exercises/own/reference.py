@@ -1,7 +1,7 @@
-"""A Transformer of one's own, as lessons 02 to 04 write it: about sixty lines (§3).
+"""A Transformer of one's own, as lessons 02 to 05 write it: about sixty lines (§3).
 
 Its weights have the names that the package's have, so that a trained model's fit. It is
-pre-norm like the course's recipes, and has neither dropout nor cache.
+pre-norm like the course's recipes, and has no cache; its dropout is 0 until lesson 06 sets it.
 """
 
 import math
@@ -41,7 +41,7 @@ class MyAttention(nn.Module):
 
 
 class MyEmbedding(nn.Module):
-    """Scaled token vectors and the waves of their places (§3.4, §3.5): lesson 03."""
+    """Scaled token vectors and the waves of their places (§3.4, §3.5): lesson 05."""
 
     waves: torch.Tensor
 
@@ -73,13 +73,14 @@ class MyFeedForward(nn.Module):
 class MyResidual(nn.Module):
     """The residual connection around a sub-layer, norm first: lesson 04."""
 
-    def __init__(self, d_model: int) -> None:
+    def __init__(self, d_model: int, dropout: float = 0.0) -> None:
         super().__init__()
         self.norm = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: torch.Tensor, sublayer) -> torch.Tensor:  # type: ignore[no-untyped-def]
-        """Add to x what a sub-layer makes of its norm."""
-        return x + sublayer(self.norm(x))
+        """Add to x what a sub-layer makes of its norm, after dropout."""
+        return x + self.dropout(sublayer(self.norm(x)))
 
 
 class MyEncoderLayer(nn.Module):
@@ -120,7 +121,7 @@ class MyDecoderLayer(nn.Module):
 
 
 class MyStack(nn.Module):
-    """Layers one above another, and the norm that ends a pre-norm stack: lesson 04."""
+    """Layers one above another, and the norm that ends a pre-norm stack: lesson 05."""
 
     def __init__(self, layers: list[nn.Module], d_model: int) -> None:
         super().__init__()
@@ -135,7 +136,7 @@ class MyStack(nn.Module):
 
 
 class MyTransformer(nn.Module):
-    """The whole (§3, Fig. 1), source, target and softmax sharing one matrix: lesson 04."""
+    """The whole (§3, Fig. 1), source, target and softmax sharing one matrix: lesson 05."""
 
     def __init__(
         self, vocab_size: int, d_model: int, d_ff: int, num_heads: int, num_layers: int

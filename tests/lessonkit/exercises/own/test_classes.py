@@ -129,7 +129,8 @@ def test_what_changes_from_call_to_call_is_refused() -> None:
     said = own.transformer.check(as_own(own.transformer, *edit)).text
     # One instance is called more than once.
     assert "mine(src, tgt_in), mine(src.flip(0), tgt_in)" in said
-    grows = ("return x + sublayer(self.norm(x))", "out = x + sublayer(self.norm(x))\n")
+    sum_ = "x + self.dropout(sublayer(self.norm(x)))"
+    grows = (f"return {sum_}", f"out = {sum_}\n")
     grows = (*grows[:1], grows[1] + "        self.norm.weight.data += 1\n        return out")
     assert "its weight norm.weight" in own.residual.check(as_own(own.residual, *grows)).text
     trained = ("return x + ", "if self.training: x = 2 * x\n        return x + ")
@@ -141,8 +142,8 @@ def test_what_changes_from_call_to_call_is_refused() -> None:
 CHANGES_ITS_INPUTS = [
     (own.attention, "queries = self.split(", "mask.fill_(True)\n        queries = self.split("),
     (own.embedding, "return self.token", "ids.fill_(1)\n        return self.token"),
-    (own.residual, "x + sublayer", "x.add_(1) + sublayer"),
-    (own.residual, "x + sublayer(self.norm(x))", "x.add_(sublayer(self.norm(x)))"),
+    (own.residual, "x + self", "x.add_(1) + self"),
+    (own.residual, "x + self.dropout(", "x.add_("),
     (own.encoder_layer, "x = self.self", "src_mask.fill_(True)\n        x = self.self"),
     (own.decoder_layer, "x = self.self", "memory.mul_(2)\n        x = self.self"),
     (own.stack, "for layer", "context[0].add_(1)\n        for layer"),
@@ -237,7 +238,8 @@ LAST = "self.output.weight = self.tgt_embedding.token.weight"
 MADE_LATER = f"""{LAST}
         for name in ("src_embedding", "tgt_embedding", "decoder"):
             part = getattr(self, name); delattr(self, name); setattr(self, name, part)"""
-DROPS = "(d_model)\n        self.drop = nn.Dropout(0.5)\n"
+DROPPED = "self.dropout(sublayer(self.norm(x)))"
+DROPS = "__init__()\n        self.drop = nn.Dropout(0.5)\n"
 MASK = "causal_mask(tgt_in.shape[1], device=tgt_in.device)"
 
 
@@ -247,9 +249,11 @@ def test_what_is_right_in_another_way_passes() -> None:
         (own.attention, CALLED, BY_HAND),
         (own.attention, "heads.transpose(1, 2).flatten(2)", "torch.cat(heads.unbind(1), dim=-1)"),
         (own.embedding, ADDED, IN_PLACE),
-        (own.residual, "return x + sublayer(self.norm(x))", "return sublayer(self.norm(x)).add(x)"),
-        (own.residual, "(d_model)\n", DROPS, "sublayer(self.norm(x))",
-         "self.drop(sublayer(self.norm(x)))"),
+        (own.residual, f"x + {DROPPED}", f"{DROPPED}.add(x)"),
+        (own.residual, "self.dropout = nn.Dropout(dropout)", "self.rate = dropout", DROPPED,
+         "nn.functional.dropout(sublayer(self.norm(x)), self.rate, self.training)"),
+        (own.encoder_layer, "x, self.feed_forward)",
+         "x, lambda y: self.drop(self.feed_forward(y)))", "__init__()\n", DROPS),
         (own.transformer, LAST, MADE_LATER),
         (own.decoder_layer, FIRST, UNFRAMED),
         (own.transformer, MASK, "causal_mask(tgt_in.shape[1]) & padding_mask(tgt_in)"),
@@ -473,7 +477,7 @@ def test_what_is_missing_or_does_not_pass_is_the_courses_and_it_is_said(
     whole.write_runnable_file(mine, out)
     said = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
     assert said.pop("MyAttention") == "YOURS"
-    assert said.pop("MyEmbedding") == "THE COURSE'S, for yours does not pass (lesson 03)"
+    assert said.pop("MyEmbedding") == "THE COURSE'S, for yours does not pass (lesson 05)"
     assert all("for yours is not kept" in each for each in said.values())
     found = [getattr(node, "name", "") for node in ast.parse(out.read_text()).body]
     counts = {name: found.count(name) for name in ("MyAttention", "MyEmbedding", "MyFeedForward")}
