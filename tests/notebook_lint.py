@@ -21,6 +21,7 @@ EXECUTE = "run `make notebooks`"
 MAX_BYTES = 600_000
 MAX_LINES, MAX_CLASS_LINES, MAX_MEDIAN_LINES, MAX_COLUMNS = 20, 30, 8, 80
 MAX_IGNORED = 5  # cells whose output is not compared
+MAX_IMPORT_LINES = 6  # before the first idea, which ends at the second heading
 SHOW_PROGRESS = "ex.show_progress()"  # the cell at the end of every lesson
 CANARY_CELLS = 4  # a cell with a comparable text must be among the first so many
 
@@ -188,6 +189,26 @@ def opens_and_closes(cells: list[Cell]) -> Iterator[Finding]:
             yield len(cells) - 1, f"no heading {heading!r}: close with a recap and exercises"
 
 
+def begins_soon(cells: list[Cell]) -> Iterator[Finding]:
+    """Few imports stand before a lesson's first idea: others where they are first needed."""
+    if not cells or APPENDIX.match(source(cells[0])):
+        return
+    num_headings = num_lines = 0
+    for index, cell in enumerate(cells):
+        if cell["cell_type"] == "markdown":
+            num_headings += len(re.findall(r"^## ", source(cell), re.MULTILINE))
+        elif cell["cell_type"] == "code" and not is_tagged(cell, "colab"):
+            statements = ast.parse(source(cell)).body
+            imports = [s for s in statements if isinstance(s, ast.Import | ast.ImportFrom)]
+            num_lines += sum((s.end_lineno or s.lineno) - s.lineno + 1 for s in imports)
+        if num_headings > 1:
+            return
+        if num_lines > MAX_IMPORT_LINES:
+            remedy = "import each name in the cell that needs it first"
+            yield index, f"{num_lines} lines of imports, over {MAX_IMPORT_LINES}: {remedy}"
+            return
+
+
 def compared(cells: list[Cell]) -> Iterator[Finding]:
     """Nearly every output is compared when the lesson is tested, and soon one as text."""
     ignored = [
@@ -218,7 +239,7 @@ def findings(notebook: Any, size: int) -> Iterator[Finding]:
         yield 0, f"holds the state of widgets: {EXECUTE}"
     if (kernel := notebook["metadata"].get("kernelspec", {}).get("name")) != "python3":
         yield 0, f"kernel {kernel!r}: choose the kernel python3"
-    yield from (*opens_and_closes(cells), *compared(cells))
+    yield from (*opens_and_closes(cells), *begins_soon(cells), *compared(cells))
     for count, (index, cell) in enumerate(code_cells(cells), start=1):
         below = cells[index + 1] if index + 1 < len(cells) else {}
         words = source(below) if below.get("cell_type") == "markdown" else ""

@@ -64,6 +64,10 @@ BAD: dict[str, tuple[Callable[[dict], None], str]] = {
     "path": (add_output("saved in /home/me/runs"), "cell 1: names a path of a machine, '/home/m'"),
     "large": (add_output("x" * 600_000), "bytes, over 600,000"),
     "long cell": (change(3, source="a = 1\n" * 21), "cell 3: 21 lines of code, over 20"),
+    "imports": (
+        change(1, source="from os import (\n    path,\n    sep,\n)\n" + "import re\n" * 3),
+        "cell 1: 7 lines of imports, over 6",
+    ),
     "header": (change(0, source="# A\n\nPaper, module, test, minutes, CPU"), "header without GPU"),
     "recap": (change(5, source="## Exercises"), "no heading 'Recap'"),
     "unexplained": (change(4, source="Next."), "cell 3: a picture without explanation"),
