@@ -26,7 +26,7 @@ from experiments.plans import EXPERIMENTS
 from transformer.support.files import check_writable_file
 from transformer.support.folders import require_checkout_root
 
-BENCH_SECTION_NAMES = ("training", "export", "gpu")
+BENCH_SECTION_NAMES = ("training", "modern", "export", "gpu")
 AXE_NPM_PACKAGE = "axe-core@4.14.1"  # checks pages for accessibility
 
 # A script, the extra of pyproject.toml that it needs, and a package that npm fetches for it.
@@ -108,7 +108,7 @@ ADDERS_BY_OPTION_NAME: Mapping[str, OptionAdder] = {
     ),
     "only": option_adder("--only", "VARIANT", "run only these variants", nargs="+", default=[]),
     "section": option_adder(
-        "section", "SECTION", "training, export or gpu", choices=BENCH_SECTION_NAMES
+        "section", "SECTION", ", ".join(BENCH_SECTION_NAMES), choices=BENCH_SECTION_NAMES
     ),
     "each": option_adder("--each", "N", "mutants of each file (default: 10)", type=int, default=10),
     "seed": option_adder("--seed", "N", "seed of the sample (default: 33)", type=int, default=33),

@@ -5,7 +5,7 @@ Not in the paper. `python -m experiments tables` makes each anew in its place.
 
 from pathlib import Path
 
-from experiments import calibration, fault_detection, lesson_counts, speedrun
+from experiments import calibration, fault_detection, lesson_counts, modern_table, speedrun
 from experiments.bench import sections
 from experiments.own_text_table import own_text_table
 from experiments.tables import (
@@ -48,6 +48,10 @@ def tables_by_page_and_mark(root: Path) -> dict[tuple[str, str], str]:
         ("docs/records.md", "records"): speedrun.speed_records_table(speedrun.load_speed_records()),
         ("docs/benchmarks.md", "training"): sections.training_steps_tables(steps),
         ("docs/benchmarks.md", "gpu"): sections.gpu_steps_table(gpu),
+        **{
+            ("docs/modern.md", mark): text
+            for mark, text in modern_table.modern_tables_by_mark().items()
+        },
         **{
             ("docs/museum.md", mark): text
             for mark, text in fault_detection.museum_tables_by_mark().items()

@@ -171,6 +171,39 @@ def test_the_source_is_projected_once_by_grouped_queries() -> None:
     torch.testing.assert_close(first, again, atol=0, rtol=0)
 
 
+# --- all of them, in a model of today ---
+
+
+@pytest.mark.weekly
+def test_the_parts_together_are_llamas() -> None:
+    """Llama rotates component i with i + d_k / 2; here neighbours make a pair: other rows."""
+    transformers = pytest.importorskip("transformers")
+    llama = pytest.importorskip("transformers.models.llama.modeling_llama")
+    heads, key_heads, d_k = 6, 2, 10
+    config = transformers.LlamaConfig(
+        hidden_size=D_MODEL, num_attention_heads=heads, num_key_value_heads=key_heads, head_dim=d_k,
+        intermediate_size=37, rms_norm_eps=1e-5, attn_implementation="eager",
+    )  # fmt: skip
+    theirs = llama.LlamaAttention(config, 0)
+    ours = RotaryGroupedQueryAttention(D_MODEL, heads, d_k, d_k, key_heads)
+    hidden, allowed = random(BATCH, LENGTH, D_MODEL), causal_mask(LENGTH)
+    with torch.no_grad():
+        projections = ((ours.query_projection, theirs.q_proj), (ours.key_projection, theirs.k_proj))
+        for mine, their in projections:
+            halves = their.weight.view(-1, 2, d_k // 2, D_MODEL)
+            mine.weight.copy_(halves.transpose(1, 2).flatten(0, 2))
+        ours.value_projection.weight.copy_(theirs.v_proj.weight)
+        ours.output_projection.weight.copy_(theirs.o_proj.weight)
+    turns = llama.LlamaRotaryEmbedding(config)(hidden, torch.arange(LENGTH)[None])
+    hidden_from = torch.zeros(allowed.shape).masked_fill(~allowed, -1e30)
+    close(ours(hidden, mask=allowed)[0], theirs(hidden, turns, hidden_from)[0])
+    close(RMSNorm(D_MODEL)(hidden), llama.LlamaRMSNorm(D_MODEL, 1e-5)(hidden))
+    mlp, gated = llama.LlamaMLP(config), GatedFeedForward(D_MODEL, 37)
+    weights = {"gate": mlp.gate_proj, "inner": mlp.up_proj, "outer": mlp.down_proj}
+    gated.load_state_dict({f"{name}.weight": linear.weight for name, linear in weights.items()})
+    close(gated(hidden), mlp(hidden))
+
+
 # --- optimizer and schedule ---
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from attention_course.status import keep_freed_memory
-from experiments.bench import export, gpu, training
+from experiments.bench import export, gpu, modern, training
 from experiments.bench.peers import OURS
 from experiments.tables import markdown_table
 from lessonkit.analysis.timing import computing_on_single_thread
@@ -20,7 +20,7 @@ from transformer.training.devices import pick_device
 
 
 def measure_and_record_section(section: str, file: Path) -> None:
-    """Measure one section, "training", "export" or "gpu", and write its record.
+    """Measure one section, "training", "modern", "export" or "gpu", and write its record.
 
     Decoding's table stands on its page by hand: it has the records of two machines.
     """
@@ -32,7 +32,8 @@ def measure_and_record_section(section: str, file: Path) -> None:
     else:
         keep_freed_memory()  # as `train` does; the peer has it too
         with computing_on_single_thread():
-            figures = training.measure_all_recipes()
+            is_modern = section == "modern"
+            figures = modern.measure_variants() if is_modern else training.measure_all_recipes()
         write_json(file, provenance(torch.device("cpu")) | figures)
 
 

@@ -1,0 +1,167 @@
+"""The tables of docs/modern.md: what each change since 2017 does to a translator, and its cost.
+
+Not in the paper. The protocol on that page says what is compared, and what counts as shown.
+"""
+
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from experiments.plans import EXPERIMENTS
+from experiments.tables import markdown_table
+from lessonkit.analysis.significance import (
+    ConfidenceInterval,
+    difference_interval,
+    difference_p_value,
+    holm_adjusted_p_values,
+    mean_interval,
+)
+from transformer.support.files import read_json
+from transformer.support.folders import results_folder
+
+EXPERIMENT = EXPERIMENTS["modern"]
+PAPER, ALL_TOGETHER, DECODER_ONLY = "the paper's", "all together", "decoder-only"
+# Each changed variant with what it is held against.
+COMPARISONS = [(name, PAPER) for name in EXPERIMENT.variants if name != PAPER]
+COMPARISONS += [(DECODER_ONLY, ALL_TOGETHER)]
+MIN_SEEDS_FOR_VERDICT = 3
+TOO_FEW = "too few runs"
+MAX_SHOWN_P_VALUE = 0.05
+# The least difference worth having, in points of BLEU and nats a token.
+WORTH_BY_MEASURE = {"BLEU": 1.0, "loss": 0.02}
+
+Runs = Sequence[Mapping[str, Any]]
+
+
+class Comparison(NamedTuple):
+    """How far a variant is above what it is held against, by one measure."""
+
+    difference: float
+    interval: ConfidenceInterval
+    p_value: float  # adjusted for the whole family (Holm)
+    verdict: str  # "higher", "lower", "no difference" or "not shown"
+
+
+def modern_tables_by_mark() -> dict[str, str]:
+    """Return the tables of docs/modern.md by the name of their place, of what is recorded."""
+    record = results_folder() / "experiments" / f"{EXPERIMENT.name}.json"
+    costs = results_folder() / "bench" / "modern.json"
+    runs = read_json(record)["runs"] if record.exists() else []
+    return {
+        "scores": scores_table(runs),
+        "comparisons": comparisons_table(runs),
+        "costs": costs_table(read_json(costs)) if costs.exists() else "Not measured yet.",
+    }
+
+
+def runs_by_variant(runs: Runs) -> dict[str, list[Mapping[str, Any]]]:
+    """Return each variant's runs, in the order of the plan; none of one that was not run."""
+    return {name: [run for run in runs if run["variant"] == name] for name in EXPERIMENT.variants}
+
+
+def measure_values(runs: Runs, measure: str) -> list[float]:
+    """Return a measure of each run on the test text: "BLEU", "chrF++", "loss" or "perplexity"."""
+    figures = [run["figures"]["test"] for run in runs]
+    if measure in ("BLEU", "chrF++"):
+        return [float(figure[measure.lower()]["score"]) for figure in figures]
+    return [float(figure[measure]) for figure in figures]
+
+
+def scores_table(runs: Runs) -> str:
+    """Return the table of every variant's means over its seeds, with the intervals of the means."""
+    measures = {"BLEU": 2, "chrF++": 2, "perplexity": 3, "loss": 4}
+    rows = []
+    for name, own in runs_by_variant(runs).items():
+        seeds = ", ".join(str(run["seed"]) for run in own)
+        cells = [_mean_in_words(measure_values(own, m), places) for m, places in measures.items()]
+        rows.append([name, seeds or "not run yet", *cells])
+    return markdown_table(["variant", "seeds", *measures], rows, words=range(2))
+
+
+def _mean_in_words(values: Sequence[float], places: int) -> str:
+    """Return "95.49 (94.10 to 96.88)"; the mean alone of one run, and "" of none."""
+    if not values:
+        return ""
+    mean = f"{statistics.mean(values):.{places}f}"
+    if len(values) == 1:
+        return mean
+    low, high = mean_interval(values)
+    return f"{mean} ({low:.{places}f} to {high:.{places}f})"
+
+
+def compare_variants(runs: Runs) -> dict[tuple[str, str, str], Comparison]:
+    """Return each comparison of the family, by variant, what it is held against, and measure.
+
+    Those whose variants have too few runs are left out, and the others adjusted for all the same.
+    """
+    by_variant = runs_by_variant(runs)
+    pairs = {
+        (name, base, measure): [measure_values(by_variant[x], measure) for x in (base, name)]
+        for name, base in COMPARISONS
+        for measure in WORTH_BY_MEASURE
+    }
+    enough = {
+        key: both for key, both in pairs.items() if min(map(len, both)) >= MIN_SEEDS_FOR_VERDICT
+    }
+    # What was not run yet may turn out with any p-value: it counts with the largest.
+    unknown = [1.0] * (len(pairs) - len(enough))
+    p_values = [difference_p_value(*both) for both in enough.values()]
+    adjusted = holm_adjusted_p_values([*p_values, *unknown])
+    comparisons = {}
+    for (key, both), p_value in zip(enough.items(), adjusted, strict=False):
+        difference = statistics.mean(both[1]) - statistics.mean(both[0])
+        interval = difference_interval(*both)
+        verdict = family_verdict(interval, p_value, WORTH_BY_MEASURE[key[2]])
+        comparisons[key] = Comparison(difference, interval, p_value, verdict)
+    return comparisons
+
+
+def family_verdict(interval: ConfidenceInterval, p_value: float, worth: float) -> str:
+    """Return what a comparison of a family shows, by the page's protocol."""
+    if p_value <= MAX_SHOWN_P_VALUE:
+        return "higher" if sum(interval) > 0 else "lower"
+    return "no difference" if -worth < interval.low and interval.high < worth else "not shown"
+
+
+def comparisons_table(runs: Runs) -> str:
+    """Return the table of the family of comparisons, with what each shows."""
+    found = compare_variants(runs)
+    rows = []
+    for name, base in COMPARISONS:
+        cells = []
+        for measure, places in (("BLEU", 2), ("loss", 4)):
+            comparison = found.get((name, base, measure))
+            cells += _comparison_cells(comparison, places) if comparison else ["", "", TOO_FEW]
+        rows.append([f"{name}, to {base}", *cells])
+    head = ["compared", "BLEU", "p (Holm)", "verdict", "loss", "p (Holm)", "verdict"]
+    return markdown_table(head, rows, words=(0, 3, 6))
+
+
+def _comparison_cells(comparison: Comparison, places: int) -> list[str]:
+    """Return "+0.52 (-0.10 to +1.14)", the p-value and the verdict."""
+    numbers = (comparison.difference, *comparison.interval)
+    difference, low, high = (f"{number:+.{places}f}" for number in numbers)
+    return [f"{difference} ({low} to {high})", f"{comparison.p_value:.3f}", comparison.verdict]
+
+
+def costs_table(figures: Mapping[str, Any]) -> str:
+    """Return the table of what each variant costs, from the record of `bench modern`."""
+    rows = []
+    for name, variant in figures["variants"].items():
+        cells = [
+            f"{variant[key]:,}"
+            for key in ("parameters", "multiply_adds_per_token", "cache_bytes_per_token")
+        ]
+        for what in ("step", "sentence"):
+            measured = variant[what]
+            low, high = measured["lowest_and_highest"]
+            milliseconds = f"{1000 * measured['cpu_seconds']:.1f}"
+            cells.append(f"{milliseconds} ({measured['times']:.2f}: {low:.2f} to {high:.2f})")
+        rows.append([name, *cells])
+    head = ["variant", "parameters", "multiplications a token", "bytes of cache a token"]
+    head += ["CPU ms a step (times the paper's)", "CPU ms a sentence (times the paper's)"]
+    about = (
+        f"{figures['hardware']}, torch {figures['torch']}, {figures['date']}; "
+        f"{figures['rounds']} rounds, side by side:"
+    )
+    return f"{about}\n\n{markdown_table(head, rows, words=range(1))}"
