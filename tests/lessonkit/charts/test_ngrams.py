@@ -1,5 +1,6 @@
 """A square for each n-gram, green where BLEU counts it."""
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from sacrebleu.metrics import BLEU
@@ -10,10 +11,11 @@ from lessonkit.charts.style import OURS_COLOUR
 
 def squares(ax: Axes) -> dict[tuple[float, int], bool]:
     """Whether each square is green, by its place and its n."""
-    return {
-        (line.get_xdata()[0], -line.get_ydata()[0]): to_hex(line.get_color()).upper() == OURS_COLOUR
-        for line in ax.lines
-    }
+    found = {}
+    for line in ax.lines:
+        ((place, height),) = np.asarray(line.get_xydata()).tolist()
+        found[place, -height] = to_hex(line.get_color()).upper() == OURS_COLOUR
+    return found
 
 
 def test_the_squares_are_those_that_bleu_counts(ax: Axes) -> None:
