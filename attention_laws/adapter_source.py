@@ -1,6 +1,6 @@
 """Write the file of an Adapter around a bare module, ready to edit (not in the paper)."""
 
-from attention_laws.adapter import Adapter
+from attention_laws.adapter import Adapter, Pipeline
 from attention_laws.calling_convention import CallingConvention
 from attention_laws.errors import UserError
 
@@ -41,7 +41,7 @@ def make() -> Adapter:
 '''
 
 
-def adapter_source(adapter: Adapter, module_name: str, name: str, file_stem: str) -> str:
+def adapter_source(adapter: Adapter | Pipeline, module_name: str, name: str, file_stem: str) -> str:
     """Return the text of a file whose `make` returns the adapter that was found.
 
     Args:
@@ -51,13 +51,12 @@ def adapter_source(adapter: Adapter, module_name: str, name: str, file_stem: str
         file_stem: Name of the new file, without .py.
 
     Raises:
-        UserError: the factory returns an Adapter already.
+        UserError: the factory returns an Adapter or a Pipeline already.
     """
-    call = adapter.forward
-    if not isinstance(call, CallingConvention):
-        raise UserError(
-            f"{module_name}:{name} returns an Adapter already: init is for bare modules"
-        )
+    call = adapter.forward if isinstance(adapter, Adapter) else None
+    if not isinstance(adapter, Adapter) or not isinstance(call, CallingConvention):
+        kind = type(adapter).__name__
+        raise UserError(f"{module_name}:{name} returns its own {kind}: init is for bare modules")
     arguments = {
         "batch_first": call.batch_first,
         "pad_id": call.src_pad,

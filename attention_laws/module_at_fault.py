@@ -52,7 +52,9 @@ def describe_module_at_fault(subject: Subject, pair: InputPair) -> str:
         return ""
     for one, other in zip(first, second, strict=True):
         inputs = zip(one.inputs, other.inputs, strict=False)
-        if any(_differ(pair, *both) for both in inputs) or None in (one.output, other.output):
+        if any(_differ(pair, *both) for both in inputs):
+            continue
+        if one.output is None or other.output is None:
             continue
         if _differ(pair, one.output, other.output):
             return describe_module(subject.module, one.name)

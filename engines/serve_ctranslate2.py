@@ -82,7 +82,7 @@ class Translator:
         return [
             max(
                 zip(result.hypotheses, result.scores, strict=True),
-                key=lambda pair: paper_sort_key(*pair, options["length_penalty"], alpha),
+                key=lambda pair: paper_sort_key(pair[0], pair[1], options["length_penalty"], alpha),
             )[0]
             for result in results
         ]

@@ -133,7 +133,7 @@ def test_an_adapter_is_written_that_has_what_was_found(monkeypatch: pytest.Monke
     text = text.replace("# untrained=", "untrained=")
     exec(compile(text, "mine.py", "exec"), names)
     assert names["make"]().untrained
-    with pytest.raises(UserError, match="an Adapter already"):
+    with pytest.raises(UserError, match="its own Adapter"):
         adapter_source(make_adapter(), "their_model", "build", "mine")
 
 

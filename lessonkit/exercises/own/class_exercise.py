@@ -85,7 +85,7 @@ class ClassExercise(Exercise):
             is_blank(method) for method in vars(answer).values() if inspect.isfunction(method)
         )
 
-    def build_with_check_weights(self, build: Any, *sizes: int) -> nn.Module:
+    def build_with_check_weights(self, build: Any, *sizes: float) -> nn.Module:
         """Make an instance with the check's weights, which are the same for every right class.
 
         Raises:
