@@ -1,0 +1,68 @@
+"""What a pass reads and training should change is registered (not in the paper)."""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.modules.module import register_module_forward_pre_hook
+
+from attention_laws.law import law
+from attention_laws.model_state import hooks_removed_afterwards
+from attention_laws.report import Finding, broken_finding, kept_finding, not_tried_finding
+from attention_laws.subject import Subject
+
+LAW_MODULE_SORT_KEY = 72
+MAX_NAMED = 3  # classes or shapes that a finding names
+
+
+@law("module", compares=False)
+def weights_are_registered(subject: Subject) -> Finding:
+    """Every weight that a pass reads is among the module's parameters.
+
+    Means: layers are kept in a plain list, a norm is made anew in forward, or a tensor is no
+    nn.Parameter: it is never trained, moved or saved
+    Look: at what is named: make it in __init__, in an nn.ModuleList or as an nn.Parameter
+    """
+    owned = list(subject.module.parameters())
+    if subject.adapter.optimizer is not None:
+        owned += [w for group in subject.adapter.optimizer.param_groups for w in group["params"]]
+    owned_ids = {id(weight) for weight in owned}
+    registered = set(subject.module.modules())
+    unregistered: dict[str, None] = {}
+
+    def record(part: nn.Module, _: Any) -> None:
+        if part not in registered and any(True for _ in part.parameters()):
+            unregistered.setdefault(type(part).__name__)
+            # Its parts need no mention.
+            registered.update(part.modules())
+
+    with hooks_removed_afterwards([register_module_forward_pre_hook(record)]), torch.enable_grad():
+        logits = subject.adapter.forward(subject.draw_src(2, 5), subject.draw_tgt_in(2, 4))
+    leaves = _trainable_leaves(logits)
+    if not leaves:
+        return not_tried_finding("logits have no gradient: see `gradients_reach_all_parameters`")
+    foreign = [leaf for leaf in leaves if id(leaf) not in owned_ids]
+    if not foreign:
+        return kept_finding(f"each of {len(leaves)} weights that a pass reads is a parameter")
+    shapes = ", ".join(str(tuple(leaf.shape)) for leaf in foreign[:MAX_NAMED])
+    seen = f"{len(foreign)} of {len(leaves)} weights that a pass reads are no parameters of it"
+    classes = ", ".join(list(unregistered)[:MAX_NAMED])
+    if classes:
+        return broken_finding(f"{seen}: {classes} are called and are no submodules; {shapes}")
+    return broken_finding(f"{seen}: tensors of {shapes}")
+
+
+def _trainable_leaves(output: Tensor) -> list[Tensor]:
+    """Return the tensors with a gradient that an output was computed from, each once."""
+    leaves: dict[int, Tensor] = {}
+    waiting, known = [output.grad_fn], set()
+    while waiting:
+        node = waiting.pop()
+        if node is None or node in known:
+            continue
+        known.add(node)
+        leaf = getattr(node, "variable", None)
+        if isinstance(leaf, Tensor):
+            leaves[id(leaf)] = leaf
+        waiting += [next_node for next_node, _ in node.next_functions]
+    return list(leaves.values())
