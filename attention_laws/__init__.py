@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 # The exported names, by the module that defines them. The block below repeats them for editors.
 EXPORTED_NAMES_BY_MODULE = {
     "adapter": ("Adapter", "CachedDecoder", "Candidate", "Pipeline"),
-    "bare_module": ("adapter_from_module",),
     "pytest_plugin": ("make_law_tests",),
     "report": ("Finding", "LawResult", "Report", "Verdict"),
     "run": ("diagnose", "diagnose_pipeline"),
@@ -22,7 +21,6 @@ __all__ = [name for names in EXPORTED_NAMES_BY_MODULE.values() for name in names
 
 if TYPE_CHECKING:
     from attention_laws.adapter import Adapter, CachedDecoder, Candidate, Pipeline
-    from attention_laws.bare_module import adapter_from_module
     from attention_laws.pytest_plugin import make_law_tests
     from attention_laws.report import Finding, LawResult, Report, Verdict
     from attention_laws.run import diagnose, diagnose_pipeline

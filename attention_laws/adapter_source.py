@@ -24,7 +24,8 @@ FILE_TEMPLATE = '''"""{target} as the laws take it: correct what was found, and 
 {assumptions}
 """
 
-from attention_laws import Adapter, adapter_from_module
+from attention_laws import Adapter, CachedDecoder  # noqa: F401
+from attention_laws.bare_module import adapter_from_module
 from {module_name} import {name} as make_module
 
 
