@@ -28,7 +28,12 @@ from lessonkit.analysis.ablation import (
 from lessonkit.analysis.activations import record_activations
 from lessonkit.analysis.heads import Head, all_heads
 from lessonkit.charts.ablation_views import draw_probability_bars, draw_token_lines
-from lessonkit.charts.controls import make_drop_down, make_slider
+from lessonkit.charts.controls import (
+    have_wide_letters,
+    make_drop_down,
+    make_slider,
+    text_width_letters,
+)
 from transformer.config import BOS_ID, SPECIAL_TOKENS
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
@@ -85,15 +90,16 @@ def ablation_explorer(
     controls.append(make_drop_down("head", heads[0], heads))
     controls.append(make_slider("next", token, 0, tgt_len - 1, label="next token"))
     rows = list(_chart_rows(study, _all_ablations(study, edges, means, other)))
+    vocab = _pieces_by_id(study, rows)
     views: dict[str, object] = {
         "src": study.src_tokens,
         "said": study.tgt_tokens,
         "read": [SPECIAL_TOKENS[BOS_ID], *study.tgt_tokens[:-1]],
-        "vocab": _pieces_by_id(study, rows),
+        "vocab": vocab,
         "other": other,
     }
     chart = alt.vconcat(
-        draw_token_lines(edges),
+        draw_token_lines(edges, have_wide_letters([*study.src_tokens, *vocab.values()])),
         draw_probability_bars(edges, MAX_BARS_PER_TOKEN),
         data=alt.Data(values=rows),
     )
@@ -165,7 +171,7 @@ def _shorten_to_line(tokens: Sequence[str]) -> list[str]:
     """Return as many tokens as a line holds."""
     letters = 0
     for count, token in enumerate(tokens):
-        letters += len(token) + 1
+        letters += text_width_letters(token) + 1
         if letters > MAX_LETTERS_PER_TOKEN_LINE:
             return [*tokens[:count], "..."]
     return list(tokens)

@@ -10,7 +10,12 @@ from lessonkit.analysis.ablation import (
     SOURCE_HIDDEN_BEFORE_ENCODER,
     ZERO_HEAD_KIND,
 )
-from lessonkit.charts.controls import UNFRAMED_VIEW, colour_scale, make_live_title
+from lessonkit.charts.controls import (
+    UNFRAMED_VIEW,
+    colour_scale,
+    make_live_title,
+    text_width_letters_expr,
+)
 from lessonkit.charts.style import INK_COLOUR, PAPER_COLOUR, SOURCE_COLOUR, TARGET_COLOUR
 
 CHART_WIDTH_PIXELS = 760  # a line that is longer shows the part around the chosen token
@@ -74,14 +79,15 @@ def _ablation_target_expr(edges: bool) -> str:
     )
 
 
-def draw_token_lines(edges: bool) -> alt.LayerChart:
+def draw_token_lines(edges: bool, wide_letters: bool = False) -> alt.LayerChart:
     """Draw the source and the translations of the whole and of the ablated model, token by token.
 
-    `edges` says whether the chart can ablate edges and has controls for that.
+    `edges` says whether the chart can ablate edges and has controls for that, `wide_letters`
+    whether tokens have Chinese or Japanese letters.
     """
     shown = IS_SHOWN_EXPR_TEMPLATE.format(target=_ablation_target_expr(edges))
     chosen = alt.Chart().transform_filter(f"datum.line < 2 || ({shown})")
-    tokens = _lay_out_tokens(chosen, edges)
+    tokens = _lay_out_tokens(chosen, edges, wide_letters)
     words = tokens.mark_text(fontSize=FONT_POINTS, aria=False).encode(
         TOKEN_X_CHANNEL,
         LINE_Y_CHANNEL,
@@ -122,12 +128,13 @@ def draw_token_lines(edges: bool) -> alt.LayerChart:
     )
 
 
-def _lay_out_tokens(chosen: alt.Chart, edges: bool) -> alt.Chart:
+def _lay_out_tokens(chosen: alt.Chart, edges: bool, wide_letters: bool) -> alt.Chart:
     """Put each line's tokens side by side; mark those that are hidden, new or an end of an edge.
 
     Of a line that is wider than the chart only the tokens around the chosen one are kept: in the
     source that is the place or key, in the translations the next token.
     """
+    letters = text_width_letters_expr("tokens", wide_letters)
     half_letters = f"{LETTER_PIXELS / 2} * datum.letters"
     line_room = CHART_WIDTH_PIXELS - LABEL_PIXELS
     chosen_place = f"(datum.line == 0 ? {HIDDEN_POSITION_EXPR} : next)"
@@ -135,7 +142,7 @@ def _lay_out_tokens(chosen: alt.Chart, edges: bool) -> alt.Chart:
         chosen.transform_calculate(place="sequence(length(datum.tokens))")
         .transform_calculate(fresh="datum.new || datum.place")
         .transform_flatten(["tokens", "place", "fresh"])
-        .transform_calculate(letters=f"length(datum.tokens) + {TOKEN_GAP_LETTERS}")
+        .transform_calculate(letters=f"{letters} + {TOKEN_GAP_LETTERS}")
         .transform_window(
             end="sum(letters)", groupby=["line"], sort=[{"field": "place"}], frame=[None, 0]
         )

@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 
 from matplotlib.axes import Axes
 
+from lessonkit.charts.controls import text_width_letters
 from lessonkit.charts.labels import (
     axes_points,
     how_many_labelled_text,
@@ -61,6 +62,7 @@ def draw_alignment(
 
 def _word_centres(tokens: Sequence[str]) -> list[float]:
     """Return the middle of each word, 0 to 1, in a line that has room for all of them."""
-    widths = [len(shorten_label(token)) + WORD_GAP_LETTERS for token in tokens]
+    labels = [shorten_label(token) for token in tokens]
+    widths = [text_width_letters(label) + WORD_GAP_LETTERS for label in labels]
     ends = [sum(widths[: index + 1]) for index in range(len(widths))]
     return [(end - width / 2) / ends[-1] for end, width in zip(ends, widths, strict=True)]

@@ -2,11 +2,17 @@
 
 from collections.abc import Iterable, Sequence
 from typing import Any
+from unicodedata import east_asian_width
 
 import altair as alt
 
 from transformer.support.errors import UserError, unknown_name_error
 
+# Letters of East Asia as wide as high; those beyond 16 bits count as two for Vega in any case.
+WIDE_LETTER_REGEXP = (
+    "[\u1100-\u115f\u2e80-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff"
+    "\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6]"
+)
 # How the page that embeds a chart lays it out: controls above the picture, in a line that breaks
 # where it must, in the page's colours, and sliders wide enough to aim with.
 CONTROLS_CSS = """
@@ -38,6 +44,26 @@ def make_slider(
         raise UserError(f"{label} is {value}: the slider goes from {low} to {high}")
     bind = alt.binding_range(min=low, max=high, step=step, name=f"{label} ")
     return alt.param(name=name, value=value, bind=bind)
+
+
+def text_width_letters(text: str) -> int:
+    """Return how many Latin letters have the width of a text: two of a Chinese or Japanese one."""
+    return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
+
+
+def have_wide_letters(texts: Iterable[str]) -> bool:
+    """Return whether a text is wider than its number of letters."""
+    return any(text_width_letters(text) > len(text) for text in texts)
+
+
+def text_width_letters_expr(field: str, wide: bool) -> str:
+    """Return the Vega expression of `text_width_letters` for a field of the data.
+
+    `wide` says whether some of its texts are wider than their number of letters.
+    """
+    if not wide:
+        return f"length(datum.{field})"
+    return f"length(replace(datum.{field}, regexp('{WIDE_LETTER_REGEXP}', 'g'), 'xx'))"
 
 
 def make_drop_down(name: str, value: Any, options: Iterable[Any], label: str = "") -> alt.Parameter:

@@ -14,9 +14,12 @@ from lessonkit.charts.attention import attention_explorer
 from lessonkit.charts.controls import (
     UNFRAMED_VIEW,
     WEIGHT_COLOUR_SCALE,
+    have_wide_letters,
     make_drop_down,
     make_live_title,
     make_slider,
+    text_width_letters,
+    text_width_letters_expr,
 )
 from lessonkit.charts.heatmap import unfold_matrix_cells
 from lessonkit.charts.style import INK_COLOUR, TARGET_COLOUR
@@ -186,8 +189,9 @@ def _draw_attended_sentence(attention: TranslationWithAttention) -> alt.LayerCha
     """Write the keys in a line, each on a ground as dark as its weight for the query."""
     row = f"min(query, length({CHOSEN_STACK_LABELS_EXPR}.queries))"
     read = [SPECIAL_TOKENS[BOS_ID], *attention.tgt_tokens]
+    letters = text_width_letters_expr("key", have_wide_letters([*attention.src_tokens, *read]))
     longest = max(
-        sum(len(token) + TOKEN_GAP_LETTERS for token in side)
+        sum(text_width_letters(token) + TOKEN_GAP_LETTERS for token in side)
         for side in (attention.src_tokens, read)
     )
     base = (
@@ -196,7 +200,7 @@ def _draw_attended_sentence(attention: TranslationWithAttention) -> alt.LayerCha
         )
         .transform_filter(f"datum.q == {row} - 1")
         .transform_calculate(key=f"{CHOSEN_STACK_LABELS_EXPR}.keys[datum.k]")
-        .transform_calculate(letters=f"length(datum.key) + {TOKEN_GAP_LETTERS}")
+        .transform_calculate(letters=f"{letters} + {TOKEN_GAP_LETTERS}")
         .transform_window(end="sum(letters)", sort=[{"field": "k"}])
         .transform_calculate(
             start="datum.end - datum.letters", middle="datum.end - datum.letters / 2"

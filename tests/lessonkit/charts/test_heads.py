@@ -21,7 +21,7 @@ from lessonkit.analysis.activations import next_token_probabilities
 from lessonkit.analysis.heads import Head, all_heads
 from lessonkit.charts import draw_head_ablations, draw_head_grid, heads_explorer
 from lessonkit.charts.ablation import NO_ABLATION_KIND, ablation_explorer
-from lessonkit.charts.ablation_views import CHART_WIDTH_PIXELS, draw_token_lines
+from lessonkit.charts.ablation_views import CHART_WIDTH_PIXELS, FONT_POINTS, draw_token_lines
 from lessonkit.charts.heads import THUMBNAIL_DRAWN_SIDE_SHARE, THUMBNAIL_PIXELS
 from lessonkit.charts.renderer import PICTURE_VEGALITE_VERSION
 from lessonkit.charts.style import INK_COLOUR, TARGET_COLOUR
@@ -233,6 +233,24 @@ def test_lines_of_a_long_sentence_are_as_wide_as_the_chart_and_show_the_chosen_t
     assert sorted(shown) == sorted([*range(min(shown), max(shown) + 1)] * 2)
     assert 12 < len(shown) < 40
     assert float(vega.drawing(chart.to_dict()).attrib["width"]) < 1.05 * CHART_WIDTH_PIXELS
+
+
+def test_tokens_of_wide_letters_do_not_overlap() -> None:
+    tokens = ["▁ファイル", "を", "オープンできません", "。"]
+    rows = [{"line": line, "label": "", "tokens": tokens} for line in (0, 1)]
+    settings = {"ablation": SOURCE_HIDDEN_BEFORE_ENCODER, "key": 0, "next": 0, "head": ""}
+    lines = draw_token_lines(edges=False, wide_letters=True)
+    chart = alt.layer(lines, data=alt.Data(values=rows)).add_params(
+        *(alt.param(name=name, value=value) for name, value in settings.items()),
+        alt.param(name="views", value={"src": tokens, "said": tokens}),
+    )
+    drawn = vega.texts(chart.to_dict(), "role-mark")
+    # Each token stands in both lines at the same place.
+    middles = [next(x for text, x, _ in drawn if text == token) for token in tokens]
+    half_widths = [FONT_POINTS * len(token.removeprefix("▁")) / 2 for token in tokens]
+    for place in range(3):
+        room = middles[place + 1] - middles[place]
+        assert room > half_widths[place] + half_widths[place + 1]
 
 
 def test_what_the_ablation_explorer_refuses(shipped: Translator) -> None:
