@@ -280,8 +280,9 @@ def test_a_decoder_only_model_is_pytorchs_encoder_with_a_prefix_mask() -> None:
     close(model(src, tgt_in[:1]), expected)
 
 
-def test_a_sources_padding_moves_no_position() -> None:
-    model, (src, tgt_in) = decoder_only("paper"), pairs()
+@pytest.mark.parametrize("parts", ["paper", "modern"])
+def test_a_sources_padding_moves_no_position(parts: str) -> None:
+    model, (src, tgt_in) = decoder_only(parts), pairs()
     close(model(src[1:2, :5], tgt_in[1:2]), model(src, tgt_in)[1:2])
 
 
