@@ -1,6 +1,7 @@
 // The search: the candidates of one step, and what was found.
 
 import { by_id, chance_text, draw_bar, make, readable, two_decimals } from "./dom.js";
+import { isolate_bytes } from "./languages.js";
 
 /**
  * Draw the section.
@@ -22,10 +23,12 @@ function draw_candidates(candidates, step) {
   const rows = candidates.map(({ pieces, log_prob, total, status }) => {
     const chance = Math.exp(log_prob);
     const prefix = pieces.slice(0, -1).join("").replaceAll("▁", " ").trim();
+    // Its own direction, so that "<eos>" after Hebrew stays as it is.
+    const next = make("b", { dir: "auto" }, readable(pieces.at(-1)));
     return make(
       "tr",
       { className: status },
-      make("td", { className: "prefix", dir: "auto" }, prefix, " ", make("b", {}, readable(pieces.at(-1)))),
+      make("td", { className: "prefix", dir: "auto" }, isolate_bytes(prefix), " ", next),
       make("td", {}, draw_bar(chance), chance_text(chance)),
       make("td", {}, two_decimals(total)),
       make("td", {}, status),
