@@ -24,6 +24,7 @@ NAMES = (
     "accumulate_gradients",
     "low_precision_matmul",
     "loss_scaler_step",
+    "quantize_rows",
     "average_gradients",
     "round_to_bfloat16",
 )
@@ -40,6 +41,7 @@ CHEATS = [
     "def my_low_precision_matmul(*given_ones):\n    return given(*given_ones)",
     "def my_loss_scaler_step(*args):\n    import lessonkit.exercises.gpu as g\n"
     "    return g.my_loss_scaler_step(*args)",
+    "def my_quantize_rows(weight):\n    return ex.quantize_rows.expected(weight)",
     "def my_average_gradients(gradients, all_reduce, size):\n"
     "    return [torch.stack(same).mean(dim=0) for same in zip(gradients, *all_reduce.others)]",
     "def my_round_to_bfloat16(number):\n    print('round_to_bfloat16: passed, 11 cases.')\n"
@@ -83,27 +85,27 @@ def test_a_class_is_graded_and_a_forger_gets_nothing(tmp_path: Path) -> None:
         ),
         notebook(tmp_path, "forger", FORGED, *CHEATS),
         notebook(tmp_path, "loop", RIGHT[0], endless, exits),
-        notebook(tmp_path, "exit", leaves, "%matplotlib inline\n" + RIGHT[4]),
+        notebook(tmp_path, "exit", leaves, "%matplotlib inline\n" + RIGHT[-1]),
     ]
     table = tmp_path / "class.csv"
     wanted = (*files, tmp_path / "none.ipynb", "--csv", table, "--seconds", 8)
     done = grade(*wanted, status=1)
     lines = {Path(line.split(": ")[0]).stem: line for line in done.stdout.splitlines()}
-    assert "ann.ipynb: 5 of 5 right" in lines["ann"]
-    assert lines["ben"].endswith("ben.ipynb: 2 of 5 right; 3 not attempted")
-    assert "forger.ipynb: 0 of 5 right" in lines["forger"]
+    assert "ann.ipynb: 6 of 6 right" in lines["ann"]
+    assert lines["ben"].endswith("ben.ipynb: 2 of 6 right; 4 not attempted")
+    assert "forger.ipynb: 0 of 6 right" in lines["forger"]
     for says in (
-        "1 of 5 right",
+        "1 of 6 right",
         "my_low_precision_matmul: no answer in time",
         "my_round_to_bfloat16: wrong",
     ):
         assert says in lines["loop"]
-    assert "1 of 5 right" in lines["exit"]
+    assert "1 of 6 right" in lines["exit"]
     assert "my_low_precision_matmul: uses sys" in lines["exit"]
     assert done.stderr.startswith(f"error: {tmp_path / 'none.ipynb'}: ")
     assert done.stderr.count("\n") == 1
     rows = list(csv.DictReader(table.read_text().splitlines()))
-    assert [row["right"] for row in rows] == ["5", "2", "0", "1", "1"]
+    assert [row["right"] for row in rows] == ["6", "2", "0", "1", "1"]
     assert rows[1]["my_loss_scaler_step"] == "not attempted"
 
 
