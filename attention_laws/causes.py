@@ -30,13 +30,13 @@ CAUSES = (
         "may be missing",
         frozenset(
             (
-                "decoder_is_causal",
                 "source_padding_is_ignored",
                 "target_padding_is_ignored",
                 "batch_rows_are_independent",
             )
         ),
-        _SEARCH_AND_CACHE_LAWS,
+        # What is mixed in the order of positions does not see the future.
+        frozenset(("decoder_is_causal",)) | _SEARCH_AND_CACHE_LAWS,
     ),
     Cause(
         "the decoder sees what follows: look at its causal mask",

@@ -96,6 +96,9 @@ def test_breaks_that_one_cause_explains_stand_together_the_likeliest_first() -> 
     assert "reshape" in groups[0].cause
     groups = group_breaks_by_cause([*MIXED[1:2], *MIXED[3:], "token_order_matters"])
     assert [group.laws for group in groups] == [(MIXED[1], MIXED[3])]
+    (group,) = group_breaks_by_cause(MIXED[1:])
+    assert group.laws == MIXED[1:]
+    assert "reshape" in group.cause
     assert group_breaks_by_cause(MIXED[:1]) == []
     assert group_breaks_by_cause([]) == []
     where = {"a_law": "the decoder", "another": "the decoder", "a_third": ""}
