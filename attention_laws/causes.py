@@ -36,7 +36,16 @@ CAUSES = (
             )
         ),
         # What is mixed in the order of positions does not see the future.
-        frozenset(("decoder_is_causal",)) | _SEARCH_AND_CACHE_LAWS,
+        frozenset(
+            (
+                "decoder_is_causal",
+                "logits_depend_on_all_source_tokens",
+                "logits_depend_on_all_previous_tokens",
+                "token_order_matters",
+                "residual_paths_carry_the_input",
+            )
+        )
+        | _SEARCH_AND_CACHE_LAWS,
     ),
     Cause(
         "the decoder sees what follows: look at its causal mask",

@@ -6,6 +6,7 @@ repository under its name, OWNER+NAME: `python -m experiments.laws.public_code F
 
 import importlib
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -98,7 +99,7 @@ def make_feather_ai(folder: Path) -> nn.Module:
     return made
 
 
-FACTORIES_BY_REPOSITORY = {
+FACTORIES_BY_REPOSITORY: dict[str, Callable[[Path], Adapter | nn.Module]] = {
     "feather-ai+transformers-tutorial": make_feather_ai,
     "arxyzan+vanilla-transformer": make_arxyzan,
     "SamLynnEvans+Transformer": make_sam_lynn_evans,
