@@ -1,7 +1,7 @@
 """Try the laws on public encoder-decoders, as docs/found.md reports them.
 
 Not in the paper, and in no record: none of that code is here. FOLDER holds a clone of each
-repository under its name, OWNER+NAME: `python -m experiments.laws.public_code FOLDER OWNER+NAME`.
+repository under its name, OWNER+NAME: `python experiments/laws/public_code.py FOLDER OWNER+NAME`.
 """
 
 import importlib

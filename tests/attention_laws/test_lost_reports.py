@@ -54,7 +54,7 @@ def test_a_process_that_keeps_the_pipe_open_is_not_waited_for(
 
 def test_a_law_lost_to_the_code_leaves_the_model_unjudged() -> None:
     def line(law: str, verdict: Verdict, lost: bool = False) -> LawResult:
-        return LawResult(law, "It holds.", verdict, "seen", "a slip", "there", 0.1, lost)
+        return LawResult(law, "It holds.", verdict, "seen", "a slip", "there", 0.1, lost=lost)
 
     kept = line("token_order_matters", Verdict.KEPT)
     lost = line("train_step_updates_all_weights", Verdict.NOT_TRIED, lost=True)
