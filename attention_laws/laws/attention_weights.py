@@ -168,7 +168,7 @@ def masked_keys_get_no_weight(subject: Subject) -> Finding:
     return kept_finding(f"no weight of {count} maps is on padding or on a later position")
 
 
-@law()
+@law("pad_id")
 def words_are_not_masked(subject: Subject) -> Finding:
     """No word is hidden from attention: padding alone is, of each side its own.
 

@@ -33,6 +33,7 @@ EXPORTED_NAMES_BY_MODULE = {
         "measure_seconds",
         "path_lengths",
     ),
+    "lexicon": ("french_nouns_by_english",),
     "noise_scale": ("estimate_gradient_noise",),
     "padding": ("measure_padding", "plan_batches_by_each_rule"),
     "roles": ("ROLE_QUESTIONS", "measure_roles"),
@@ -94,6 +95,7 @@ if TYPE_CHECKING:
         measure_seconds,
         path_lengths,
     )
+    from lessonkit.analysis.lexicon import french_nouns_by_english
     from lessonkit.analysis.noise_scale import estimate_gradient_noise
     from lessonkit.analysis.padding import measure_padding, plan_batches_by_each_rule
     from lessonkit.analysis.roles import ROLE_QUESTIONS, measure_roles

@@ -13,13 +13,18 @@ FOLDER = ROOT / "figures"
 DRAWINGS = sorted(path.stem for path in FOLDER.glob("*.svg"))
 
 
-def test_pictures_have_a_white_ground() -> None:
-    """Dark pages show a white card, and no dark letters on dark ground."""
+def test_pictures_stand_on_a_pale_card_with_round_corners() -> None:
+    """Dark pages show the card, and no dark letters on dark ground."""
     for name in DRAWINGS:
-        stored = Image.open(FOLDER / f"{name}.png")
-        assert stored.height / stored.width < 1.415  # as a page of A4
-        assert "transparency" not in stored.info
-        assert stored.convert("RGB").getpixel((0, 0)) == (255, 255, 255)
+        with Image.open(FOLDER / f"{name}.png") as stored:
+            picture = stored.convert("RGBA")
+        width, height = picture.size
+        assert height / width < 1.415  # as a page of A4
+        corners = [(x, y) for x in (0, width - 1) for y in (0, height - 1)]
+        assert {picture.getpixel(corner)[3] for corner in corners} == {0}
+        *colour, alpha = picture.getpixel((width // 2, height - 3))
+        assert alpha == 255
+        assert min(colour) > 200
 
 
 @pytest.mark.parametrize("name", DRAWINGS)

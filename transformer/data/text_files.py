@@ -87,7 +87,7 @@ def _likely_encoding(content: bytes, start: int) -> str:
         return "UTF-16"
     sample = content[content.rfind(b"\n", 0, start) + 1 : start + MAX_ENCODING_SAMPLE]
     others = bytes(byte for byte in sample if byte >= 0x80)
-    if len(others) < sum(chr(byte) in string.ascii_letters for byte in sample):
+    if len(others) <= sum(chr(byte) in string.ascii_letters for byte in sample):
         return "LATIN1"
     for encoding in CYRILLIC_ENCODINGS:
         text = others.decode(encoding, "replace")

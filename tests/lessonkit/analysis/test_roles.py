@@ -44,7 +44,7 @@ def test_heads_of_known_habits(shipped: Translator, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.slow  # 15 seconds: attention on 1,000 sentences
 def test_lesson_13_says_the_shares_of_its_chart(shipped: Translator) -> None:
-    (lesson,) = (ROOT / "notebooks").glob("11_*.ipynb")
+    (lesson,) = (ROOT / "notebooks").glob("13_*.ipynb")
     prose = read_prose(lesson)
     answers = measure_roles(shipped, embedded.sentences("test"))
     shares = {each.question: each.shares for each in answers if each.stack == "encoder"}
