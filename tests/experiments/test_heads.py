@@ -16,7 +16,7 @@ from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 
 
-@pytest.mark.slow
+@pytest.mark.weekly  # 12 seconds
 def test_what_each_head_is_worth(shipped: Translator) -> None:
     model = shipped.model
     text = corpora.load("embedded", "test", "en", "fr")

@@ -2,6 +2,8 @@
 
 import ast
 
+import pytest
+
 from experiments import mutation_score
 from experiments.laws import operators
 from experiments.laws.mutants import SOUND_MODEL_FILE
@@ -40,6 +42,7 @@ def test_mutants_by_hand() -> None:
     ]
 
 
+@pytest.mark.weekly  # 15 seconds
 def test_every_operator_finds_something_to_change() -> None:
     text = SOUND_MODEL_FILE.read_text(encoding="utf-8")
     changed = list(

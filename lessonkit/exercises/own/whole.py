@@ -23,6 +23,8 @@ from transformer.support.files import write_atomically
 
 DEFAULT_RUNNABLE_FILE = Path("run_my_transformer.py")  # beside the lessons
 DEFAULT_TRAINING_STEPS = 800
+# A check that lessons run sets it, for it needs no good translations.
+TRAINING_STEPS_VARIABLE = "COURSE_OWN_STEPS"
 WEIGHTS_SUFFIX = ".safetensors"  # of the file of weights, which stands beside the runnable one
 IMPORT_STATEMENTS = """\
 import math
@@ -42,16 +44,15 @@ FUNCTION_MODULES_AND_LESSONS = {
 }
 
 
-def run(
-    steps: int = DEFAULT_TRAINING_STEPS, file: Path | None = None, out: Path | None = None
-) -> None:
+def run(steps: int | None = None, file: Path | None = None, out: Path | None = None) -> None:
     """Write the file that trains and translates, and run it in a process of its own.
 
     It prints of each definition whose it is, then what the run prints: the loss, the translations
     of five sentences, and the BLEU of others. `translate` then takes any sentence.
 
     Args:
-        steps: Of the training; 800 take three minutes or so on two CPU cores.
+        steps: Of the training; None is 800, which take three minutes or so on two CPU cores, or
+            what the environment variable COURSE_OWN_STEPS says.
         file: The learner's file; None is `my_transformer.py`.
         out: Where the whole is written; None is `run_my_transformer.py`.
 
@@ -59,6 +60,10 @@ def run(
         UserError: `steps` is under 1, the learner's file cannot be run, or the whole stops with an
             error.
     """
+    if steps is None:
+        asked = os.environ.get(TRAINING_STEPS_VARIABLE, str(DEFAULT_TRAINING_STEPS))
+        require(asked.isdecimal(), f"{TRAINING_STEPS_VARIABLE} is {asked!r}: it must be a number")
+        steps = int(asked)
     require(isinstance(steps, int) and steps >= 1, f"steps is {steps!r}: it must be 1 or more")
     out = out or DEFAULT_RUNNABLE_FILE
     write_runnable_file(file or learner_file.LEARNER_FILE, out)

@@ -42,7 +42,7 @@ def test_heads_of_known_habits(shipped: Translator, monkeypatch: pytest.MonkeyPa
     assert found["encoder", roles.NEXT_WORD_QUESTION].cases == words - len(short)
 
 
-@pytest.mark.slow  # 15 seconds: attention on 1,000 sentences
+@pytest.mark.weekly  # 15 seconds: attention on 1,000 sentences
 def test_lesson_13_says_the_shares_of_its_chart(shipped: Translator) -> None:
     (lesson,) = (ROOT / "notebooks").glob("13_*.ipynb")
     prose = read_prose(lesson)

@@ -93,7 +93,7 @@ def test_imports_in_another_order_leave_every_fault_loadable(course: Path) -> No
     assert int(count) == len(FAULTS)
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_a_changed_line_turns_one_test_red(course: Path) -> None:
     attention = course / "transformer" / "attention.py"
     text = attention.read_text(encoding="utf-8")
