@@ -24,7 +24,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 # Without pytest-xdist there is no such hook.
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: Any, log: Any) -> Any:
-    """Keep a lesson's cells on one worker: `-n 2` alone would scatter them."""
+    """Keep a lesson's cells on one worker: `-n 2` alone would scatter them.
+
+    Lessons begin in their order and not with the most cells: 00 trains longest.
+    """
     from xdist.scheduler import LoadFileScheduling
 
+    config.option.loadscopereorder = False
     return LoadFileScheduling(config, log)
