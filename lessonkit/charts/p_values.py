@@ -28,6 +28,7 @@ from transformer.support.errors import short_repr
 from transformer.support.signatures import check_argument_types
 
 MAX_BINS_A_SIDE = 20  # from 0 to what is farthest, about
+EDGE_SHIFT = 1e-12  # a share of each edge's distance from 0
 
 
 @check_argument_types
@@ -57,12 +58,14 @@ def draw_p_value(differences: Sequence[float], measured: float, ax: Axes, title:
 def _bin_edges(measured: float, farthest: float) -> list[float]:
     """Return edges on both sides of 0, equally far apart, that take in all differences.
 
-    Two of them are the measured difference and its negative, so that no bar has some of both kinds;
-    unless that is so small that there would be too many bars.
+    Two of them are next to the measured difference and its negative, a little nearer to 0, so that
+    no bar has some of both kinds; unless that is so small that there would be too many bars.
     """
     reach = max(measured, farthest) or 1.0
     bins_inside = round(MAX_BINS_A_SIDE * measured / reach)
     width = measured / bins_inside if bins_inside else reach / MAX_BINS_A_SIDE
+    # A bin holds its left edge and not its right one: the negative must not be a left edge.
+    width *= 1 - EDGE_SHIFT
     bins_a_side = math.floor(reach / width) + 1
     return [width * place for place in range(-bins_a_side, bins_a_side + 1)]
 

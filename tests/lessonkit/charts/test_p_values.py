@@ -31,6 +31,16 @@ def test_all_that_is_at_least_as_far_stands_out(ax: Axes) -> None:
     assert all(min(abs(bar.get_x() - edge) for bar in bars(ax)) < 1e-9 for edge in (-2, 2))
 
 
+def test_no_bar_has_differences_of_both_kinds(ax: Axes) -> None:
+    draw_p_value([-2.0, -1.95, 1.95, 2.0], 2.0, ax)
+    places: dict[str, set[float]] = {PAPER_COLOUR: set(), TARGET_COLOUR: set()}
+    for bar in bars(ax):
+        if bar.get_height():
+            places[to_hex(bar.get_facecolor()).upper()].add(bar.get_x())
+    assert [len(each) for each in places.values()] == [2, 2]
+    assert not set.intersection(*places.values())
+
+
 @pytest.mark.parametrize("measured", [0.0, 1e-6, 0.4, 9.0])
 def test_every_difference_is_in_a_bar(measured: float, ax: Axes) -> None:
     draw_p_value([0.0, -5.0, 5.0, 1.0], measured, ax)
