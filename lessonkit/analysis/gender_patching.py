@@ -24,6 +24,7 @@ from lessonkit.analysis.heads import Head, all_heads, attention_module
 from lessonkit.analysis.interventions import patch_heads, patch_memory
 from lessonkit.analysis.lexicon import Noun, french_nouns_by_english
 from transformer.data.parallel import ParallelText
+from transformer.model import Transformer
 from transformer.models.translator import Translator
 from transformer.support.signatures import check_argument_types
 
@@ -108,9 +109,9 @@ class _Patch(NamedTuple):
     """Which vectors are patched in, and what the decoder sees meanwhile."""
 
     label: str
-    memory_at: str = "nowhere"  # where of the encoder's output
+    memory_at: str = "nowhere"  # where in the encoder's output
     heads: Sequence[Head] = ()  # whose outputs at The
-    seen: str = "everything"  # by the decoder, of the source
+    seen: str = "everything"  # what the decoder sees of the source
 
 
 @check_argument_types
@@ -130,22 +131,7 @@ def count_patched_articles(
         and at all that is seen. With *The* alone in sight: the encoder's output patched there, then
         only the carriers' outputs, then those of the other heads.
     """
-    model = transformer_of_translator(translator)
-    heads = all_heads(model)
-    for carrier in carriers:
-        attention_module(model, carrier)  # raises for a head that the model does not have
-    others = [head for head in heads if head.stack == "encoder" and head not in carriers]
-    names = " and ".join(f"{head.layer}.{head.head}" for head in carriers)
-    patches = (
-        _Patch("the encoder's output at The", memory_at="The"),
-        _Patch("the encoder's output at the noun", memory_at="the noun"),
-        _Patch("control: at the last word", memory_at="the last word"),
-        _Patch("the encoder's output at The", "The", seen="all but the noun"),
-        _Patch("and at all that is seen", "all but the noun", seen="all but the noun"),
-        _Patch("the encoder's output at The", "The", seen="The alone"),
-        _Patch(f"heads {names} at The", heads=carriers, seen="The alone"),
-        _Patch("control: the other heads at The", heads=others, seen="The alone"),
-    )
+    patches = _patches_to_count(transformer_of_translator(translator), carriers)
     others_runs = [record_activations(translator, pair.other, []) for pair in pairs]
     same_runs = [record_activations(translator, pair.same, []) for pair in pairs]
     rows = []
@@ -160,6 +146,29 @@ def count_patched_articles(
             ChangedArticleCounts(patch.seen, patch.label, other_count, same_count, len(pairs))
         )
     return rows
+
+
+def _patches_to_count(model: Transformer, carriers: Sequence[Head]) -> tuple[_Patch, ...]:
+    """Return the patches of `count_patched_articles`, in its order.
+
+    Raises:
+        UserError: the model does not have one of the heads.
+    """
+    for carrier in carriers:
+        attention_module(model, carrier)
+    encoder_heads = [head for head in all_heads(model) if head.stack == "encoder"]
+    others = [head for head in encoder_heads if head not in carriers]
+    names = " and ".join(f"{head.layer}.{head.head}" for head in carriers)
+    return (
+        _Patch("the encoder's output at The", memory_at="The"),
+        _Patch("the encoder's output at the noun", memory_at="the noun"),
+        _Patch("control: at the last word", memory_at="the last word"),
+        _Patch("the encoder's output at The", "The", seen="all but the noun"),
+        _Patch("and at all that is seen", "all but the noun", seen="all but the noun"),
+        _Patch("the encoder's output at The", "The", seen="The alone"),
+        _Patch(f"heads {names} at The", heads=carriers, seen="The alone"),
+        _Patch("control: the other heads at The", heads=others, seen="The alone"),
+    )
 
 
 def _is_article_changed_by_patch(
