@@ -28,7 +28,7 @@ def states(name: str, *words: str) -> bool:
     return all(each in PREDICTIONS[name].question for each in words)
 
 
-def test_lesson_10() -> None:
+def test_german_to_english() -> None:
     of_all = load_runs("multi30k-de-en").items()
     seeds = {name: [run["figures"]["bleu"]["score"] for run in each] for name, each in of_all}
     assert states(
@@ -42,7 +42,7 @@ def test_lesson_10() -> None:
     assert states("negation_pairs_right", f"of {negation['pairs']} pairs")
 
 
-def test_lesson_11() -> None:
+def test_french_to_english() -> None:
     runs = load_runs("multi30k-de-en")["bfloat16"]
     german = mean(run["figures"]["bleu"]["score"] for run in runs)
     assert len(runs) == 5
@@ -62,7 +62,7 @@ def test_before_transformers() -> None:
     assert states("bleu_with_all_four_faults", *said)
 
 
-def test_lesson_13() -> None:
+def test_variations() -> None:
     greedy = scores_by_variant(record("experiments/table-3"), "greedy")
     assert len(scores_by_variant(record("experiments/table-3"))) == 18, (
         "the base, and seventeen rows"
@@ -72,7 +72,7 @@ def test_lesson_13() -> None:
     assert states("wide_bleu_at_half_rate", f"base scores {base} BLEU", f"network {narrow}.")
 
 
-def test_lesson_15() -> None:
+def test_each_precision_has_five_runs() -> None:
     assert {len(each) for each in scores_by_variant(record("experiments/precision")).values()} == {
         5
     }
