@@ -75,11 +75,15 @@ def lesson_functions(seed: int) -> dict[str, Any]:
         "warmup_rate": training.my_warmup_rate,
         "training_step": training.my_training_step,
     }
-    for cell in cells("06"):
-        if cell.cell_type == "code":
-            for node in ast.parse(cell.source).body:
-                if isinstance(node, ast.FunctionDef) and node.name in FUNCTIONS:
-                    exec(ast.unparse(node).replace("seed(1)", f"seed({seed})"), names)
+    source = "\n\n".join(
+        ast.unparse(node)
+        for cell in cells("06")
+        if cell.cell_type == "code"
+        for node in ast.parse(cell.source).body
+        if isinstance(node, ast.FunctionDef) and node.name in FUNCTIONS
+    )
+    assert source.count("manual_seed(1)") == 1
+    exec(source.replace("manual_seed(1)", f"manual_seed({seed})"), names)
     return names
 
 
