@@ -33,11 +33,11 @@ def source_token_ids(translator: Translator, sentence: str) -> Tensor:
 
 
 def transformer_of_translator(translator: Translator) -> Transformer:
-    """Return a translator's network; raise a UserError if it is of another kind."""
+    """Return a translator's network; raise a UserError unless it is a Transformer."""
     if not isinstance(translator.model, Transformer):
         kind = type(translator.model).__name__
         raise UserError(
-            f"a {kind} has no encoder, decoder and heads as the paper's: give a Transformer"
+            f"a {kind} is no Transformer with encoder, decoder and heads: give a model that is"
         )
     return translator.model
 

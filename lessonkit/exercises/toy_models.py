@@ -301,7 +301,7 @@ class PositionReader(BaseToy):
     def __call__(self, ids: list[int]) -> Tensor:
         """Return the logits of the token after each position."""
         if len(ids) != len(self.rows):
-            raise ValueError(f"it was given {len(ids)} ids: give {len(self.rows)}, as many as ever")
+            raise ValueError(f"it was given {len(ids)} ids: give {len(self.rows)}, as at first")
         draw = make_normal_sampler(self.seed)
         vectors = draw(4, POSITION_READER_TYPES)[[int(token) // 2 for token in ids]]
         vectors[:, PAD_ID] = 0  # a logit that nothing changes

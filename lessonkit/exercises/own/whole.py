@@ -23,9 +23,9 @@ from transformer.support.files import write_atomically
 
 DEFAULT_RUNNABLE_FILE = Path("run_my_transformer.py")  # beside the lessons
 DEFAULT_TRAINING_STEPS = 800
-# A check that lessons run sets it, for it needs no good translations.
+# Checks that the lessons run set it, since they need no good translations.
 TRAINING_STEPS_VARIABLE = "COURSE_OWN_STEPS"
-WEIGHTS_SUFFIX = ".safetensors"  # of the file of weights, which stands beside the runnable one
+WEIGHTS_SUFFIX = ".safetensors"  # of the file of weights beside the runnable one
 IMPORT_STATEMENTS = """\
 import math
 
@@ -47,8 +47,8 @@ FUNCTION_MODULES_AND_LESSONS = {
 def run(steps: int | None = None, file: Path | None = None, out: Path | None = None) -> None:
     """Write the file that trains and translates, and run it in a process of its own.
 
-    It prints of each definition whose it is, then what the run prints: the loss, the translations
-    of five sentences, and the BLEU of others. `translate` then takes any sentence.
+    Print whose each definition is, then what the run prints: the loss, the translations of five
+    sentences, and the BLEU of others. `translate` then takes any sentence.
 
     Args:
         steps: Of the training; None is 800, which take three minutes or so on two CPU cores, or
@@ -62,7 +62,9 @@ def run(steps: int | None = None, file: Path | None = None, out: Path | None = N
     """
     if steps is None:
         asked = os.environ.get(TRAINING_STEPS_VARIABLE, str(DEFAULT_TRAINING_STEPS))
-        require(asked.isdecimal(), f"{TRAINING_STEPS_VARIABLE} is {asked!r}: it must be a number")
+        require(
+            asked.isdecimal(), f"{TRAINING_STEPS_VARIABLE} is {asked!r}: it must be a whole number"
+        )
         steps = int(asked)
     require(isinstance(steps, int) and steps >= 1, f"steps is {steps!r}: it must be 1 or more")
     out = out or DEFAULT_RUNNABLE_FILE
@@ -72,7 +74,7 @@ def run(steps: int | None = None, file: Path | None = None, out: Path | None = N
 
 
 def translate(sentence: str, out: Path | None = None) -> None:
-    """Translate a sentence of one's own by the weights that `run` has trained, and print it.
+    """Print the translation of a sentence, by the weights that `run` has trained.
 
     Args:
         sentence: In English.

@@ -85,7 +85,10 @@ def test_the_first_numbers_of_a_long_row_are_written_out_and_it_is_said(
     assert [float(text.replace("−", "-")) for text in numbers] == pytest.approx(
         expected, abs=0.0051
     )
-    assert any(f"first 64 of {inner.values.shape[1]} numbers" in text for text in titles(spec))
+    assert any(
+        f"first {MAX_NUMBERS_WRITTEN_OUT} of {inner.values.shape[1]} numbers" in text
+        for text in titles(spec)
+    )
     few = with_controls(spec, step="probabilities")
     assert not any("first" in text for text in titles(few))
 

@@ -8,6 +8,7 @@ from lessonkit.exercises.toy_models import (
     MAX_SENTENCE_LENGTH,
     MAX_TABLE_CALLS,
     EncodeOnceTransformer,
+    PositionReader,
     ProbabilityTable,
     ReadOnceKeyValueBlocks,
 )
@@ -61,3 +62,14 @@ def test_a_reader_reads_once_and_scores_what_follows_each_token() -> None:
     assert torch.equal(logits[:, :2], reader.decode(written[:, :2], memory, mask))
     other = reader.decode(torch.tensor([[2, 6, 4]]), memory, mask)
     assert not torch.allclose(logits[0, 2, 3:], other[0, 2, 3:]), "earlier tokens count"
+
+
+def test_a_position_reader_reads_the_positions_of_its_rows_and_tells_pairs_of_types_apart() -> None:
+    logits_of = PositionReader(("100", "011", "111"), 5)
+    before = logits_of([4, 2, 6])
+    assert before.shape == (3, 7)
+    assert torch.equal(logits_of([5, 3, 6]), before), "types of one pair have the same vector"
+    moved = [(logits_of(ids) != before).any(dim=1).tolist() for ids in ([6, 2, 6], [4, 6, 6])]
+    assert moved == [[True, False, True], [False, True, True]]
+    with pytest.raises(ValueError, match="2 ids: give 3"):
+        logits_of([4, 2])

@@ -455,7 +455,9 @@ def test_all_pieces_of_ones_own_run_to_a_translation_and_a_bleu(
     assert "SafetensorError" in capfd.readouterr().out
 
 
-def test_nothing_is_translated_before_a_training_nor_without_a_sentence(tmp_path: Path) -> None:
+def test_nothing_is_translated_before_a_training_nor_without_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(UserError, match=r"run\.py has trained no weights yet: call own\.run\(\)"):
         own.translate("The cat is sleeping.", tmp_path / "run.py")
     for sentence in (None, " ", "300"):
@@ -464,6 +466,9 @@ def test_nothing_is_translated_before_a_training_nor_without_a_sentence(tmp_path
     for steps in (0, "three"):
         with pytest.raises(UserError, match="steps"):
             own.run(steps, tmp_path / "mine.py", tmp_path / "run.py")  # type: ignore[arg-type]
+    monkeypatch.setenv(whole.TRAINING_STEPS_VARIABLE, "many")
+    with pytest.raises(UserError, match=f"{whole.TRAINING_STEPS_VARIABLE} is 'many'"):
+        own.run(file=tmp_path / "mine.py", out=tmp_path / "run.py")
 
 
 @pytest.mark.slow
