@@ -162,12 +162,12 @@ def plain_text(text: str) -> Iterator[str]:
     """
     for name in re.findall(r"^> \*\*(.+?)\.?\*\*", text, re.MULTILINE):
         if not name.startswith("Paper") and name not in CALLOUTS:
-            yield f"unknown question_callout {name!r}: use one of {', '.join(CALLOUTS)}"
+            yield f"unknown callout {name!r}: use one of {', '.join(CALLOUTS)}"
         if name.startswith("Paper") and not PAPER.match(name):
-            yield f"question_callout {name!r} names no section: write **Paper §3.2.1.**"
+            yield f"callout {name!r} names no section: write **Paper §3.2.1.**"
         if name.startswith("Paper") and not PAPER_LINK.search(text):
             remedy = "link its section of https://arxiv.org/abs/1706.03762"
-            yield f"question_callout {name!r} has no link: {remedy}"
+            yield f"callout {name!r} has no link: {remedy}"
     if found := STRAY_ITEM.search(text):
         remedy = "break the line elsewhere, or leave a line free before a list"
         yield f"prose goes on with {found[1][:20]!r}: {remedy}"
@@ -190,7 +190,7 @@ def opens_and_closes(cells: list[Cell]) -> Iterator[Finding]:
 
 
 def begins_soon(cells: list[Cell]) -> Iterator[Finding]:
-    """Few imports stand before a lesson's first idea: others where they are first needed."""
+    """Few imports stand before a lesson's first idea: others stand where they are first needed."""
     if not cells or APPENDIX.match(source(cells[0])):
         return
     num_headings = num_lines = 0

@@ -79,7 +79,7 @@ BAD: dict[str, tuple[Callable[[dict], None], str]] = {
     ),
     "link": (
         change(2, source="> **Paper §3.** Ours."),
-        "cell 2: question_callout 'Paper §3' has no link",
+        "cell 2: callout 'Paper §3' has no link",
     ),
     "stray": (
         change(2, source="> **Predict.** BLEU falls to\n> 1. The judge gives 93."),

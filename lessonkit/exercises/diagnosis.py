@@ -37,9 +37,8 @@ class JudgedCase(NamedTuple):
     complaint: str  # what is wrong with that, a clause; "" if nothing is
 
 
-AnswerOnArgumentsJudge = Callable[
-    ..., JudgedCase
-]  # judges other arguments; raises if they are no case
+# It judges other arguments, and raises if they are no case.
+AnswerOnArgumentsJudge = Callable[..., JudgedCase]
 
 
 def describe_pattern_of_error(
@@ -47,7 +46,7 @@ def describe_pattern_of_error(
 ) -> str:
     """Describe in a sentence what can be measured of an answer; "" if nothing is clear.
 
-    CaseArguments:
+    Args:
         cases: What it did with every case.
         names: Of the arguments.
         judge_other: Judges it on other arguments.

@@ -52,7 +52,7 @@ REMEMBERED_STATE_COMPLAINT = (
 class Exercise:
     """A function to fill in, with all that is needed to judge answers and to help.
 
-    CaseArguments:
+    Args:
         reference: A right answer, called `my_` and the exercise's name. It is shown as the
             solution: it needs nothing but its arguments and imported modules.
         words: The lesson's, with the exercise's `minutes`, `difficulty` and `hints`, and in

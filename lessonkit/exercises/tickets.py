@@ -1,7 +1,7 @@
 """Ten tickets: what was reported, a training log, experiments to choose from, and a judge.
 
 Not in the paper. The models have faults of the museum, which are not shown. Nothing that is
-answered raises. The texts stand in `words/14.toml`.
+answered raises. The texts stand in `words/16.toml`.
 """
 
 import re
