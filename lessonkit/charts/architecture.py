@@ -24,7 +24,7 @@ MAX_CAPTION_COLUMNS = 56
 # Places are counted in columns and rows: the encoder stands on the left, and data flow upwards.
 ENCODER, DECODER = 0.0, 1.0
 BOX_WIDTH, BOX_HEIGHT = 0.76, 0.68
-# White letters on it are read, and it stands out from white and from a dark page.
+# White letters can be read on each, and each stands out from a white and from a dark page.
 FILL_COLOUR_BY_COLUMN = {
     ENCODER: SOURCE_COLOUR,
     DECODER: lighten_or_darken_colour(TARGET_COLOUR, 1.2),

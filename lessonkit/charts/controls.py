@@ -8,7 +8,8 @@ import altair as alt
 
 from transformer.support.errors import UserError, unknown_name_error
 
-# Letters of East Asia as wide as high; those beyond 16 bits count as two for Vega in any case.
+# East Asian letters that are as wide as they are high. Vega counts those beyond 16 bits as two in
+# any case.
 WIDE_LETTER_REGEXP = (
     "[\u1100-\u115f\u2e80-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff"
     "\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6]"

@@ -25,7 +25,7 @@ from transformer.support.signatures import check_argument_types
 CHART_WIDTH_PIXELS = 704  # pixels of both pictures
 ROW_PIXELS, LINE_PIXELS = 20, 17  # pixels of a row of the table, of a line below it
 NUMBERS_PER_LINE = 16  # numbers of a vector in a line of the lower picture
-# Of a vector's numbers: room for all would stay empty under the tables that have few.
+# So many of a vector's numbers at most: room for all would stay empty below tables with few.
 MAX_NUMBERS_WRITTEN_OUT = 64
 MAX_TABLE_ROWS = 24  # more would not fit a screen
 MAX_COLUMNS_WITH_NUMBERS = 12  # columns that leave room for a number in each cell

@@ -23,7 +23,7 @@ def is_blank(answer: Any) -> bool:
 
 
 def is_same_code(answer: Any, source: str) -> bool:
-    """Return whether a function's body is that of a source text, comments and lines aside."""
+    """Return whether a function does what the first one of a source text does, step for step."""
     if not inspect.isfunction(answer):
         return False
     module = compile(source, "<source>", "exec")
@@ -32,7 +32,7 @@ def is_same_code(answer: Any, source: str) -> bool:
 
 
 def _is_same_code_object(one: CodeType, other: CodeType) -> bool:
-    """Compare what two code objects do: Python's own equality compares line numbers too."""
+    """Return whether two code objects have the same steps; `==` compares line numbers too."""
     for name in ("co_code", "co_names", "co_varnames", "co_freevars"):
         if getattr(one, name) != getattr(other, name):
             return False

@@ -1,4 +1,4 @@
-"""A Transformer of one's own: the classes that lessons 02, 04 and 05 have written."""
+"""A Transformer of one's own: the classes that a learner writes in lessons 02, 04 and 05."""
 
 from pathlib import Path
 from typing import Any

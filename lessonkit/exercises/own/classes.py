@@ -97,8 +97,8 @@ residual = ClassExercise(
             for width in (2, 3, 5)
             for sublayer in ("torch.tanh", "lambda y: y.flip(1)", "lambda y: 2 * y")
         ),
-        # Where everything is dropped, x is left; in evaluation nothing is dropped. A list, for
-        # gradients are compared without dropout.
+        # Where everything is dropped, x is left; in evaluation nothing is dropped. The value is a
+        # list, so that no gradients are compared: dropout would change them.
         (
             "[mine.train()(x, torch.cos), mine.eval()(x, torch.cos)]",
             (2, 1.0),
