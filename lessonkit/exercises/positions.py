@@ -205,9 +205,8 @@ def _offset_by_trying_all(one: Tensor, other: Tensor) -> int:
     """Compare the turns with those of every offset there may be; take the best."""
     d_model = len(one)
     farthest = min(MAX_OFFSET_IN_CASES, int(math.pi / _radians_per_position(d_model)[-1]))
-    ahead = _sine_cosine_to_complex(
-        sinusoidal_positions(farthest + 1, d_model)
-    )  # the turns of each offset
+    # The turns of each offset.
+    ahead = _sine_cosine_to_complex(sinusoidal_positions(farthest + 1, d_model))
     every = torch.cat((ahead.conj().flip(0)[:-1], ahead))
     here, there = _sine_cosine_to_complex(one), _sine_cosine_to_complex(other)
     fit = (there * here.conj() * every.conj()).real.sum(dim=1)

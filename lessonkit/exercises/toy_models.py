@@ -1,4 +1,4 @@
-"""BaseToy models that several lessons use, small enough that every right answer is known.
+"""Toy models that several lessons use, small enough that every right answer is known.
 
 Not in the paper. What is random in them comes from their own seed. Some count what they are asked,
 or refuse to be asked twice: so an exercise sees how an answer works.
@@ -25,9 +25,8 @@ MAX_SENTENCE_LENGTH = 32  # of a sentence: more than any right answer writes
 POSITION_READER_TYPES = 7  # of `PositionReader`'s vocabulary
 MAX_DECODE_CALLS = 64  # of `EncodeOnceTransformer`: more than any right search makes
 
-NextTokenProbsByLastToken = dict[
-    int, dict[int, float]
-]  # the probability of each next token, by the last token
+# The probability of each next token, by the last token.
+NextTokenProbsByLastToken = dict[int, dict[int, float]]
 
 
 @dataclass(repr=False)

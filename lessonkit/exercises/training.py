@@ -194,9 +194,8 @@ def _training_step_cases() -> list[
     return cases
 
 
-_ZERO_NETWORK = TinyTrainableNetwork(
-    7, 2
-)  # nothing but zeros: all types are equally likely, and every gradient is 0
+# It has nothing but zeros: all types are equally likely, and every gradient is 0.
+_ZERO_NETWORK = TinyTrainableNetwork(7, 2)
 _ONE_WORD_BATCH = ShownBatch(tensor([[4, 3]]), tensor([[2, 5]]), tensor([[5, 3]]))
 
 training_step = TrainingStepExercise(

@@ -39,9 +39,8 @@ def test_a_chart_is_stored_in_three_forms() -> None:
         assert length == pytest.approx(renderer.PICTURE_SCALE * on_page[side], abs=1)
     assert on_page["alt"] == forms["text/plain"] == spec["description"]
     assert len(json.dumps(forms)) < 70_000
-    layout = metadata[renderer.VEGALITE_MIME_TYPE][
-        "embed_options"
-    ]  # tests/browser looks at the page
+    # The page itself is looked at in tests/browser.
+    layout = metadata[renderer.VEGALITE_MIME_TYPE]["embed_options"]
     assert layout["actions"] is False
     assert ".vega-bindings { order: -1;" in layout["defaultStyle"]
 
@@ -60,9 +59,8 @@ def test_a_chart_leaves_the_ground_to_the_page_and_is_read_on_white_and_black() 
     assert json.dumps(spec) == before
     spec |= {"config": {"background": "#eeeeee"}, "description": "Masks of\n  two sentences."}
     forms, _ = renderer.to_mime_bundle(spec)
-    assert (
-        forms[renderer.VEGALITE_MIME_TYPE]["config"]["background"] == "#eeeeee"
-    )  # what it says stands
+    # What the chart says itself stands.
+    assert forms[renderer.VEGALITE_MIME_TYPE]["config"]["background"] == "#eeeeee"
     assert forms["text/plain"] == "Masks of two sentences."
 
 

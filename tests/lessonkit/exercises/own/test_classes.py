@@ -401,9 +401,8 @@ class MyHead:
 def test_a_function_accepted_under_a_shorter_name_is_saved_under_both(tmp_path: Path) -> None:
     file = tmp_path / "my_transformer.py"
     save_definition(run_cell(ATTENTION, {})["MyHead"], file)
-    save_definition(
-        run_cell(CELL, {}, 2)["MyEmbedding"], file
-    )  # which reads the file, and writes it again
+    # Saving reads the file, and writes it again.
+    save_definition(run_cell(CELL, {}, 2)["MyEmbedding"], file)
     assert load_definition("MyHead", file)().forward(torch.ones(1, 2, 3)).shape == (1, 2, 3)
 
 
