@@ -470,6 +470,21 @@ def test_nothing_is_translated_before_a_training_nor_without_a_sentence(
         own.run(file=tmp_path / "mine.py", out=tmp_path / "run.py")
 
 
+def test_weights_of_an_earlier_file_are_not_a_stopped_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "run.safetensors").write_bytes(b"of an earlier file")
+
+    def stop(file: Path, argument: str) -> None:
+        raise UserError(f"{file.name} stopped with an error")
+
+    monkeypatch.setattr(whole, "_run_file", stop)
+    with pytest.raises(UserError, match="stopped"):
+        own.run(3, tmp_path / "mine.py", tmp_path / "run.py")
+    with pytest.raises(UserError, match="has trained no weights yet"):
+        own.translate("The cat is sleeping.", tmp_path / "run.py")
+
+
 @pytest.mark.slow
 def test_what_is_missing_or_does_not_pass_is_the_courses_and_it_is_said(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
