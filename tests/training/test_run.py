@@ -69,6 +69,14 @@ def test_the_time_left_is_told_early_and_a_resumed_run_tells_it_anew(tmp_path: P
     assert parts[0][1].loss == pytest.approx(sum(losses) / sum(tokens), rel=1e-5)
 
 
+def test_no_early_report_follows_a_regular_one(tmp_path: Path) -> None:
+    config = replace(CONFIG, steps=15, report_every=11, validate_every=15, average_last=1)
+    reports: list[Report] = []
+    run_tiny(tmp_path, Tiny(), config, stop_after=8)
+    run_tiny(tmp_path, Tiny(), config, resume=True, on_report=reports.append)
+    assert [report.step for report in reports] == [11, 15]
+
+
 def test_speed_is_of_learning_alone(tmp_path: Path, monkeypatch: Patch) -> None:
     taken: list[float] = []
 

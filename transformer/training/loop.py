@@ -35,7 +35,7 @@ from transformer.training.run import Run, StepStats
 from transformer.training.schedule import configured_learning_rate
 from transformer.training.settings import RATE_FACTOR_KEY, run_settings
 
-# If the first regular report comes later, there is one after so many steps: it tells the time left.
+# If no regular report has come by then, there is one after so many steps: it tells the time left.
 STEPS_BEFORE_EARLY_REPORT = 5
 MAX_SECONDS_BETWEEN_SAVES = 300.0  # at most, if validations, each of which saves, are further apart
 
@@ -76,8 +76,8 @@ def train(
         micro_tokens: Most tokens computed at once, while the gradients add up; None: all.
         compiled: Run the model through torch.compile, whose first steps are slow.
         resume: Go on from the last checkpoint in `out`, or begin if there is none yet.
-        on_report: Called with each report, in each process; `print` shows a line. The first one
-            comes after a few steps, with the time left, and is not in the log.
+        on_report: Called with each report, in each process; `print` shows a line. If none is due
+            in the first few steps, one comes early, with the time left, and is not in the log.
         stop_after: Stop, as after Ctrl-C, once this many steps or more are done.
         optimizer: Returns the optimizer for a model, instead of the paper's Adam.
         schedule: Returns the learning rate of a step, from 1, instead of the paper's. A group of
@@ -133,13 +133,19 @@ def train(
 
             if step % config.report_every == 0:
                 on_report(run.report())
-            elif step - run.first_step == STEPS_BEFORE_EARLY_REPORT < config.report_every:
+            elif _is_early_report_due(step, run.first_step, config.report_every):
                 on_report(run.early_report())
             if step % config.validate_every == 0:
                 on_report(run.validate(measure_loss))
                 run.save()
 
         return finish_run(run, measure_loss, on_report)
+
+
+def _is_early_report_due(step: int, first_step: int, report_every: int) -> bool:
+    """Return whether a run from `first_step` on has come far enough without a regular report."""
+    had_report = step // report_every > first_step // report_every
+    return step - first_step == STEPS_BEFORE_EARLY_REPORT and not had_report
 
 
 def _batch_stream(batches: EpochBatches, progress: Progress) -> Iterator[Batch]:
