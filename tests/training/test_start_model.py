@@ -150,8 +150,10 @@ def test_networks_are_the_same_if_their_weights_mean_the_same() -> None:
     learned = replace(base, positions="learned")
     with pytest.raises(UserError, match="max_len 256 and not 37"):
         require_same_network("it", learned, replace(learned, max_len=37))
-    adopted = with_network_of(replace(RECIPE, model=replace(base, dropout=0.37)), RECIPE)
+    start = replace(RECIPE, parts="rotary")
+    adopted = with_network_of(replace(RECIPE, model=replace(base, dropout=0.37)), start)
     assert adopted.model == replace(RECIPE.model, dropout=0.37)
+    assert adopted.parts == "rotary"
 
 
 def test_the_other_direction_and_another_pair_normalize_as_their_languages_do(

@@ -57,8 +57,8 @@ class StartModel:
     def recipe_with_vocabularies(self, recipe: Recipe) -> Recipe:
         """Return a recipe with the settings of this model's vocabularies.
 
-        A UserError where the recipe's network is another, or a vocabulary of words is of other
-        languages.
+        A UserError where the recipe's network is another or has other parts, or a vocabulary of
+        words is of other languages.
         """
         theirs = self.description.recipe
         require_same_network(self.name, theirs.model, recipe.model)
@@ -120,12 +120,12 @@ def read_start_model(
 
 
 def with_network_of(recipe: Recipe, start: Recipe) -> Recipe:
-    """Return a recipe with the network of another one, but for its dropout."""
+    """Return a recipe with the network of another one and its parts, but for its dropout."""
     own = {
         name: value for name, value in vars(recipe.model).items() if name in FREE_NETWORK_SETTINGS
     }
     free = {name: value for name, value in own.items() if hasattr(start.model, name)}
-    return replace(recipe, model=replace(start.model, **free))
+    return replace(recipe, model=replace(start.model, **free), parts=start.parts)
 
 
 def require_same_network(
