@@ -139,6 +139,8 @@ def test_a_recurrent_recipe_comes_back_from_json_and_takes_its_own_keys() -> Non
     )
     with pytest.raises(UserError, match="unknown key 'num_heads'"):
         again.override({"num_heads": "2"})
+    with pytest.raises(UserError, match="parts 'rotary' are those of a Transformer"):
+        again.override({"parts": "rotary"})
 
 
 def test_settings_are_all_but_the_words_about_a_recipe_which_names_its_network() -> None:

@@ -257,6 +257,11 @@ class Recipe:
                 "tie_source_target needs one vocabulary: set joint_vocabulary=true, "
                 "or tie_source_target=false"
             )
+        if isinstance(self.model, RecurrentConfig) and self.parts != PAPER_PARTS_NAME:
+            raise UserError(
+                f"parts {self.parts!r} are those of a Transformer, and the network is an LSTM: "
+                "leave them out"
+            )
         if self.data.max_train_tokens + 1 > self.model.max_len:
             raise UserError(
                 f"max_train_tokens {self.data.max_train_tokens} and an end mark are more than "

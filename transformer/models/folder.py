@@ -91,7 +91,8 @@ class ModelDescription(NamedTuple):
         network: Network
         if isinstance(config, RecurrentConfig):
             require(
-                parts == PAPER_PARTS, f"{self.recipe.name!r} is an LSTM, which takes no other parts"
+                parts == PAPER_PARTS,
+                f"{self.recipe.name!r} is an LSTM, which takes no other parts: leave them out",
             )
             network = Recurrent(
                 config, src_vocab_size=src_vocab_size, tgt_vocab_size=tgt_vocab_size
