@@ -62,8 +62,8 @@ ENGINES = {
         "onnx",
         "onnxruntime tokenizers",
         "It searches greedily, with keys and values cached: `greedy_search` is the loop around\n"
-        "the two\n"
-        "graphs, whose caches can be reordered along their second axis for a search with beams.",
+        "the two graphs, whose caches can be reordered along their second axis for a search with\n"
+        "beams.",
     ),
     "transformers": ExportEngine(
         "transformers",

@@ -5,6 +5,7 @@ Needs `pip install ctranslate2 tokenizers`, and this folder; nothing of the cour
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import ctranslate2
 from tokenizers import Tokenizer
@@ -66,19 +67,7 @@ class Translator:
         }
         results = self.engine.translate_batch(sources, num_hypotheses=beam_size, **options)
         if beam_size > 1:
-            # At the limit the prefixes join the hypotheses, of which the best beam_size return.
-            # Patience 2 makes room for both, so that no hypothesis with an end is lost.
-            at_limit = [
-                row
-                for row, result in enumerate(results)
-                if any(tokens[-1] != EOS for tokens in result.hypotheses)
-            ]
-            again = [sources[row] for row in at_limit]
-            wider = self.engine.translate_batch(
-                again, num_hypotheses=2 * beam_size, patience=2, **options
-            )
-            for row, result in zip(at_limit, wider, strict=True):
-                results[row] = result
+            self.search_wider_at_limit(results, sources, options)
         return [
             max(
                 zip(result.hypotheses, result.scores, strict=True),
@@ -86,6 +75,28 @@ class Translator:
             )[0]
             for result in results
         ]
+
+    def search_wider_at_limit(
+        self, results: list[Any], sources: list[list[str]], options: dict[str, Any]
+    ) -> None:
+        """Replace the results in which a hypothesis has no end: it was cut off at the limit.
+
+        There the prefixes join the hypotheses, of which the best beam_size return. Patience 2 makes
+        room for both, so that no hypothesis with an end is lost.
+        """
+        rows = [
+            row
+            for row, result in enumerate(results)
+            if any(tokens[-1] != EOS for tokens in result.hypotheses)
+        ]
+        wider = self.engine.translate_batch(
+            [sources[row] for row in rows],
+            num_hypotheses=2 * options["beam_size"],
+            patience=2,
+            **options,
+        )
+        for row, result in zip(rows, wider, strict=True):
+            results[row] = result
 
     def is_blank(self, sentence: str) -> bool:
         """Return whether there is nothing to see in a sentence, for its normalizer."""

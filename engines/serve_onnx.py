@@ -13,7 +13,7 @@ from tokenizers import Tokenizer
 
 PAD_ID, UNK_ID, BOS_ID, EOS_ID = range(4)
 MAX_EXTRA_TOKENS = 50  # a translation may have so many tokens more than its source
-SENTENCES_PER_BATCH = 32  # sentences
+SENTENCES_PER_BATCH = 32
 
 
 class Translator:

@@ -10,7 +10,7 @@ import torch
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 MAX_EXTRA_TOKENS = 50  # a translation may have so many tokens more than its source
-SENTENCES_PER_BATCH = 32  # sentences
+SENTENCES_PER_BATCH = 32
 
 
 class Translator:

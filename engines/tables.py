@@ -12,9 +12,9 @@ from torch.nn.functional import pad
 
 from transformer.embeddings import Embedding
 from transformer.model import Transformer
-from transformer.parts import non_paper_part_class_names
+from transformer.parts import non_paper_part_class_names, parts_in_words
 from transformer.positions import ConcatenatedPositions
-from transformer.support.errors import UserError
+from transformer.support.errors import require
 
 
 def to_float32_array(tensor: Tensor) -> NDArray[np.float32]:
@@ -38,11 +38,9 @@ def unscaled_word_and_position_tables(embedding: Embedding) -> tuple[Tensor, Ten
 
 def check_paper_parts(model: Transformer) -> None:
     """Raise a UserError unless a network has the paper's parts: other engines know no others."""
-    others = ", ".join(
-        f"{part}={class_name}" for part, class_name in non_paper_part_class_names(model).items()
+    others = non_paper_part_class_names(model)
+    require(
+        not others,
+        f"this model has parts of its own ({parts_in_words(others)}), and only the paper's are "
+        "exported: train one with the paper's parts",
     )
-    if others:
-        raise UserError(
-            f"this model has parts of its own ({others}), and only the paper's are "
-            "exported: train one with the paper's parts"
-        )

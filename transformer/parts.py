@@ -90,12 +90,13 @@ def require_same_parts(trained: str, saved: Mapping[str, str], built: Mapping[st
     """
     require(
         saved == built,
-        f"{trained} was trained with {_describe_parts(saved)}, and the network has "
-        f"{_describe_parts(built)}: a command knows those that have a name alone; in Python pass "
+        f"{trained} was trained with {parts_in_words(saved)}, and the network has "
+        f"{parts_in_words(built)}: a command knows those that have a name alone; in Python pass "
         "the `build` that it was trained with (transformer/parts.py shows how)",
     )
 
 
-def _describe_parts(class_names: Mapping[str, str]) -> str:
+def parts_in_words(class_names: Mapping[str, str]) -> str:
+    """Return "norm=RMSNorm" for what `non_paper_part_class_names` returns, for a message."""
     named = [f"{part}={class_name}" for part, class_name in class_names.items()]
     return ", ".join(named) or "the paper's parts"

@@ -143,7 +143,7 @@ def test_ctranslate2_gives_our_probabilities(model: Transformer, tmp_path: Path)
 
 
 def _byte_model(max_len: int, bias: dict[str, float]) -> Transformer:
-    """A network of byte types, and what is added to the logits of some."""
+    """Return a network of byte types; `bias` is added to the logits of some."""
     sizes = {"d_model": 22, "d_ff": 31, "num_heads": 2, "num_layers": 1, "max_len": max_len}
     config = ModelConfig(**sizes, output_bias=True, tie_source_target=True)  # type: ignore[arg-type]
     model = Transformer(config, src_vocab_size=260, tgt_vocab_size=260).eval()
