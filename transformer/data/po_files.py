@@ -90,7 +90,7 @@ def _read_po_text(path: Path) -> str:
     content = read_nonempty_bytes(path)
     message = (
         f"{path} is a compiled catalog: give its folder, --catalogs LANGUAGE --catalog-folder "
-        f"{path.parent}, or make a PO file of it, msgunfmt {path.name} -o {path.stem}.po"
+        f"{path.parent}, or make a PO file of it, msgunfmt {path} -o {path.stem}_text.po"
     )
     require(content[:4] not in BYTE_ORDERS, message)
     named = CHARSET_PATTERN.search(content)

@@ -80,8 +80,9 @@ def read_text_lines(path: Path) -> list[str]:
 def _likely_encoding(content: bytes, start: int) -> str:
     """Return the name, for iconv, of the encoding of text whose byte at `start` is not UTF-8.
 
-    In Latin script most letters are ASCII. Where they are not, and most are small Cyrillic letters
-    in one of `CYRILLIC_ENCODINGS`, it is that one: in another's bytes they would be capitals.
+    It is "LATIN1" if most letters are ASCII, as in Latin script. If not, and most are small
+    Cyrillic letters in one of `CYRILLIC_ENCODINGS`, it is that one: in the other they would be
+    capitals. "ITS_ENCODING" stands for any other.
     """
     if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
         return "UTF-16"
@@ -124,7 +125,7 @@ def read_aligned_files(src: Path, tgt: Path) -> list[Pair]:
 def read_tab_separated_file(path: Path) -> list[Pair]:
     """Return the pairs of a file of two columns with a tab between them; errors by line.
 
-    Blank lines at its end are no pairs. The quotes that a spreadsheet has put around fields go.
+    Blank lines at its end are no pairs. Quotes that a spreadsheet put around fields are removed.
     """
     lines = read_text_lines(path)
     while lines and not lines[-1].strip():
@@ -147,8 +148,8 @@ def read_tab_separated_file(path: Path) -> list[Pair]:
 def _is_quoted_by_a_spreadsheet(pairs: Sequence[Pair]) -> bool:
     """Return whether quotes around fields are a spreadsheet's, and not the text's own.
 
-    For certain they are where every field that begins with one is quoted by its rules, and one of
-    these holds a doubled quote, or none is without quotes.
+    They are if every field that begins with a quote is quoted by a spreadsheet's rules, and either
+    one of these holds a doubled quote or all fields are quoted.
     """
     fields = [field for pair in pairs for field in pair]
     quoted = [field for field in fields if field.startswith('"')]
@@ -158,6 +159,7 @@ def _is_quoted_by_a_spreadsheet(pairs: Sequence[Pair]) -> bool:
 
 
 def _without_quotes(field: str) -> str:
+    """Return a field without the quotes around it, if there are any, and those within single."""
     return field[1:-1].replace('""', '"') if field.startswith('"') else field
 
 

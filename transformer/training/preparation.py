@@ -68,7 +68,8 @@ def prepare_run(
     The arguments are those of `train_recipe`, the recipe with the vocabularies of `start`.
     """
     data, training = recipe.data, recipe.training
-    find_parts(recipe.parts)  # An unknown name is refused before any work.
+    # An unknown name is refused before any work.
+    find_parts(recipe.parts)
     first_settings = read_settings_of_begun_run(out, resume)
     if resume:
         require_same_start(first_settings.get(START_FROM_KEY), start, out)
