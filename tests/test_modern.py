@@ -320,7 +320,7 @@ def test_what_does_not_go_together_is_refused() -> None:
         "memory is given": lambda: RotaryGroupedQueryAttention(D_MODEL, 6, 6, 6, 2)(
             random(1, 2, D_MODEL), random(1, 2, D_MODEL)
         ),
-        "at most 16 warmup_steps": lambda: warmup_stable_decay_rate(1, 20, 17, 0.1),
+        "21 steps or more": lambda: warmup_stable_decay_rate(1, 20, 17, 0.1),
         "step is 21": lambda: warmup_stable_decay_rate(21, 20, 4, 0.1),
         "weight_decay is -1": lambda: adamw(model, TrainingConfig(), -1),
         "epsilon is 0": lambda: RMSNorm(4, 0),

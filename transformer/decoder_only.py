@@ -1,9 +1,9 @@
 """A decoder-only Transformer: it translates as a language model, without an encoder.
 
 Not in the paper. It is a network and no part of one, so that it has a file beside `modern.py`. A
-pair is one sequence, source and then target; the source's eos and the target's bos stand between
-them. The source may see all of itself (a prefix language model: Raffel et al. 2020, arXiv
-1910.10683, §3.2.1), and the loss is on the target alone, since `forward` returns its logits alone.
+pair is one sequence: the source with its eos, then the target with its bos. The source may attend
+to all of itself (a prefix language model: Raffel et al. 2020, arXiv 1910.10683, §3.2.1), and the
+loss is on the target alone, since `forward` returns its logits alone.
 """
 
 from dataclasses import replace
@@ -76,7 +76,7 @@ class DecoderOnlyLayer(nn.Module):
 
 
 class DecoderOnlyCache:
-    """The keys and values of all layers, of the source and of the target so far."""
+    """The keys and values of all layers, for the source and the target so far."""
 
     def __init__(self, num_layers: int) -> None:
         self.layers = [KeyValueCache() for _ in range(num_layers)]
@@ -95,8 +95,8 @@ class DecoderOnlyCache:
 class DecoderOnly(nn.Module):
     """A stack of decoder layers without cross-attention, and one embedding for both languages.
 
-    What it makes of a source, its keys and values in every layer, takes the place of an encoder's
-    memory: `encode` computes them once, and `decode` goes on from there.
+    A source's keys and values in every layer take the place of an encoder's memory: `encode`
+    computes them once, and `decode` goes on from there.
     """
 
     @check_argument_types
@@ -121,7 +121,8 @@ class DecoderOnly(nn.Module):
     def forward(self, src: Tensor, tgt_in: Tensor) -> Tensor:
         """Score every next token of every target prefix, as `Transformer.forward` does.
 
-        Source and target are read at once, as one sequence.
+        Source and target are read at once, as one sequence. Returns (batch, tgt_len, vocab_size).
+        A UserError where either is longer than max_len.
         """
         check_src_and_tgt(src, tgt_in)
         src_mask = padding_mask(src)
@@ -138,7 +139,7 @@ class DecoderOnly(nn.Module):
         """Compute the keys and values of ids (batch, src_len) in every layer.
 
         `src_mask` is `padding_mask`'s, (batch, 1, 1, src_len). Returns (batch, num_layers, 2,
-        num_heads, src_len, d_k), padding first: a key head of each group where queries are grouped.
+        num_heads, src_len, d_k), padding first; with grouped queries there are num_key_heads.
         """
         check_id_tensor("src", src)
         check_mask(src_mask, (len(src), 1, 1, src.shape[1]))
@@ -159,7 +160,8 @@ class DecoderOnly(nn.Module):
     ) -> Tensor:
         """Score the token after each of `tgt_in`, as `Transformer.decode` does.
 
-        `memory` is `encode`'s; an empty cache is filled with it first.
+        `memory` is `encode`'s; an empty cache is filled with it first. Returns (batch, tgt_len,
+        vocab_size).
         """
         check_id_tensor("tgt_in", tgt_in)
         src_len = src_mask.shape[-1]
@@ -210,11 +212,12 @@ class DecoderOnly(nn.Module):
 def _padding_first(src_mask: Tensor) -> Tensor:
     """Return the positions of each source, padding first and the rest in order, (batch, src_len).
 
-    So the target follows the source at once, and the distance between two tokens, which rotary
-    positions know, is the same in every batch.
+    So the target directly follows the source, and the distance between two tokens, on which rotary
+    positions depend, is the same in every batch.
     """
     return src_mask[:, 0, 0].long().argsort(dim=1, stable=True)
 
 
 def _reorder_mask(src_mask: Tensor, order: Tensor) -> Tensor:
+    """Return a mask, (batch, 1, 1, src_len), with its positions in another order."""
     return src_mask.gather(3, order[:, None, None])

@@ -29,7 +29,6 @@ from transformer.support.checks import (
     check_hidden_states,
     check_num_elements,
     check_number,
-    check_same_batch_size,
     check_sizes,
 )
 from transformer.support.errors import require, unknown_name_error
@@ -46,8 +45,8 @@ DECAY_SHARE = 0.2  # of a run's steps, at its end, in which the learning rate fa
 class RMSNorm(nn.Module):
     """Divide by the root mean square, and multiply by a learned weight: no mean, no bias.
 
-    Its output does not change with the scale of its input; unlike LayerNorm's, it does with a
-    number that is added to all components.
+    Its output does not change with the scale of its input. It does change if a number is added to
+    all components, unlike LayerNorm's.
     """
 
     def __init__(self, d_model: int, epsilon: float = 1e-5) -> None:
@@ -112,7 +111,7 @@ class RotaryAttention(MultiHeadAttention):
 
 @check_argument_types
 def make_rotary_attention(config: ModelConfig) -> RotaryAttention:
-    """Make a self-attention with rotary positions; d_k must be even."""
+    """Make a self-attention with rotary positions; a UserError unless d_k is even."""
     _check_even_d_k(config)
     return RotaryAttention(
         config.d_model,
@@ -161,10 +160,10 @@ class GatedFeedForward(nn.Module):
 
 @check_argument_types
 def make_gated_feed_forward(config: ModelConfig) -> GatedFeedForward:
-    """Make one with as many parameters as the paper's feed-forward network of d_ff.
+    """Make a gated network with as many parameters as the paper's feed-forward network of d_ff.
 
-    That has two matrices and two biases, this has three matrices: its inner width is the whole
-    number that comes nearest, about two thirds of d_ff.
+    The paper's has two matrices and two biases, this one three matrices. Its inner width is the
+    whole number that comes nearest, about two thirds of d_ff.
     """
     d_model, d_ff = config.d_model, config.d_ff
     paper_parameters = 2 * d_model * d_ff + d_ff + d_model
@@ -183,7 +182,11 @@ class GroupedQueryAttention(MultiHeadAttention):
 
     Args:
         num_key_heads: Heads of keys and of values; query heads i * n to i * n + n - 1 share head
-            i, where n is num_heads / num_key_heads.
+            i, where n is num_heads / num_key_heads. The other arguments are those of
+            `MultiHeadAttention`.
+
+    Raises:
+        UserError: num_key_heads does not divide num_heads.
     """
 
     @check_argument_types
@@ -220,8 +223,9 @@ class GroupedQueryAttention(MultiHeadAttention):
         if memory is not None and cache is not None and cache.tensors:
             keys, values = cache.tensors
             return queries, keys, values
+        if memory is not None:
+            check_hidden_states("memory", memory, self.d_model, self.key_projection.weight, axes=3)
         source = query if memory is None else memory  # (batch, k_len, d_model)
-        check_hidden_states("memory", source, self.d_model, self.key_projection.weight, axes=3)
         keys = self._split_key_heads(self.key_projection(source))
         values = self._split_key_heads(self.value_projection(source))
         if cache is not None:
@@ -237,7 +241,6 @@ class GroupedQueryAttention(MultiHeadAttention):
         return_weights: bool,
     ) -> tuple[Tensor, Tensor | None]:
         """Attend as `MultiHeadAttention.attend`, each group of query heads to its key head."""
-        check_same_batch_size("query", queries, "key", keys)
         group_size = self.num_heads // self.num_key_heads
         keys = keys.repeat_interleave(group_size, dim=1)  # (batch, num_heads, k_len, d_k)
         values = values.repeat_interleave(group_size, dim=1)  # (batch, num_heads, k_len, d_v)
@@ -254,13 +257,19 @@ class RotaryGroupedQueryAttention(RotaryAttention, GroupedQueryAttention):
 
 @check_argument_types
 def make_grouped_query_attention(config: ModelConfig) -> GroupedQueryAttention:
-    """Make an attention in which each `QUERY_HEADS_PER_KEY_HEAD` query heads share a key head."""
+    """Make an attention in which `QUERY_HEADS_PER_KEY_HEAD` query heads share a key head.
+
+    A UserError unless that divides num_heads.
+    """
     return GroupedQueryAttention(*_grouped_query_sizes(config))
 
 
 @check_argument_types
 def make_rotary_grouped_query_attention(config: ModelConfig) -> RotaryGroupedQueryAttention:
-    """Make the same with rotary positions, for self-attention; d_k must be even."""
+    """Make the grouped-query attention with rotary positions, for self-attention.
+
+    A UserError unless d_k is even, and as of `make_grouped_query_attention`.
+    """
     _check_even_d_k(config)
     return RotaryGroupedQueryAttention(*_grouped_query_sizes(config))
 
@@ -271,8 +280,8 @@ def _grouped_query_sizes(
     """Return the arguments of `GroupedQueryAttention` for a configuration."""
     require(
         config.num_heads % QUERY_HEADS_PER_KEY_HEAD == 0,
-        f"num_heads is {config.num_heads}, and each {QUERY_HEADS_PER_KEY_HEAD} query heads share a "
-        f"key head: give a multiple of {QUERY_HEADS_PER_KEY_HEAD}",
+        f"num_heads is {config.num_heads}, and {QUERY_HEADS_PER_KEY_HEAD} query heads share a key "
+        f"head: give a multiple of {QUERY_HEADS_PER_KEY_HEAD}",
     )
     return (
         config.d_model,
@@ -348,6 +357,9 @@ def warmup_stable_decay_rate(
     It rises in a straight line to the peak at `warmup_steps`, stays there, and falls in a straight
     line in the last `decay_share` of the steps (Hu et al. 2024, arXiv 2404.06395). How many steps
     there are need be known only when the fall begins.
+
+    Raises:
+        UserError: the rise and the fall take more than `steps`, or the step comes after them.
     """
     for name, value in (("step", step), ("steps", steps), ("warmup_steps", warmup_steps)):
         check_number(name, value, 1, integer=True)
@@ -357,7 +369,7 @@ def warmup_stable_decay_rate(
     require(
         warmup_steps + decay_steps <= steps,
         f"{warmup_steps} warmup_steps and {decay_steps} of decay are more than {steps} steps: give "
-        f"at most {steps - decay_steps} warmup_steps",
+        f"fewer warmup_steps, a smaller decay_share, or {warmup_steps + decay_steps} steps or more",
     )
     require(step <= steps, f"step is {step}, and the rate falls to 0 at {steps}: give no later one")
     return peak * min(step / warmup_steps, 1.0, (steps - step) / decay_steps)
