@@ -16,7 +16,6 @@ from transformer.attention import MultiHeadAttention, make_attention
 from transformer.config import ModelConfig
 from transformer.data import corpora
 from transformer.data.parallel import ParallelText
-from transformer.data.tokenizers import BPETokenizer
 from transformer.decoding import beam_search
 from transformer.evaluation.evaluate import evaluate_saved_model
 from transformer.feed_forward import FeedForward
@@ -150,24 +149,6 @@ def test_a_description_builds_with_other_parts(tiny_folder: Path) -> None:
     assert make(PAPER_PARTS).parts == PAPER_PARTS
 
 
-def export(model: Transformer, engine: str, folder: Path) -> None:
-    vocabulary = [str(number) for number in range(VOCAB)]
-    if engine == "onnx":
-        pytest.importorskip("onnx")
-        from engines.to_onnx import write_onnx_graphs
-
-        write_onnx_graphs(model, folder)
-    elif engine == "ctranslate2":
-        pytest.importorskip("ctranslate2")
-        from engines.to_ctranslate2 import write_ctranslate2_model
-
-        write_ctranslate2_model(model, vocabulary, vocabulary, folder)
-    else:
-        from engines.to_transformers import write_transformers_model
-
-        write_transformers_model(model, BPETokenizer([]), BPETokenizer([]), folder)
-
-
 @pytest.fixture
 def few_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
     load_corpus = corpora.load
@@ -239,11 +220,3 @@ def test_trained_with_other_parts_it_is_loaded_with_the_same_alone(
             call(folder)
     train_recipe(longer, folder, resume=True, build=build, on_report=lambda report: None)
     assert evaluate_saved_model(folder, "validation", beam_size=1, build=build)["sentences"] == 500
-
-
-@pytest.mark.parametrize("engine", ["onnx", "ctranslate2", "transformers"])
-@pytest.mark.parametrize("parts", [ROTARY, RMS_NORM], ids=["rotary", "RMSNorm"])
-def test_no_exporter_takes_other_parts(parts: Parts, engine: str, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"^this model has parts of its own \(.+\), and only .+$"):
-        export(make(parts), engine, tmp_path)
-    assert not list(tmp_path.iterdir())
