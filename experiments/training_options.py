@@ -128,7 +128,7 @@ def linear_decay_rate(
 
 def make_warmup_stable_decay_schedule(recipe: Recipe) -> LearningRateSchedule:
     """Return the schedule of `warmup_stable_decay_rate` for a recipe, with the paper's peak."""
-    from transformer.modern import warmup_stable_decay_rate
+    from transformer.training.modern import warmup_stable_decay_rate
 
     training = recipe.training
     message = f"learning_rate {training.learning_rate}: give it or decay=wsd, not both"
@@ -150,7 +150,7 @@ def make_adamw_factory(
     options: TrainingOptions, recipe: Recipe, precision: "Precision | None"
 ) -> OptimizerFactory:
     """Return what makes AdamW, which lets matrices decay."""
-    from transformer.modern import adamw
+    from transformer.training.modern import adamw
 
     return partial(adamw, config=recipe.training)
 

@@ -1,4 +1,4 @@
-"""What came after 2017: each part against an oracle of its own, and a case by hand."""
+"""The parts of after 2017: each against an oracle of its own, and a case by hand."""
 
 import math
 from functools import partial
@@ -13,10 +13,9 @@ from attention_laws import Verdict, diagnose
 from lessonkit.adapters import adapt_network
 from tests.helpers import weekly
 from transformer.attention import KeyValueCache, MultiHeadAttention
-from transformer.config import DecoderOnlyConfig, ModelConfig, TrainingConfig
-from transformer.decoder_only import DecoderOnly
+from transformer.config import ModelConfig
 from transformer.feed_forward import make_feed_forward
-from transformer.masks import causal_mask, padding_mask
+from transformer.masks import causal_mask
 from transformer.model import Transformer, count_parameters
 from transformer.modern import (
     PARTS_BY_NAME,
@@ -25,13 +24,11 @@ from transformer.modern import (
     RMSNorm,
     RotaryAttention,
     RotaryGroupedQueryAttention,
-    adamw,
     find_parts,
     make_gated_feed_forward,
     make_grouped_query_attention,
     make_rotary_attention,
     make_rotary_grouped_query_attention,
-    warmup_stable_decay_rate,
 )
 from transformer.support.errors import UserError
 
@@ -204,104 +201,18 @@ def test_the_parts_together_are_llamas() -> None:
     close(gated(hidden), mlp(hidden))
 
 
-# --- optimizer and schedule ---
-
-
-def test_adamw_lets_matrices_decay_and_nothing_else() -> None:
-    model = nn.Sequential(nn.Embedding(5, 3), nn.Linear(3, 2), nn.LayerNorm(2))
-    optimizer = adamw(model, TrainingConfig(), weight_decay=0.25)
-    before = {name: weight.detach().clone() for name, weight in model.named_parameters()}
-    for group in optimizer.param_groups:
-        group["lr"] = 0.5
-    for weight in model.parameters():
-        weight.grad = torch.zeros_like(weight)
-    optimizer.step()
-    for name, weight in model.named_parameters():
-        factor = 1 - 0.5 * 0.25 if weight.ndim == 2 else 1.0
-        close(weight.detach(), factor * before[name])
-
-
-def test_the_rate_rises_stays_and_falls() -> None:
-    rates = [warmup_stable_decay_rate(step, 20, 4, 0.8, 0.25) for step in range(1, 21)]
-    expected = [0.2, 0.4, 0.6, *[0.8] * 12, 0.64, 0.48, 0.32, 0.16, 0.0]
-    assert rates == pytest.approx(expected)
-
-
-# --- decoder-only ---
-
-
-def decoder_only(parts: str = "modern", **changes: Any) -> DecoderOnly:
-    torch.manual_seed(9)
-    sizes: dict[str, Any] = {"d_model": 24, "d_ff": 37, "num_heads": 6, "num_layers": 2}
-    config = DecoderOnlyConfig(**sizes | {"dropout": 0.0, "max_len": 43} | changes)
-    return DecoderOnly(config, vocab_size=VOCAB, parts=find_parts(parts)).eval()
-
-
-def pairs() -> tuple[Tensor, Tensor]:
-    generator = torch.Generator().manual_seed(8)
-    src, tgt_in = (torch.randint(4, VOCAB, (BATCH, n), generator=generator) for n in (7, 11))
-    src[1, 5:] = src[2, 2:] = 0
-    return src, tgt_in
-
-
-@pytest.mark.parametrize("parts", ["paper", "modern"])
-def test_a_source_computed_first_equals_one_sequence(parts: str) -> None:
-    model, (src, tgt_in) = decoder_only(parts), pairs()
-    mask, cache = padding_mask(src), model.new_cache()
-    memory, whole = model.encode(src, mask), model(src, tgt_in)
-    steps = [model.decode(token, memory, mask, cache) for token in tgt_in.split(1, dim=1)]
-    close(torch.cat(steps, dim=1), whole)
-    close(model.decode(tgt_in, memory, mask), whole)
-
-
-def test_a_decoder_only_model_is_pytorchs_encoder_with_a_prefix_mask() -> None:
-    """Without padding: its layers are an encoder's, on one sequence, with another mask."""
-    model, (src, tgt_in) = decoder_only("paper", attention_bias=True), pairs()
-    src = src[:1]
-    layer = nn.TransformerEncoderLayer(24, 6, 37, 0.0, batch_first=True)
-    theirs = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False).eval()
-    with torch.no_grad():
-        ours: Any
-        their: Any
-        for ours, their in zip(model.layers, theirs.layers, strict=True):
-            attention = ours.self_attention
-            names = ("query_projection", "key_projection", "value_projection")
-            projections = [getattr(attention, name) for name in names]
-            for kind in ("weight", "bias"):
-                joined = torch.cat([getattr(linear, kind) for linear in projections])
-                getattr(their.self_attn, f"in_proj_{kind}").copy_(joined)
-            their.self_attn.out_proj.load_state_dict(attention.output_projection.state_dict())
-            their.linear1.load_state_dict(ours.feed_forward.inner.state_dict())
-            their.linear2.load_state_dict(ours.feed_forward.outer.state_dict())
-        hidden = model.embedding(torch.cat((src, tgt_in[:1]), dim=1))
-        allowed = torch.ones(18, 18).tril().bool()
-        allowed[:7, :7] = True
-        expected = model.output(theirs(hidden, ~allowed)[:, 7:])
-    close(model(src, tgt_in[:1]), expected)
-
-
-@pytest.mark.parametrize("parts", ["paper", "modern"])
-def test_a_sources_padding_moves_no_position(parts: str) -> None:
-    model, (src, tgt_in) = decoder_only(parts), pairs()
-    close(model(src[1:2, :5], tgt_in[1:2]), model(src, tgt_in)[1:2])
-
-
 # --- laws, errors ---
 
 
 @pytest.mark.parametrize(
-    "network", ["decoder_only", "modern", *map(weekly, sorted(PARTS_BY_NAME.keys() - {"modern"}))]
+    "name", ["modern", *map(weekly, sorted(PARTS_BY_NAME.keys() - {"modern"}))]
 )
-def test_every_law_is_kept(network: str) -> None:
-    model: nn.Module
-    if network == "decoder_only":
-        model = decoder_only(pre_norm=True)
-    else:
-        torch.manual_seed(9)
-        config = ModelConfig(d_model=16, d_ff=22, num_heads=2, num_layers=1, pre_norm=True)
-        model = Transformer(
-            config, src_vocab_size=VOCAB, tgt_vocab_size=VOCAB, parts=find_parts(network)
-        ).eval()
+def test_every_law_is_kept(name: str) -> None:
+    torch.manual_seed(9)
+    config = ModelConfig(d_model=16, d_ff=22, num_heads=2, num_layers=1, pre_norm=True)
+    model = Transformer(
+        config, src_vocab_size=VOCAB, tgt_vocab_size=VOCAB, parts=find_parts(name)
+    ).eval()
     report = diagnose(adapt_network(model, VOCAB, VOCAB), minute=False)
     assert not report.broken_laws, report
     assert len(report.results_with_verdict(Verdict.KEPT)) > 20
@@ -309,8 +220,6 @@ def test_every_law_is_kept(network: str) -> None:
 
 def test_what_does_not_go_together_is_refused() -> None:
     odd_heads, odd_d_k = ModelConfig(num_heads=1), ModelConfig(d_model=14, num_heads=2)
-    model, (src, tgt_in) = decoder_only(max_len=9), pairs()
-    memory = model.encode(src, padding_mask(src))
     cases: dict[str, Any] = {
         "did you mean 'rotary'": lambda: find_parts("rotery"),
         "num_heads is 1": lambda: make_grouped_query_attention(odd_heads),
@@ -320,15 +229,7 @@ def test_what_does_not_go_together_is_refused() -> None:
         "memory is given": lambda: RotaryGroupedQueryAttention(D_MODEL, 6, 6, 6, 2)(
             random(1, 2, D_MODEL), random(1, 2, D_MODEL)
         ),
-        "21 steps or more": lambda: warmup_stable_decay_rate(1, 20, 17, 0.1),
-        "step is 21": lambda: warmup_stable_decay_rate(21, 20, 4, 0.1),
-        "weight_decay is -1": lambda: adamw(model, TrainingConfig(), -1),
         "epsilon is 0": lambda: RMSNorm(4, 0),
-        "d_k 4 and d_v 5 differ": lambda: DecoderOnlyConfig(d_model=8, num_heads=2, d_v=5),
-        "concatenated positions": lambda: decoder_only(positions="concatenated", tie_softmax=False),
-        "tie_source_target=false": lambda: decoder_only(tie_source_target=False),
-        "11 tokens are more than max_len 9": lambda: model(src, tgt_in),
-        "memory is float32": lambda: model.decode(tgt_in, memory[:, :1], padding_mask(src)),
         "hidden is": lambda: RMSNorm(4)(random(2, 5)),
     }
     for message, call in cases.items():
