@@ -115,16 +115,18 @@ def lesson_counts_table(root: Path) -> str:
 
 
 def readme_lessons_table(counts: list[LessonCount]) -> str:
-    """Return the table of lessons of README: title, sections, minutes, a link."""
+    """Return README's table of lessons: title, sections, minutes, a link; at its end their sums.
+
+    Appendices are left out of the rows and of the sums.
+    """
+    lessons = [lesson for lesson in counts if lesson.lesson[:2].isdigit()]
     rows = ["| # | lesson | paper | minutes | |", "| --- | --- | --- | ---: | --- |"]
-    for lesson in counts:
-        number = lesson.lesson[:2]
-        if number.isdigit():  # no appendix
-            link = f"[read](notebooks/{lesson.lesson}.ipynb)"
-            about = f"{lesson.title} | {lesson.sections} | {lesson.minutes:.0f}"
-            rows.append(f"| {number} | {about} | {link} |")
-    hours = sum(lesson.minutes for lesson in counts) / 60
-    with_exercises = hours + sum(lesson.exercise_minutes for lesson in counts) / 60
+    for lesson in lessons:
+        link = f"[read](notebooks/{lesson.lesson}.ipynb)"
+        about = f"{lesson.title} | {lesson.sections} | {lesson.minutes:.0f}"
+        rows.append(f"| {lesson.lesson[:2]} | {about} | {link} |")
+    hours = sum(lesson.minutes for lesson in lessons) / 60
+    with_exercises = hours + sum(lesson.exercise_minutes for lesson in lessons) / 60
     rows.append(f"| | hours; with all exercises | | {hours:.0f}; {with_exercises:.0f} | |")
     return "\n".join(rows)
 

@@ -10,9 +10,11 @@ from experiments.command_line import main
 from experiments.lesson_counts import (
     MAX_MINUTES,
     MAX_WORDS,
+    LessonCount,
     count_lesson,
     count_lessons,
     minutes_of_gap,
+    readme_lessons_table,
 )
 from tests.helpers import ROOT
 
@@ -112,6 +114,13 @@ connected_groups = ex.connected_groups.accept(my_connected_groups)
 def test_a_gap_takes_longer_the_more_lines_it_has() -> None:
     found = [minutes_of_gap(num_lines) for num_lines in (1, 2, 3, 7, 12, 13, 40)]
     assert found == [2, 3.5, 5, 8, 11.75, 12, 12]
+
+
+def test_the_hours_in_readme_are_of_its_rows_alone() -> None:
+    lesson = LessonCount("07_a", *[0] * 7, gap_minutes=120, exercise_minutes=180)
+    *_, row, hours = readme_lessons_table([lesson, lesson._replace(lesson="A1_b")]).splitlines()
+    assert row.startswith("| 07 |")
+    assert hours.endswith("| 2; 5 | |")
 
 
 def test_no_lesson_is_longer_than_its_limits() -> None:
