@@ -25,6 +25,7 @@ PAPER, ALL_TOGETHER, DECODER_ONLY = "the paper's", "all together", "decoder-only
 COMPARISONS = [(name, PAPER) for name in EXPERIMENT.variants if name != PAPER]
 COMPARISONS += [(DECODER_ONLY, ALL_TOGETHER)]
 MIN_SEEDS_FOR_VERDICT = 3
+NO_RUNS = "No run has ended yet: nothing below is measured."
 TOO_FEW = "too few runs"
 MAX_SHOWN_P_VALUE = 0.05
 # The least difference worth having, in points of BLEU and nats a token.
@@ -68,14 +69,18 @@ def measure_values(runs: Runs, measure: str) -> list[float]:
 
 
 def scores_table(runs: Runs) -> str:
-    """Return the table of every variant's means over its seeds, with the intervals of the means."""
+    """Return the table of every variant's means over its seeds, with the intervals of the means.
+
+    If there is no run yet, a line above the table says so.
+    """
     measures = {"BLEU": 2, "chrF++": 2, "perplexity": 3, "loss": 4}
     rows = []
     for name, own in runs_by_variant(runs).items():
         seeds = ", ".join(str(run["seed"]) for run in own)
         cells = [_mean_in_words(measure_values(own, m), places) for m, places in measures.items()]
         rows.append([name, seeds or "not run yet", *cells])
-    return markdown_table(["variant", "seeds", *measures], rows, words=range(2))
+    table = markdown_table(["variant", "seeds", *measures], rows, words=range(2))
+    return table if runs else f"{NO_RUNS}\n\n{table}"
 
 
 def _mean_in_words(values: Sequence[float], places: int) -> str:
