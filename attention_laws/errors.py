@@ -6,6 +6,8 @@ from pathlib import Path
 PACKAGE_FOLDER = Path(__file__).parent
 # Where the standard library and this package are.
 LIBRARY_FOLDERS = (Path(sysconfig.get_path("stdlib")), PACKAGE_FOLDER)
+# Names of folders of installed packages; the second is that of Debian, and of Colab.
+PACKAGES_FOLDER_NAMES = {"site-packages", "dist-packages"}
 
 
 class UserError(ValueError):
@@ -44,7 +46,8 @@ def is_user_file(file: str) -> bool:
     """Return whether a file is neither this package's nor an installed library's."""
     path = Path(file)
     is_installed = any(path.is_relative_to(folder) for folder in LIBRARY_FOLDERS)
-    return not (file.startswith("<") or is_installed or "site-packages" in path.parts)
+    is_installed |= not PACKAGES_FOLDER_NAMES.isdisjoint(path.parts)
+    return not (file.startswith("<") or is_installed)
 
 
 def one_line_error_message(error: BaseException) -> str:

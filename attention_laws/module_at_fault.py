@@ -77,11 +77,13 @@ def describe_module(module: nn.Module, name: str) -> str:
 
 
 def _forward_place(module: nn.Module) -> str:
-    """Return file and line of a module's `forward` if they are the user's."""
+    """Return file and line of a module's `forward`, or nothing if they are not the user's."""
     try:
-        file = inspect.getsourcefile(type(module).forward) or ""
-        line = inspect.getsourcelines(type(module).forward)[1]
-    except (OSError, TypeError):
+        # Without decorators such as torch.no_grad, whose file is another.
+        forward = inspect.unwrap(type(module).forward)
+        file = inspect.getsourcefile(forward) or ""
+        line = inspect.getsourcelines(forward)[1]
+    except (AttributeError, OSError, TypeError):  # A scripted module's class has no forward.
         return ""
     if not is_user_file(file):
         return ""
@@ -125,7 +127,7 @@ def _differ(pair: InputPair, first: Tensor, second: Tensor) -> bool:
         else:
             if sizes == (1, len(pair.second[0])):
                 second = second.narrow(axis, pair.row, 1)
-    if first.shape != second.shape:
+    if first.shape != second.shape or not first.numel():
         return False
     gap = (first - second).abs().max()
     return not bool(gap <= MIN_RELATIVE_DIFFERENCE * first.abs().max().clamp(min=1e-6))

@@ -100,6 +100,15 @@ def test_linear_decay_by_hand() -> None:
         linear_decay_rate(7, 6, 16, 5)
 
 
+def test_a_rate_that_stays_has_the_papers_peak() -> None:
+    settings = {"decay": "wsd", "steps": "20", "warmup_steps": "4", "learning_rate_factor": "3"}
+    recipe, options = override_recipe_and_options(DEMO, PAPER, settings)
+    schedule = options.train_recipe_kwargs(recipe)["schedule"]
+    peak = 3 / math.sqrt(4 * 128)  # Eq. 3 at the last step of the warm-up, d_model 128
+    rates = [schedule(step) for step in (2, 4, 16, 18, 20)]
+    assert rates == pytest.approx([peak / 2, peak, peak, peak / 2, 0])
+
+
 def test_settings_go_to_the_recipe_or_to_the_options() -> None:
     recipe, options = override_recipe_and_options(
         DEMO, PAPER, {"steps": "300", "decay": "linear", "cooccurrence_start": "true"}
@@ -182,6 +191,8 @@ def test_options_that_cannot_be() -> None:
         ({"muon_rate_factor": "2"}, "muon_rate_factor has no effect on adam: leave it out"),
         ({"muon_rate_factor": "0"}, "muon_rate_factor is 0.0: give a number above 0"),
         ({"decay": "linear", "learning_rate": "0.001"}, "learning_rate 0.001: give it or decay="),
+        ({"decay": "wsd", "learning_rate": "0.001"}, "learning_rate 0.001: give it or decay=wsd"),
+        ({"neighbour_start": "true", "parts": "rotary"}, "cooccurrence_start and neighbour_start"),
         ({"decay": "linear", "steps": "7", "warmup_steps": "7"}, "warmup_steps 7 leave no step"),
     ):
         with pytest.raises(UserError, match=f"^{re.escape(message)}"):  # noqa: PT012
