@@ -81,9 +81,8 @@ def run_experiment(
             _train_or_resume(experiment, variant, seed, folder, on_line)
         if not (folder / FIGURES_FILE_NAME).exists():
             build = builder_with_faults(*experiment.active_faults(variant))
-            write_json(
-                folder / FIGURES_FILE_NAME, measure_run(folder, build, experiment.reads_test)
-            )
+            figures = measure_run(folder, build, experiment.reads_test)
+            write_json(folder / FIGURES_FILE_NAME, figures)
         add_run_to_record(record, experiment, make_run_record_entry(experiment, variant, folder))
 
 

@@ -26,9 +26,11 @@ from transformer.models.folder import ModelDescription, Network
 from transformer.training.loop import new_state, update
 
 EXPERIMENT = EXPERIMENTS["modern"]
-NUM_TIMED_ROUNDS = 12  # steps of each variant, and translations of the sentences
-NUM_SENTENCES = 64  # translated at once, with a beam of 4
-TOKENS_A_SIDE = 16  # of the sentences that are counted with; of a translation that is timed
+# In each round every variant makes a training step, and translates the sentences.
+NUM_TIMED_ROUNDS = 12
+NUM_SENTENCES = 64
+# The length of the pair whose operations are counted, and of every translation that is timed.
+TOKENS_A_SIDE = 16
 
 
 class Variant(NamedTuple):
@@ -57,17 +59,7 @@ def measure_variants() -> dict[str, Any]:
         the rounds as multiples of the first variant's.
     """
     first = next(iter(EXPERIMENT.variants))
-    recipe = EXPERIMENT.recipe_and_options(first, seed=1)[0]
-    data, training = recipe.data, recipe.training
-    text = corpora.load(data.corpus, "train", data.src_lang, data.tgt_lang)
-    src_tokenizer, tgt_tokenizer = tokenizers.train(data, text.src, text.tgt)
-    examples = encode_pairs(src_tokenizer, tgt_tokenizer, text, data.max_train_tokens)
-    all_batches = TokenBudgetBatches(examples, training.batch_tokens, seed=training.seed)
-    batches = list(islice(all_batches.epoch(0), NUM_TIMED_ROUNDS + 1))
-    src = collate(examples[:NUM_SENTENCES]).src
-    variants = {
-        name: _make_variant(name, src_tokenizer, tgt_tokenizer) for name in EXPERIMENT.variants
-    }
+    variants, batches, src = _make_variants_batches_and_sources(first)
     steps: dict[str, list[float]] = {name: [] for name in variants}
     searches: dict[str, list[float]] = {name: [] for name in variants}
     # The first round does not count: memory is allocated and kernels are chosen there.
@@ -82,12 +74,31 @@ def measure_variants() -> dict[str, Any]:
         "sentences": NUM_SENTENCES,
         "tokens_a_side": TOKENS_A_SIDE,
         "variants": {
-            name: _count(variant.network)
-            | {"step": _summarise(steps[name][1:], steps[first][1:], 1)}
-            | {"sentence": _summarise(searches[name][1:], searches[first][1:], NUM_SENTENCES)}
+            name: _parameters_operations_and_cache(variant.network)
+            | {"step": _median_and_ratios(steps[name][1:], steps[first][1:], 1)}
+            | {
+                "sentence": _median_and_ratios(
+                    searches[name][1:], searches[first][1:], NUM_SENTENCES
+                )
+            }
             for name, variant in variants.items()
         },
     }
+
+
+def _make_variants_batches_and_sources(
+    first: str,
+) -> tuple[dict[str, Variant], list[Batch], Tensor]:
+    """Return all variants, a batch for each round, and the sources, by the first one's recipe."""
+    recipe, _ = EXPERIMENT.recipe_and_options(first, seed=1)
+    data, training = recipe.data, recipe.training
+    text = corpora.load(data.corpus, "train", data.src_lang, data.tgt_lang)
+    of_both_sides = tokenizers.train(data, text.src, text.tgt)
+    examples = encode_pairs(*of_both_sides, text, data.max_train_tokens)
+    all_batches = TokenBudgetBatches(examples, training.batch_tokens, seed=training.seed)
+    batches = list(islice(all_batches.epoch(0), NUM_TIMED_ROUNDS + 1))
+    variants = {name: _make_variant(name, *of_both_sides) for name in EXPERIMENT.variants}
+    return variants, batches, collate(examples[:NUM_SENTENCES]).src
 
 
 def _make_variant(name: str, *of_both_sides: tokenizers.Tokenizer) -> Variant:
@@ -100,7 +111,7 @@ def _make_variant(name: str, *of_both_sides: tokenizers.Tokenizer) -> Variant:
 
 
 @torch.inference_mode()
-def _count(network: Any) -> dict[str, int]:
+def _parameters_operations_and_cache(network: Any) -> dict[str, int]:
     """Return what does not depend on the machine: parameters, operations and bytes of cache."""
     ids = torch.full((1, TOKENS_A_SIDE), 7)
     network.eval()
@@ -118,13 +129,13 @@ def cache_bytes(cache: Any) -> int:
     """Return the bytes of all tensors in a network's cache, whose `layers` hold caches or pairs."""
     total = 0
     for layer in cache.layers:
-        for each in layer if isinstance(layer, tuple) else (layer,):
-            total += sum(tensor.numel() * tensor.element_size() for tensor in each.tensors)
+        for layer_cache in layer if isinstance(layer, tuple) else (layer,):
+            total += sum(tensor.numel() * tensor.element_size() for tensor in layer_cache.tensors)
     return total
 
 
-def _summarise(seconds: list[float], base: list[float], divisor: int) -> dict[str, Any]:
-    """Return a variant's seconds, over the divisor, and as multiples of the first variant's."""
+def _median_and_ratios(seconds: list[float], base: list[float], divisor: int) -> dict[str, Any]:
+    """Return the median of a variant's seconds, over the divisor, and its ratios to the first's."""
     times = [own / other for own, other in zip(seconds, base, strict=True)]
     return {
         "cpu_seconds": round(statistics.median(seconds) / divisor, 6),
