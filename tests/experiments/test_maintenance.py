@@ -1,6 +1,7 @@
 """Lessons are counted; what is no model is not shipped."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -123,8 +124,23 @@ def test_the_hours_in_readme_are_of_its_rows_alone() -> None:
     assert hours.endswith("| 2; 5 | |")
 
 
-def test_no_lesson_is_longer_than_its_limits() -> None:
-    for found in count_lessons(ROOT):
+@pytest.fixture(scope="module")
+def counts() -> list[LessonCount]:
+    return count_lessons(ROOT)
+
+
+def test_a_lesson_states_the_minutes_that_are_counted(counts: list[LessonCount]) -> None:
+    for found in counts:
+        if found.lesson[:1] != "A":
+            text = (ROOT / "notebooks" / f"{found.lesson}.ipynb").read_text(encoding="utf-8")
+            stated = re.search(r"\*\*Minutes:\*\* (\d+) for you, (\d+) for the exercise", text)
+            counted = (f"{found.minutes:.0f}", str(found.exercise_minutes))
+            assert stated is not None, found.lesson
+            assert stated.groups() == counted, found.lesson
+
+
+def test_no_lesson_is_longer_than_its_limits(counts: list[LessonCount]) -> None:
+    for found in counts:
         assert found.words <= MAX_WORDS, found.lesson
         assert round(found.minutes) <= MAX_MINUTES, found.lesson
         if found.lesson[:1] != "A":
