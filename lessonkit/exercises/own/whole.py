@@ -69,6 +69,8 @@ def run(steps: int | None = None, file: Path | None = None, out: Path | None = N
     require(isinstance(steps, int) and steps >= 1, f"steps is {steps!r}: it must be 1 or more")
     out = out or DEFAULT_RUNNABLE_FILE
     write_runnable_file(file or learner_file.LEARNER_FILE, out)
+    # Weights of an earlier file: should this run stop, they would be taken for its own.
+    out.with_suffix(WEIGHTS_SUFFIX).unlink(missing_ok=True)
     print(f"All in one file, {out.name}. It runs by itself: python {out.name} {steps}")
     _run_file(out, str(steps))
 
