@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from attention_course.options import parse_settings
 from attention_course.training import train_with_options
-from transformer.config import ModelConfig, Recipe
+from transformer.config import PAPER_PARTS_NAME, ModelConfig, Recipe
 from transformer.recipes import find_recipe
 from transformer.support.checks import check_fields
 from transformer.support.errors import UserError, require, unknown_name_error
@@ -71,8 +71,12 @@ class TrainingOptions:
         if make_optimizer := OPTIMIZER_FACTORY_MAKERS[self.optimizer]:
             arguments["optimizer"] = make_optimizer(self, recipe, precision)
         if self.cooccurrence_start or self.neighbour_start:
-            message = "cooccurrence_start and neighbour_start are for Transformers: leave them out"
-            require(type(recipe.model) is ModelConfig, message)
+            message = (
+                "cooccurrence_start and neighbour_start are for Transformers of the paper's parts: "
+                "leave them out"
+            )
+            is_paper_network = type(recipe.model) is ModelConfig
+            require(is_paper_network and recipe.parts == PAPER_PARTS_NAME, message)
             arguments["initialize"] = self._initialize
         # A run that was begun before there was an option has its default, so that only what is not
         # the default is compared when a run is resumed.
