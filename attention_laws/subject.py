@@ -175,7 +175,8 @@ def retry_check_with_zero_weights_drawn(
 ) -> Callable[[Subject], Finding]:
     """Retry a check that is broken while whole tensors are zero, with small numbers in them.
 
-    ReZero, and maps that begin as zeros, let nothing through at the start, and rightly.
+    ReZero, and maps that begin as zeros, let nothing through at the start, and rightly: their
+    gradient is not zero. Zeros without a gradient stay zero in training, and are not drawn.
     """
 
     @wraps(check)
@@ -184,7 +185,9 @@ def retry_check_with_zero_weights_drawn(
         finding = check(subject)
         if finding.verdict != Verdict.BROKEN or subject.adapter.module is None:
             return finding
-        weights = [w for w in subject.trainable_parameters().values() if not bool(w.any())]
+        weights = _zero_weights_with_gradient(subject)
+        if not weights:
+            return finding
         # A vector of zeros may be a shift, which lets everything through; a scale is drawn as well.
         with torch.no_grad():
             for weight in weights:
@@ -197,6 +200,20 @@ def retry_check_with_zero_weights_drawn(
         return finding
 
     return retried_check
+
+
+def _zero_weights_with_gradient(subject: Subject) -> list[Tensor]:
+    """Return the trainable tensors that are all zero and have a gradient that is not."""
+    weights = [w for w in subject.trainable_parameters().values() if not bool(w.any())]
+    if not weights:
+        return []
+    try:
+        logits = subject.adapter.forward(subject.draw_src(2, 5), subject.draw_tgt_in(2, 4))
+        gradients = torch.autograd.grad(logits.square().sum(), weights, allow_unused=True)
+    except MODEL_ERROR_TYPES:
+        return []
+    pairs = zip(weights, gradients, strict=True)
+    return [weight for weight, gradient in pairs if gradient is not None and bool(gradient.any())]
 
 
 def retry_check_in_float64(check: Callable[[Subject], Finding]) -> Callable[[Subject], Finding]:

@@ -145,6 +145,17 @@ def test_what_begins_as_zero_is_no_fault_and_hides_none() -> None:
     assert "logits_depend_on_all_source_tokens" in broken_laws(blind, *DEPENDENCE)
 
 
+def test_zeros_without_a_gradient_are_a_fault() -> None:
+    """Cross-attention of which every matrix is zero is not read, and stays so in training."""
+    torch.manual_seed(0)
+    model = EncoderDecoder()
+    for name, weight in model.named_parameters():
+        if ".cross." in name:
+            nn.init.zeros_(weight)
+    broken = broken_laws(adapter_from_module(model), *DEPENDENCE)
+    assert broken[:1] == ["logits_depend_on_all_source_tokens"]
+
+
 class Scale(nn.Module):
     """A root mean square norm that no name gives away."""
 
