@@ -83,7 +83,7 @@ def _forward_place(module: nn.Module) -> str:
         forward = inspect.unwrap(type(module).forward)
         file = inspect.getsourcefile(forward) or ""
         line = inspect.getsourcelines(forward)[1]
-    except (AttributeError, OSError, TypeError):  # A scripted module's class has no forward.
+    except (OSError, TypeError):
         return ""
     if not is_user_file(file):
         return ""

@@ -15,7 +15,7 @@ from attention_laws.adapter_source import adapter_source
 from attention_laws.bare_module import adapter_from_module
 from attention_laws.causes import group_breaks_by_cause
 from attention_laws.command_line import main
-from attention_laws.errors import UserError, describe_error
+from attention_laws.errors import UserError, describe_error, is_user_file
 from attention_laws.laws import MODEL_LAWS
 from attention_laws.report import LawResult, Report, Verdict
 from experiments.laws.sound_model import EncoderDecoder, MultiHeadAttention, make_adapter
@@ -73,6 +73,47 @@ def test_of_torchs_own_module_the_users_line_is_that_of_the_module_around_it() -
     where = report_of(Around(), "source_padding_is_ignored")["source_padding_is_ignored"].where
     assert where.startswith("cross (MultiheadAttention), ")
     assert where.endswith(f"test_module_at_fault.py:{line}")
+
+
+class Unmasked(nn.Module):
+    """Read the source's padding, too."""
+
+    def __init__(self, mean: nn.Module) -> None:
+        super().__init__()
+        self.src, self.tgt = nn.Embedding(23, 8), nn.Embedding(29, 8)
+        self.mean = mean
+
+    def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
+        hidden = self.tgt(tgt) + self.mean(self.src(src), self.src(src)[:, :0])
+        return hidden @ self.tgt.weight.T
+
+
+class MeanOfSource(nn.Module):
+    """Return the mean over positions; the second input is empty, as a new cache is."""
+
+    def forward(self, hidden: Tensor, cache: Tensor) -> Tensor:
+        return torch.cat((cache, hidden), dim=1).mean(dim=1, keepdim=True)
+
+
+class DecoratedMeanOfSource(MeanOfSource):
+    @torch.no_grad()
+    def forward(self, hidden: Tensor, cache: Tensor) -> Tensor:
+        return super().forward(hidden, cache)
+
+
+def test_forward_may_have_a_decorator_and_an_input_without_numbers() -> None:
+    law = "source_padding_is_ignored"
+    line = inspect.getsourcelines(DecoratedMeanOfSource.forward)[1]
+    found = report_of(Unmasked(DecoratedMeanOfSource()), law)[law]
+    assert found.where.startswith("mean (DecoratedMeanOfSource), ")
+    assert found.where.endswith(f"test_module_at_fault.py:{line}")
+
+
+def test_installed_code_is_not_the_users() -> None:
+    for folder in ("site-packages", "dist-packages"):
+        assert not is_user_file(f"/usr/local/lib/python3.12/{folder}/torch/nn/module.py")
+    assert not is_user_file(inspect.__file__)
+    assert is_user_file(__file__)
 
 
 def test_the_place_of_an_error_is_the_users_last_line_and_not_torchs() -> None:
