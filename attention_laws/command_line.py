@@ -2,6 +2,7 @@
 
 import argparse
 import dataclasses
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -13,8 +14,8 @@ from attention_laws.report import MISTAKE, Report, read_baseline
 from attention_laws.sandbox import (
     LAWS_BY_NAME,
     SandboxRequest,
+    adapter_source_in_sandbox,
     diagnose_in_sandbox,
-    write_adapter_source_in_sandbox,
 )
 
 HELP_DESCRIPTION = """Try the laws of an encoder-decoder on anybody's code, in a process of its own.
@@ -24,8 +25,7 @@ NAME is a function without arguments that returns a torch module, an Adapter or 
 The exit status is 0 if no law is broken, 1 if one is, 2 if there is no model to try, and 3 if the
 model could not be judged: laws of the core (shape, future, padding, gradients) were not tried, or
 your code raised, hung or died in a law."""
-
-
+DEFAULT_ADAPTER_FILE = "laws_adapter.py"
 INIT_DESCRIPTION = """Write a file with an Adapter around a bare module.
 
 It says how the module is called, as that was found, and has a commented line for each function
@@ -142,7 +142,8 @@ def write_adapter_file(arguments: Sequence[str]) -> int:
     """Write the file that `attention-laws init` asks for, and return the exit status.
 
     Raises:
-        UserError: there is such a file already, or no module that could be called.
+        UserError: the file cannot be written or could not import the factory, or there is no
+            module that could be called.
     """
     parser = _OneLineErrorParser("attention-laws init", description=INIT_DESCRIPTION)
     parser.add_argument("target", metavar="MODULE:NAME", help="the factory of a bare module")
@@ -150,28 +151,38 @@ def write_adapter_file(arguments: Sequence[str]) -> int:
         "--out",
         metavar="FILE.py",
         type=Path,
-        default=Path("laws_adapter.py"),
-        help="the file to write (default: laws_adapter.py)",
+        help="the file to write, in the folder that MODULE is imported from (default: "
+        f"{DEFAULT_ADAPTER_FILE} there)",
     )
     _add_module_calling_options(parser)
     options = parser.parse_args(arguments)
     folder, module, name = parse_factory_target(options.target)
-    if options.out.exists():
-        raise UserError(f"{options.out} is there already: give another file as --out")
+    out = options.out or Path(os.path.relpath(folder), DEFAULT_ADAPTER_FILE)
+    _check_adapter_file(out, folder)
     request = SandboxRequest(
         folder=str(folder),
         module=module,
         name=name,
         options=adapter_arguments_from_options(options),
-        adapter_file_stem=options.out.stem,
+        adapter_file_stem=out.stem,
     )
-    text = write_adapter_source_in_sandbox(request)
+    text = adapter_source_in_sandbox(request)
     try:
-        options.out.write_text(text, encoding="utf-8")
+        out.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise UserError(f"{options.out} cannot be written: {error.strerror}") from error
-    print(f"wrote {options.out}: edit it, then run attention-laws {options.out}:make")
+        raise UserError(f"{out} cannot be written: {error.strerror}") from error
+    print(f"wrote {out}: edit it, then run attention-laws {out}:make")
     return 0
+
+
+def _check_adapter_file(out: Path, folder: Path) -> None:
+    """Raise a UserError unless a new module can be written there that imports from a folder."""
+    if out.suffix != ".py" or not out.stem.isidentifier():
+        raise UserError(f"{out} is no name of a module: name it as {DEFAULT_ADAPTER_FILE} is")
+    if out.exists():
+        raise UserError(f"{out} is there already: give another file as --out")
+    if out.resolve().parent != folder.resolve():
+        raise UserError(f"from {out} the factory cannot be imported: give a file in {folder}")
 
 
 def diagnose_with_options(options: argparse.Namespace) -> Report:

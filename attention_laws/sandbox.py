@@ -105,7 +105,7 @@ def diagnose_in_sandbox(request: SandboxRequest) -> Report:
     return Report(ordered, tuple(header["assumptions"]), header["tolerance"])
 
 
-def write_adapter_source_in_sandbox(request: SandboxRequest) -> str:
+def adapter_source_in_sandbox(request: SandboxRequest) -> str:
     """Return the text of an adapter's file around somebody's factory; see `adapter_source`.
 
     Raises:
@@ -196,7 +196,8 @@ class _ChildProcess:
     def _next_event_line(self) -> str | None:
         """Return a line, "" if none came for a moment, or None if the child has ended.
 
-        Every line that it wrote before it ended is returned first, however late it is read.
+        Every line that it wrote before it ended is returned first, unless it takes longer than
+        MAX_READING_SECONDS to read it.
         """
         has_ended = self._child.poll() is not None
         if has_ended:

@@ -86,8 +86,9 @@ def _try_laws_and_send_results(request: dict[str, Any], send: Callable[..., None
         tolerance=report.tolerance,
     )
     if request["adapter_file_stem"]:
-        names_of = request["module"], request["name"], request["adapter_file_stem"]
-        send(adapter_source=adapter_source(diagnosis.tested, *names_of))
+        factory = request["module"], request["name"]
+        text = adapter_source(diagnosis.tested, *factory, request["adapter_file_stem"])
+        send(adapter_source=text)
         return
     if names is not None:
         diagnosis.try_prerequisite_laws()

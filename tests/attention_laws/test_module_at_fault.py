@@ -1,9 +1,6 @@
-"""A report says where: the module and the line at fault, the cause that explains several breaks."""
+"""A report says where: the module and the line at fault."""
 
 import inspect
-import sys
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -11,14 +8,10 @@ import torch
 from torch import Tensor, nn
 
 from attention_laws import diagnose
-from attention_laws.adapter_source import adapter_source
-from attention_laws.bare_module import adapter_from_module
-from attention_laws.causes import group_breaks_by_cause
-from attention_laws.command_line import main
-from attention_laws.errors import UserError, describe_error, is_user_file
+from attention_laws.errors import describe_error, is_user_file
 from attention_laws.laws import MODEL_LAWS
-from attention_laws.report import LawResult, Report, Verdict
-from experiments.laws.sound_model import EncoderDecoder, MultiHeadAttention, make_adapter
+from attention_laws.report import Report
+from experiments.laws.sound_model import EncoderDecoder, MultiHeadAttention
 from tests.helpers import ROOT
 
 
@@ -121,72 +114,3 @@ def test_the_place_of_an_error_is_the_users_last_line_and_not_torchs() -> None:
         nn.Linear(3, 3)(torch.zeros(2, 5))
     line = raised.tb.tb_lineno
     assert describe_error(raised.value).endswith(f"test_module_at_fault.py:{line})")
-
-
-MIXED = (
-    "decoder_is_causal",
-    "source_padding_is_ignored",
-    "target_padding_is_ignored",
-    "batch_rows_are_independent",
-)
-
-
-def test_breaks_that_one_cause_explains_stand_together_the_likeliest_first() -> None:
-    groups = group_breaks_by_cause(["logits_are_finite_in_bfloat16", *MIXED, "cache_starts_empty"])
-    assert [group.laws for group in groups] == [(*MIXED, "cache_starts_empty")]
-    assert "reshape" in groups[0].cause
-    groups = group_breaks_by_cause([*MIXED[1:2], *MIXED[3:], "token_order_matters"])
-    assert [group.laws for group in groups] == [(MIXED[1], MIXED[3])]
-    (group,) = group_breaks_by_cause(MIXED[1:])
-    assert group.laws == MIXED[1:]
-    assert "reshape" in group.cause
-    assert group_breaks_by_cause(MIXED[:1]) == []
-    assert group_breaks_by_cause([]) == []
-    where = {"a_law": "the decoder", "another": "the decoder", "a_third": ""}
-    (group,) = group_breaks_by_cause(where, where)
-    assert group.laws == ("a_law", "another")
-
-
-def test_laws_that_one_missing_attribute_keeps_shut_share_a_line() -> None:
-    laws = {"a_law": "no cached", "another": "no beam", "a_third": "no cached"}
-    results = (
-        LawResult(law, "It holds.", Verdict.NOT_TRIED, seen, "a slip", "there", 0.1)
-        for law, seen in laws.items()
-    )
-    text = str(Report(tuple(results)))
-    assert "NOT TRIED\n  a_law, a_third: no cached\n  another: no beam" in text
-
-
-def test_an_adapter_is_written_that_has_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Theirs(EncoderDecoder):
-        def __init__(self) -> None:
-            super().__init__()
-            self.src_pad_idx, self.trg_pad_idx = 0, 4
-
-    theirs = ModuleType("their_model")
-    theirs.build = Theirs  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "their_model", theirs)
-    found = adapter_from_module(Theirs(), eos_id=5)
-    text = adapter_source(found, "their_model", "build", "mine")
-    names: dict[str, Any] = {}
-    exec(compile(text, "mine.py", "exec"), names)
-    written = names["make"]()
-    for name in ("pad_id", "tgt_pad_id", "bos_id", "eos_id", "src_vocab_size", "tgt_vocab_size"):
-        assert getattr(written, name) == getattr(found, name), name
-    # Each commented line is one that an Adapter takes.
-    text = text.replace("# untrained=", "untrained=")
-    exec(compile(text, "mine.py", "exec"), names)
-    assert names["make"]().untrained
-    with pytest.raises(UserError, match="its own Adapter"):
-        adapter_source(make_adapter(), "their_model", "build", "mine")
-
-
-@pytest.mark.weekly
-def test_the_command_writes_the_adapter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    sound = ROOT / "experiments" / "laws" / "sound_model.py"
-    (tmp_path / "sound.py").write_text(sound.read_text(encoding="utf-8"), encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    assert main(["init", "sound:make_model", "--out", "mine.py"]) == 0
-    assert main(["mine.py:make", "--only", "decoder_is_causal"]) == 0
-    assert main(["init", "sound:make_model", "--out", "mine.py"]) == 2
-    assert main(["init", "sound:make_adapter", "--out", "other.py"]) == 2
