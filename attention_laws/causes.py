@@ -61,14 +61,6 @@ CAUSES = (
         | _SEARCH_AND_CACHE_LAWS,
     ),
     Cause(
-        "the decoder does not read the source: look at the memory and the mask of cross-attention",
-        frozenset(("logits_depend_on_all_source_tokens",)),
-        frozenset(
-            ("token_order_matters", "residual_paths_carry_the_input", "encoder_is_contextual")
-        )
-        | {"gradients_reach_all_parameters"},
-    ),
-    Cause(
         "the optimizer holds other weights than the model: look at where it is made",
         frozenset(("optimizer_holds_all_parameters", "train_step_updates_all_weights")),
         frozenset(("model_can_overfit_a_batch", "model_can_learn_to_copy")),
@@ -77,6 +69,18 @@ CAUSES = (
         "the loss counts padding: look at ignore_index, and at what the sum is divided by",
         frozenset(("loss_ignores_padding", "loss_weighs_tokens_equally")),
         frozenset(),
+    ),
+    Cause(
+        "the decoder does not read the source: look at the memory and the mask of cross-attention",
+        frozenset(("logits_depend_on_all_source_tokens",)),
+        frozenset(
+            (
+                "token_order_matters",
+                "residual_paths_carry_the_input",
+                "encoder_is_contextual",
+                "gradients_reach_all_parameters",
+            )
+        ),
     ),
 )
 
