@@ -1,4 +1,4 @@
-"""What `diagnose` reports: each law kept, broken, or not tried and why (not in the paper)."""
+"""What `diagnose` reports: a verdict on each law, with what was seen (not in the paper)."""
 
 import dataclasses
 import json
@@ -172,8 +172,9 @@ class Report:
             if line.law in reasons and line.verdict in (Verdict.BROKEN, Verdict.WARNED):
                 seen = f"{reasons[line.law]} ({line.seen})"
                 lines[i] = dataclasses.replace(line, verdict=Verdict.ACCEPTED, seen=seen)
-            elif line.law in reasons and line.verdict == Verdict.KEPT:
-                assumptions.append(f"the baseline accepts {line.law}, which is kept: remove it")
+            elif line.law in reasons and line.verdict in (Verdict.KEPT, Verdict.NOTED):
+                stale = f"the baseline accepts {line.law}, which is {line.verdict}"
+                assumptions.append(f"{stale}: remove it")
         return dataclasses.replace(self, lines=tuple(lines), assumptions=tuple(assumptions))
 
     def __str__(self) -> str:
@@ -203,7 +204,7 @@ class Report:
         return "\n".join(text)
 
     def _lines_with_verdict(self, verdict: Verdict) -> list[str]:
-        """Return the text of a group; laws that were not tried for one reason share a line."""
+        """Return the lines of one verdict; laws not tried for one reason share a line."""
         results = self.results_with_verdict(verdict)
         if verdict in (Verdict.BROKEN, Verdict.WARNED):
             return [f"  {result.law}: {result.explanation('    ')}" for result in results]

@@ -167,8 +167,9 @@ def test_the_exit_status_depends_on_broken_laws_and_untried_ones_of_the_core() -
         line(not_tried, "source_padding_is_ignored"), seen=NO_PADDING_REASON
     )
     assert Report((line(kept), without_padding)).exit_status == 0
-    report = Report((line(kept, "two"),)).with_baseline({"two": "no"})
-    assert "accepts two, which is kept" in report.assumptions[0]
+    for verdict in (kept, Verdict.NOTED):
+        report = Report((line(verdict, "two"),)).with_baseline({"two": "no"})
+        assert f"accepts two, which is {verdict}" in report.assumptions[0]
 
 
 def test_a_report_begins_with_what_is_broken_and_says_where_to_look() -> None:
