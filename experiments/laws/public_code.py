@@ -4,6 +4,7 @@ Not in the paper, and in no record: none of that code is here. FOLDER holds a cl
 repository under its name, OWNER+NAME: `python experiments/laws/public_code.py FOLDER OWNER+NAME`.
 """
 
+import argparse
 import importlib
 import sys
 from collections.abc import Callable
@@ -122,9 +123,15 @@ def import_from(folder: Path, name: str) -> ModuleType:
 
 def main() -> None:
     """Print the report on one repository."""
-    folder, repository = Path(sys.argv[1]).resolve(), sys.argv[2]
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("folder", type=Path, help="where the clones are")
+    parser.add_argument("repository", choices=FACTORIES_BY_REPOSITORY, help="name of a clone")
+    options = parser.parse_args()
+    clone = options.folder.resolve() / options.repository
+    if not clone.is_dir():
+        parser.error(f"there is no folder {clone}: clone the repository to it")
     torch.manual_seed(0)
-    print(diagnose(FACTORIES_BY_REPOSITORY[repository](folder / repository)))
+    print(diagnose(FACTORIES_BY_REPOSITORY[options.repository](clone)))
 
 
 if __name__ == "__main__":
