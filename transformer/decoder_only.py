@@ -173,10 +173,12 @@ class DecoderOnly(nn.Module):
             for layer_cache, layer_memory in zip(cache.layers, memory.unbind(dim=1), strict=True):
                 layer_cache.append(*layer_memory.unbind(dim=1))
         src_mask = _reorder_mask(src_mask, _padding_first(src_mask))
-        start, tgt_len = cache.length - src_len, tgt_in.shape[1]
-        hidden = self._embed_target(tgt_in, src_mask, start)
-        # The newest rows alone: (batch, 1, tgt_len, src_len + start + tgt_len).
-        mask = prefix_mask(src_mask, start + tgt_len)[:, :, -tgt_len:]
+        tgt_len = tgt_in.shape[1]
+        hidden = self._embed_target(tgt_in, src_mask, start=cache.length - src_len)
+        # `prefix_mask`'s newest rows: a target token sees all before it, and no padding.
+        mask = causal_mask(tgt_len, cache.length + tgt_len, tgt_in.device)
+        mask = mask.repeat(len(tgt_in), 1, 1, 1)  # (batch, 1, tgt_len, cache.length + tgt_len)
+        mask[..., :src_len] &= src_mask
         for layer, layer_cache in zip(self.layers, cache.layers, strict=True):
             hidden = layer(hidden, mask, layer_cache)
         return self.output(self.norm(hidden))  # (batch, tgt_len, vocab_size)
