@@ -16,7 +16,6 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from engines.tables import check_paper_parts
 from engines.tokenizer_json import (
     check_tokenizer_exportable,
     token_names_by_id,
@@ -124,7 +123,6 @@ def export_model(model: str | Path, engine: str, out: Path, replace: bool = Fals
     if not isinstance(network, Transformer):
         kind = network_in_words(description.recipe.model)
         raise UserError(f"{model} is {kind}, and only Transformers are exported: name another")
-    check_paper_parts(network)
     source = check_tokenizer_exportable(description.src_tokenizer)
     target = check_tokenizer_exportable(description.tgt_tokenizer)
     readme = _readme_text(model, engine, description.recipe)
