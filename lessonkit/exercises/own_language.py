@@ -1,4 +1,4 @@
-"""The gaps and the exercise of lesson 19: a filter, a split, placeholders kept, and masked."""
+"""The gaps and the exercise of lesson 20: a filter, a split, placeholders kept, and masked."""
 
 import itertools
 import re
@@ -10,7 +10,7 @@ from lessonkit.exercises.wording import read_lesson_wording
 
 SentencePair = tuple[str, str]
 
-lesson_wording = read_lesson_wording("19")
+lesson_wording = read_lesson_wording("20")
 earlier_lessons_quiz = lesson_wording.earlier_lessons_quiz()
 test_share_seen_in_training = lesson_wording.prediction("test_share_seen_in_training")
 nearest_sentence_bleu = lesson_wording.prediction("nearest_sentence_bleu")
