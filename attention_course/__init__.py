@@ -1,1 +1,1 @@
-"""The command line, above all other rooms: `python -m transformer`, or `attention-course`."""
+"""The command line, above all other rooms: `attention-course` (also `python -m transformer`)."""

@@ -1,4 +1,4 @@
-"""The command line as a process: `python -m transformer --help`."""
+"""The command line as a process: `attention-course --help`."""
 
 from typing import NoReturn
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from attention_course.options import OptionAdder
 
-PROGRAM_NAME = "python -m transformer"
+PROGRAM_NAME = "attention-course"
 
 CommandFunction = Callable[
     [argparse.Namespace], int | None

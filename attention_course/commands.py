@@ -47,9 +47,9 @@ def train_model(options: argparse.Namespace) -> int:
     whose recipe is chosen by its number of tokens. Ctrl-C saves the run; --resume continues it.
 
     Examples:
-      python -m transformer train demo --out runs/demo
-      python -m transformer train demo --set src_lang=de --set tgt_lang=en --out runs/german
-      python -m transformer train demo --steps 1200 --out runs/demo --resume
+      attention-course train demo --out runs/demo
+      attention-course train demo --set src_lang=de --set tgt_lang=en --out runs/german
+      attention-course train demo --steps 1200 --out runs/demo --resume
     """
     from transformer.recipes.own_text import find_recipe_or_corpus
 
@@ -85,9 +85,9 @@ def translate_standard_input(options: argparse.Namespace) -> None:
     than any of training, and whether it was cut short.
 
     Examples:
-      python -m transformer translate runs/demo --attention dog.png < sentence.txt
-      python -m transformer translate runs/demo --beam 1 < sentences.txt > translations.txt
-      python -m transformer translate runs/demo --n-best 4 < sentences.txt > candidates.tsv
+      attention-course translate runs/demo --attention dog.png < sentence.txt
+      attention-course translate runs/demo --beam 1 < sentences.txt > translations.txt
+      attention-course translate runs/demo --n-best 4 < sentences.txt > candidates.tsv
     """
     from attention_course.long_lines import warn_of_long_lines
     from attention_course.output_lines import translate_to_output_lines
@@ -151,9 +151,9 @@ def evaluate_model(options: argparse.Namespace) -> None:
     It is measured on a split of the corpus that it was trained on, or on two files of your own.
 
     Examples:
-      python -m transformer evaluate runs/demo --split test_long --beam 1
-      python -m transformer evaluate runs/demo --split validation --alpha 1
-      python -m transformer evaluate runs/demo --src my.en --ref my.fr --record figures.json
+      attention-course evaluate runs/demo --split test_long --beam 1
+      attention-course evaluate runs/demo --split validation --alpha 1
+      attention-course evaluate runs/demo --src my.en --ref my.fr --record figures.json
     """
     from attention_course.origin import load_model_origin
     from transformer.evaluation.evaluate import evaluate_saved_model
@@ -194,8 +194,8 @@ def export_model_folder(options: argparse.Namespace) -> None:
     encoder and one step of decoding with a cache.
 
     Examples:
-      python -m transformer export runs/demo --to ctranslate2
-      python -m transformer export de-en --to onnx --out served
+      attention-course export runs/demo --to ctranslate2
+      attention-course export de-en --to onnx --out served
     """
     from engines.folder import export_model
 
@@ -226,8 +226,8 @@ def write_page_with_model(options: argparse.Namespace) -> None:
     needed, and nothing that a visitor types leaves the browser.
 
     Examples:
-      python -m transformer page runs/mine
-      python -m transformer page runs/mine --sentence "Cannot open the file." --out site --replace
+      attention-course page runs/mine
+      attention-course page runs/mine --sentence "Cannot open the file." --out site --replace
     """
     from engines.live_page import write_live_page
 
@@ -264,9 +264,9 @@ def run_diagnose_command(options: argparse.Namespace) -> int:
     model, and 3 if the model could not be judged.
 
     Examples:
-      python -m transformer diagnose my_model:make
-      python -m transformer diagnose code/my_model.py:make --length-first --pad 1
-      python -m transformer diagnose demo-en-fr --json > report.json
+      attention-course diagnose my_model:make
+      attention-course diagnose code/my_model.py:make --length-first --pad 1
+      attention-course diagnose demo-en-fr --json > report.json
     """
     from lessonkit.diagnose import run_diagnose_command
 

@@ -50,7 +50,7 @@ def print_corpora(options: argparse.Namespace) -> None:
     """Print each corpus, the user's own too, with its languages, splits and licence.
 
     Example:
-      python -m transformer corpora list
+      attention-course corpora list
     """
     from transformer.data.corpora import all_corpora
 
@@ -69,7 +69,7 @@ def fetch_corpus(options: argparse.Namespace) -> None:
     The files are in the folder that TRANSFORMER_DATA names, or else in the cache.
 
     Example:
-      python -m transformer corpora fetch multi30k
+      attention-course corpora fetch multi30k
     """
     from transformer.data.corpora import fetch
 
@@ -88,10 +88,10 @@ def add_corpus(options: argparse.Namespace) -> None:
     splits, unless you give files of your own.
 
     Examples:
-      python -m transformer corpora add mine --src my.en --tgt my.uk --languages en-uk
-      python -m transformer corpora add mine --tsv pairs.tsv --languages en-uk
-      python -m transformer corpora add mine --tmx memory.tmx other.tmx --languages en-uk
-      python -m transformer corpora add mine --catalogs uk
+      attention-course corpora add mine --src my.en --tgt my.uk --languages en-uk
+      attention-course corpora add mine --tsv pairs.tsv --languages en-uk
+      attention-course corpora add mine --tmx memory.tmx other.tmx --languages en-uk
+      attention-course corpora add mine --catalogs uk
     """
     from attention_course.own_corpora import (
         add_corpus_from_options,
@@ -111,7 +111,7 @@ def remove_corpus(options: argparse.Namespace) -> None:
     """Delete a corpus of your own; models that were trained on it stay.
 
     Example:
-      python -m transformer corpora remove mine
+      attention-course corpora remove mine
     """
     from transformer.data.own_corpora import remove_own_corpus
 

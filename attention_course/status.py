@@ -68,7 +68,7 @@ def _exit_status_and_message(error: BaseException) -> tuple[int, str]:
     return EXIT_BUG, (
         f"error: {type(error).__name__}: {error}; this is a mistake of the course's own, not "
         "yours, and what was saved before is kept: please report it to its authors, with the "
-        "command and what it prints with --traceback (python -m transformer --traceback ...)"
+        "command and what it prints with --traceback (attention-course --traceback ...)"
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from attention_course.command_table import PROGRAM_NAME
 from attention_course.options import parse_settings
 from attention_course.status import keep_freed_memory
 from transformer.config import Recipe
@@ -35,7 +36,8 @@ def train_with_options(
     keep_freed_memory()
     precision = Precision(options.precision) if options.precision else None
     out: Path = options.out or Path("runs") / recipe.name
-    resume_command = _resume_command_line(options, "experiments" if more_options else "transformer")
+    program = "python -m experiments" if more_options else PROGRAM_NAME
+    resume_command = _resume_command_line(options, program)
     try:
         with processes.joined_process_group() as device:
             # The other processes would print the same.
@@ -64,7 +66,7 @@ def train_with_options(
         show(f"stopped after step {result.step}, all is kept; go on with: {resume_command}")
         return EXIT_INTERRUPTED
     show(result)
-    show(f'try: echo "..." | python -m transformer translate {shlex.quote(str(out))}')
+    show(f'try: echo "..." | {PROGRAM_NAME} translate {shlex.quote(str(out))}')
     return 0
 
 
@@ -98,11 +100,11 @@ def _ignore_report(*_: object) -> None:
     pass
 
 
-def _resume_command_line(options: argparse.Namespace, package: str) -> str:
+def _resume_command_line(options: argparse.Namespace, program: str) -> str:
     """Return the command that goes on with the run that `options` began."""
-    from transformer.support.provenance import launch_command_prefix
+    from transformer.support.provenance import add_torchrun_prefix
 
     words = list(options.typed)
     if not options.resume:
         words.append("--resume")
-    return f"{launch_command_prefix()} -m {shlex.join([package, *words])}"
+    return add_torchrun_prefix(f"{program} {shlex.join(words)}")

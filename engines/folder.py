@@ -89,7 +89,7 @@ README_TEMPLATE = """# {name} for {title}: {src_lang} to {tgt_lang}
 The tokenizers write a text as the training text was written, cut it off at {max_len} tokens,
 and add the end mark.
 
-Made with `python -m transformer export {model} --to {engine}`, and trained on the corpus
+Made with `attention-course export {model} --to {engine}`, and trained on the corpus
 `{corpus}` (licence: {licence}). The weights are learned from that data: use them under its
 terms.
 """

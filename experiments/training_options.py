@@ -216,7 +216,7 @@ def find_recipe_and_options(name: str) -> tuple[Recipe, TrainingOptions]:
 
 
 def train_from_command_line(namespace: argparse.Namespace) -> int:
-    """Train a recipe as `python -m transformer train` does; settings may be these options too."""
+    """Train a recipe as `attention-course train` does; settings may be these options too."""
     recipe, options = find_recipe_and_options(namespace.recipe)
     settings = parse_settings(namespace.set, namespace.steps)
     recipe, options = override_recipe_and_options(recipe, options, settings)

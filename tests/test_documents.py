@@ -68,7 +68,8 @@ def test_a_named_command_is_one() -> None:
             text = path.read_text(encoding="utf-8")
             if path.suffix == ".ipynb":  # an output may quote what was typed then
                 text = " ".join("".join(cell["source"]) for cell in json.loads(text)["cells"])
-            words = r"python -m (?:transformer|experiments) ([a-z]+)(?![\w.-])"
+            program = r"(?:(?<!activate )attention-course|python -m (?:transformer|experiments))"
+            words = rf"{program} ([a-z]+)(?![\w.-])"
             for said in re.findall(words, " ".join(text.split())):
                 assert said in known, f"{path}: {said}"
                 named += 1
@@ -82,7 +83,7 @@ def test_readme_is_short_and_what_it_and_the_pages_tell_to_type_is_understood() 
     typed = 0
     for path in DOCUMENTS:
         for block in re.findall(r"^```\n(.*?)^```", path.read_text(encoding="utf-8"), re.M | re.S):
-            said = re.findall(r"(?:^|\| )python -m transformer (.*?)(?:  #.*)?$", block, re.M)
+            said = re.findall(r"(?:^|\| )attention-course (.*?)(?:  #.*)?$", block, re.M)
             for words in said:
                 parser.parse_args(shlex.split(words))  # SystemExit where it is not understood
             typed += len(said)

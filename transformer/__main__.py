@@ -1,4 +1,4 @@
-"""The command line, `python -m transformer --help`: the package attention_course has it."""
+"""`python -m transformer`: the command `attention-course`, where no file takes this name."""
 
 from transformer.support.signals import handle_interrupts
 

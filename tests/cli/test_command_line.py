@@ -40,7 +40,7 @@ def test_help_names_what_there_is_with_an_example(run: Run) -> None:
         assert (status, err) == (0, "")
         for word in words.split():
             assert word in out
-        assert f"python -m transformer {command}".strip() in out.partition("\nExample")[2]
+        assert f"attention-course {command}".strip() in out.partition("\nExample")[2]
 
 
 def test_corpora_are_listed_with_their_terms_and_need_not_all_be_fetched(run: Run) -> None:
@@ -67,7 +67,7 @@ def test_train_says_what_it_does_and_leaves_a_model(run: Run, tmp_path: Path) ->
     )
     assert all(line.startswith(each) for line, each in zip(lines, begin, strict=True))
     assert [line.split(" · ")[0] for line in lines[3:6]] == ["step 1/2", "step 2/2", "step 2/2"]
-    assert lines[7].endswith(f"python -m transformer translate {out}")
+    assert lines[7].endswith(f"attention-course translate {out}")
     left = {path.name for path in out.iterdir()}
     assert {"recipe.json", "model.safetensors", "run.json", "log.jsonl"} <= left
     status, said, _ = run("train", "demo", *TINY_SETTINGS, "--steps", 3, "--out", out, "--resume")
@@ -86,7 +86,7 @@ def test_a_second_ctrl_c_names_the_command_that_goes_on(
 
     monkeypatch.setattr(recipe_run, "train", press)
     command = ["train", "demo", *TINY_SETTINGS, "--steps", "2", "--out", str(tmp_path / "run")]
-    again = shlex.join(["python", "-m", "transformer", *command, "--resume"])
+    again = shlex.join(["attention-course", *command, "--resume"])
     status, _, err = run(*command)
     assert status == 130
     assert err == f"stopped at once; go on from what was last saved with: {again}\n"

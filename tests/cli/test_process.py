@@ -87,7 +87,7 @@ def test_a_request_to_end_a_training_keeps_everything(sig: signal.Signals, tmp_p
     assert (run.returncode, err) == (130, f"{STOP_NOTICE}\n")
     said, _, again = out.splitlines()[-1].partition("; go on with: ")
     assert re.fullmatch(r"stopped after step \d+, all is kept", said)
-    assert shlex.split(again) == ["python", "-m", "transformer", *command, "--resume"]
+    assert shlex.split(again) == ["attention-course", *command, "--resume"]
     assert (tmp_path / "r un" / LAST).exists()
 
 

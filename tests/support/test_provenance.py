@@ -12,7 +12,11 @@ import torch
 from tests.helpers import set_torchrun_environment
 from transformer import __version__
 from transformer.support import provenance
-from transformer.support.provenance import command_line, commit_or_version, launch_command_prefix
+from transformer.support.provenance import (
+    add_torchrun_prefix,
+    command_line,
+    commit_or_version,
+)
 
 Patch = pytest.MonkeyPatch
 CPU = torch.device("cpu")
@@ -58,9 +62,13 @@ def test_command(monkeypatch: Patch) -> None:
     ):
         monkeypatch.setattr(sys, "argv", typed)
         assert command_line() == shown
-    monkeypatch.setattr(provenance, "launch_command_prefix", lambda: "torchrun --nproc-per-node 3")
-    monkeypatch.setattr(sys, "argv", ["/x/transformer/__main__.py", "train"])
-    assert command_line() == "torchrun --nproc-per-node 3 -m transformer train"
+    set_torchrun_environment(monkeypatch, 3, 3)
+    for program, shown in (
+        ("/x/transformer/__main__.py", "-m transformer"),
+        ("/x/bin/attention-course", "--no-python attention-course"),
+    ):
+        monkeypatch.setattr(sys, "argv", [program, "train"])
+        assert command_line() == f"torchrun --nproc-per-node 3 {shown} train"
     monkeypatch.setattr(sys, "argv", ["/x/ipykernel_launcher.py", "-f", "/x/kernel.json"])
     monkeypatch.setitem(sys.modules, "ipykernel", sys)
     assert command_line() == "a notebook"
@@ -86,11 +94,13 @@ def test_all_of_it_is_ready_for_json() -> None:
 
 
 def test_what_began_the_process_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert launch_command_prefix() == "python"
-    for size, here, said in (
-        (1, 1, "python"),
+    set_torchrun_environment(monkeypatch, 1, 1)
+    for command in ("python -m a b", "a b"):
+        assert add_torchrun_prefix(command) == command
+    for size, here, torchrun in (
         (3, 3, "torchrun --nproc-per-node 3"),
         (10, 5, "torchrun --nproc-per-node 5 --nnodes 2 ..."),
     ):
         set_torchrun_environment(monkeypatch, size, here)
-        assert launch_command_prefix() == said
+        assert add_torchrun_prefix("python -m a b") == f"{torchrun} -m a b"
+        assert add_torchrun_prefix("a b") == f"{torchrun} --no-python a b"

@@ -138,7 +138,10 @@ def test_ctrl_c_or_a_request_to_end_keeps_everything(
     out, err = training.communicate(timeout=HANGS)
     said = [line for line in out.splitlines() if line.startswith("stopped")]
     assert len(said) == 1
-    assert "all is kept; go on with: torchrun --nproc-per-node 2 -m transformer train" in said[0]
+    assert (
+        "all is kept; go on with: torchrun --nproc-per-node 2 --no-python attention-course train"
+        in said[0]
+    )
     assert "error:" not in err
     last = [line for line in out.splitlines() if line.startswith("step ")][-1]
     assert said[0].startswith(f"stopped after step {last.split()[1].split('/')[0]},")

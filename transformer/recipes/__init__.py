@@ -1,4 +1,4 @@
-"""The named recipes: `python -m transformer train NAME` (no torch in here).
+"""The named recipes: `attention-course train NAME` (no torch in here).
 
 They stand in ours.toml and earlier_systems.toml beside this file. A recipe that is `like` another
 takes over its settings, but for those that it sets itself; with a network of another kind it takes

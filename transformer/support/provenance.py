@@ -38,10 +38,10 @@ def command_line() -> str:
     program, *words = sys.argv
     path = Path(program)
     if path.name == "__main__.py":
-        return f"{launch_command_prefix()} -m {shlex.join([path.parent.name, *words])}"
+        return add_torchrun_prefix(shlex.join(["python", "-m", path.parent.name, *words]))
     if "ipykernel" in sys.modules:
         return "a notebook"
-    return shlex.join([path.name, *words])
+    return add_torchrun_prefix(shlex.join([path.name, *words]))
 
 
 def commit_or_version(root: Path = PACKAGE_FOLDER.parent) -> str:
@@ -82,12 +82,15 @@ def is_launched_by_torchrun() -> bool:
     return by_torchrun and int(os.environ["WORLD_SIZE"]) > 1
 
 
-def launch_command_prefix() -> str:
-    """Return what stands before `-m transformer` in the command that began this process."""
+def add_torchrun_prefix(command: str) -> str:
+    """Return a command with the torchrun that began this process before it, if one did."""
     if not is_launched_by_torchrun():
-        return "python"
+        return command
     world_size = int(os.environ["WORLD_SIZE"])
     local_world_size = int(os.environ["LOCAL_WORLD_SIZE"])
     nodes = world_size // local_world_size
     machines = f" --nnodes {nodes} ..." if nodes > 1 else ""
-    return f"torchrun --nproc-per-node {local_world_size}{machines}"
+    torchrun = f"torchrun --nproc-per-node {local_world_size}{machines}"
+    if command.startswith("python "):
+        return f"{torchrun} {command.removeprefix('python ')}"
+    return f"{torchrun} --no-python {command}"

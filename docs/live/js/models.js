@@ -3,7 +3,7 @@
 import { UserError } from "./errors.js";
 import { parse_json_object } from "./formats.js";
 
-const LIST = "models.json"; // beside index.html; `python -m transformer page` writes another
+const LIST = "models.json"; // beside index.html; `attention-course page` writes another
 
 /**
  * Return what models.json lists.
