@@ -9,9 +9,13 @@
 #    -log(1 - p) of a probability p that the model gave to ending at once; score_batch has it.
 # 3. An empty source gives an empty hypothesis of score 0.0, which no sentence reaches.
 # 4. max_decoding_length is 256: what has not ended is cut off there, and no field says so.
+# 5. At that limit the prefixes that were cut off compete with the hypotheses that have ended, by the
+#    same score. Those may all be lost: a beam of 4 returns 4 prefixes, where patience=2 with twice
+#    as many hypotheses also returns a translation with its end mark. Only return_end_token=True
+#    tells them apart.
 #
 # Seen: scores off by -log(1 - p) / n^alpha to five decimals, exact with min_decoding_length=0; 0.0;
-# 256 tokens without an end.
+# 256 tokens without an end; 0 of 4 hypotheses with an end mark, and 1 of 5.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -104,7 +108,19 @@ assert (empty.hypotheses, empty.scores) == ([[]], [0.0]), "CHANGED"
 print("a translation without end:", len(cut.hypotheses[0]), "tokens")
 assert len(cut.hypotheses[0]) == 256, "CHANGED: another limit"
 assert not [name for name in dir(cut) if "finish" in name or "trunc" in name], "CHANGED: a field"
+
+at_limit = build("at_limit", end_bias=0.0)
+options = {"beam_size": 4, "min_decoding_length": 0, "max_decoding_length": 3}
+with_end = []
+for wider in ({"num_hypotheses": 4}, {"num_hypotheses": 8, "patience": 2}):
+    (result,) = at_limit.translate_batch(
+        [["w0", "w0", "</s>"]], return_end_token=True, **options, **wider
+    )
+    ended = sum(tokens[-1] == "</s>" for tokens in result.hypotheses)
+    with_end.append((ended, len(result.hypotheses)))
+print("with an end mark, of all hypotheses:", with_end)
+assert with_end == [(0, 4), (1, 5)], "CHANGED: which hypotheses return at the limit"
 PY
-mkdir model endless
+mkdir model endless at_limit
 venv/bin/python scores.py
-echo "as described: S / n^alpha, less the first end mark; 0.0 for nothing; 256 tokens"
+echo "as described: S / n^alpha, less the first end mark; 0.0 for nothing; 256 tokens; prefixes win"
