@@ -10,7 +10,7 @@ from transformer.data import corpora
 from transformer.models.translator import Translator
 from transformer.support.files import write_atomically
 
-WORD_PATTERN = re.compile(r"[^\W\d_]+")  # as docs/live/js/unseen.js finds words
+WORD_PATTERN = re.compile(r"[^\W\d_]+")  # as docs/live/js/typed.js finds words
 
 
 def write_training_source_words(model: str, file: Path) -> None:

@@ -48,6 +48,14 @@ DROP = """files => {
   const drop = { dataTransfer, bubbles: true, cancelable: true };
   document.body.dispatchEvent(new DragEvent("drop", drop));
 }"""
+TYPED = {  # what is told of a text that is typed
+    "the small cat is sleeping.": "begins in lower case",
+    "THE SMALL CAT IS SLEEPING.": "all in capitals",
+    "The small cat is sleeping": "no full stop",
+    "The cat is sleeping. The dog is eating.": "2 sentences",
+    "The cat \U0001f600 is sleeping.": "a picture",
+    "Attention is all you need.": "The paper's title!",
+}
 PATIENCE = 60_000  # milliseconds that anything may take, on a computer with other work
 
 
@@ -180,10 +188,17 @@ def unseen(visit: Visit) -> None:
     """Words that the model has never read are marked, and a sentence that it has is offered."""
     page = visit.page
     visit.type("Wolfgang is reading a novel.")
-    page.wait_for_selector("#unseen:not([hidden])")
-    visit.says("#unseen mark", "an unseen word is marked", "Wolfgang")
-    visit.click("#unseen button")
-    page.wait_for_selector("#unseen", state="hidden")
+    page.wait_for_selector("#remarks mark")
+    visit.says("#remarks mark", "an unseen word is marked", "Wolfgang")
+    visit.click("#remarks button")
+    page.wait_for_selector("#remarks", state="hidden")
+    for typed, told in TYPED.items():
+        visit.type(typed)
+        page.wait_for_selector("#remarks:not([hidden])")
+        page.wait_for_function(
+            "told => document.querySelector('#remarks').innerText.includes(told)", arg=told
+        )
+        print(f"right: {typed} is answered: {visit.text('#remarks')}", flush=True)
 
 
 def explores(visit: Visit) -> None:
@@ -275,6 +290,14 @@ def links(visit: Visit, address: str) -> None:
 
     opened(copied)
     visit.expect("a link restores the stop", [visit.text(place) for place in places], said)
+    visit.expect("and its cut", page.locator("#places .after").count(), 1)
+    visit.settle(lambda: page.locator("#places button").nth(1).click())
+    visit.click("#remove-head")
+    cut = [*places[1:], "#removed"]
+    said, copied = [visit.text(place) for place in cut], page.url
+    opened(copied)
+    page.wait_for_selector("#removed button")
+    visit.expect("a link keeps the cuts", [visit.text(place) for place in cut], said)
     opened(f"{address}?embed#s=The+cat.&box=output")
     visit.shows("h1", "embedded, without its head", False)
     visit.says("#box-title", "and with the box that was asked for", "Linear & softmax")
@@ -315,7 +338,7 @@ def over_plain_http(visit: Visit, address: str) -> None:
     visit.says("#translation", "it translates", "Le petit chat dort dans le jardin.")
     page.click("#copy")
     page.wait_for_selector("#copied:not(:empty)")
-    visit.says("#copied", "what cannot be copied is told", "...address")
+    visit.says("#copied", "a link is copied all the same", "Copied.")
     damages(visit)
 
 

@@ -5,6 +5,7 @@ import { test } from "node:test";
 
 import {
   beyond,
+  cuts_within,
   describe_ignored,
   RANGES,
   read_link,
@@ -21,6 +22,7 @@ const OPTIONS = { search: "beam", beam_size: 4, alpha: 0.6, temperature: 1, top_
 const usual = () => ({
   ...{ model: "a", sentence: "Hi", box: "cross", layer: 1, src_at: 0, step: Infinity, stop: null },
   ...{ head: { stack: "cross", layer: 2, head: 1 }, options: { ...OPTIONS } },
+  cuts: { before: [], after: [], removed: [] },
 });
 
 /** Return the state that an address leads to, and what of it is ignored. */
@@ -34,6 +36,14 @@ test("a link restores what it was written from, and nothing of it is ignored", (
     ...{ model: "b", sentence: "A & b # c?", box: "output", layer: 2, src_at: 3, step: 5, stop: 8 },
     head: { stack: "encoder", layer: 2, head: 3 },
     options: { search: "draw", beam_size: 1, alpha: 0, temperature: 1.5, top_p: 0.5, seed: 1e9 },
+    cuts: {
+      before: [0, 11],
+      after: [2],
+      removed: [
+        { stack: "cross", layer: 2, head: 1 },
+        { stack: "encoder", layer: 1, head: 4 },
+      ],
+    },
   };
   assert.deepEqual(read(write_link(other)), { state: other, ignored: [] });
 });
@@ -53,6 +63,9 @@ test("a value that is wrong leaves everything as it is, and is told by its name"
     src_at: ["0.5", "-1", ""],
     stop: ["0", "9", "1.5"],
     layer: ["0", "1.5", "x"],
+    before: ["", "-1", "1,2", "2.2", "01", "1."],
+    after: ["x", "1000", Array.from({ length: 201 }, (_, i) => i).join(".")],
+    removed: ["", "cross.2.1_", "cross.0.1", "cross.1.1_cross.1.1", "cross.1.1,cross.1.2"],
     colour: ["red"],
   };
   for (const [name, values] of Object.entries(wrong)) {
@@ -60,7 +73,7 @@ test("a value that is wrong leaves everything as it is, and is told by its name"
       const { state, ignored } = read(`#${new URLSearchParams({ [name]: value })}`);
       assert.deepEqual(state, usual(), `${name}=${value}`);
       assert.equal(ignored.length, 1, `${name}=${value}`);
-      assert.ok(ignored[0].startsWith(`${name}=${value}`), ignored[0]);
+      assert.ok(ignored[0].startsWith(`${name}=${value.slice(0, 20)}`), ignored[0]);
     }
   }
 });
@@ -69,6 +82,33 @@ test("of a setting that is given twice the first counts", () => {
   const { state, ignored } = read("#beam_size=2&beam_size=3&__proto__=1");
   assert.equal(state.options.beam_size, 2);
   assert.deepEqual(ignored.map((line) => line.split(" ")[0]), ["beam_size=3", "__proto__=1"]);
+});
+
+test("cuts beyond the sentence or the model are left out and told, and a token stays", () => {
+  const sizes = { num_layers: 2, num_heads: 4, src_len: 3, tgt_len: 5 };
+  const cuts_of = (hash) => {
+    const { state } = read(hash);
+    const told = beyond(hash, state, sizes).map((line) => line.split("=")[0]);
+    return { ...cuts_within(state.cuts, sizes), told };
+  };
+  const head = { stack: "cross", layer: 2, head: 4 };
+  assert.deepEqual(cuts_of("#before=0&after=2&removed=cross.2.4"), {
+    ...{ before: [0], after: [2], removed: [head], told: [] },
+  });
+  assert.deepEqual(cuts_of("#before=3.1&after=1.7&removed=cross.2.4_cross.3.1"), {
+    ...{ before: [1], after: [], removed: [head], told: ["before", "after", "removed"] },
+  });
+  assert.deepEqual(cuts_of("#before=0.1&after=2"), {
+    ...{ before: [], after: [], removed: [], told: ["before", "after"] },
+  });
+});
+
+test("a link without a box opens none", () => {
+  const closed = { ...usual(), box: null, step: 3 };
+  const state = usual();
+  state.box = null;
+  assert.deepEqual(read_link(write_link(closed), state, KNOWN), []);
+  assert.deepEqual(state, closed);
 });
 
 test("an anchor asks for nothing", () => {

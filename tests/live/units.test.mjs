@@ -17,7 +17,13 @@ import { from_float16, Weights } from "../../docs/live/js/safetensors.js";
 import { sample_search } from "../../docs/live/js/sampling.js";
 import { find_normalizer, normalize_whitespace } from "../../docs/live/js/normalizers.js";
 
-import { unseen_words } from "../../docs/live/js/unseen.js";
+import {
+  as_trained,
+  differences_from_training,
+  is_paper_title,
+  split_sentences,
+  unseen_words,
+} from "../../docs/live/js/typed.js";
 
 const DEMO = new URL("../../data/models/demo-en-fr/", import.meta.url);
 
@@ -239,4 +245,30 @@ test("a drawn step tells the shares after temperature and top-p, and the model's
 test("words that were not read, each once, as they are written", () => {
   const known = new Set(["the", "cat", "l", "été"]);
   assert.deepEqual(unseen_words("The CAT and the dog and l'été 7.", known), ["and", "dog"]);
+});
+
+test("twelve typed texts: in what they differ from the training text, and how that writes them", () => {
+  const known = new Set(["the", "cat", "is", "sleeping"]);
+  const cases = [
+    ["The cat is sleeping.", [], "The cat is sleeping."],
+    ["the cat is sleeping.", ["lower case"], "The cat is sleeping."],
+    ["THE CAT IS SLEEPING.", ["capitals"], "The cat is sleeping."],
+    ["The cat is sleeping", ["full stop"], "The cat is sleeping."],
+    ["The cat is sleeping. The cat!", ["2 sentences"], "The cat is sleeping."],
+    ["The cat 😀 is sleeping.", ["picture"], "The cat is sleeping."],
+    ["The 3 cats.", ["number"], "The 3 cats."],
+    ["cat", ["lower case", "full stop"], "Cat."],
+    ["Is the cat sleeping?", [], "Is the cat sleeping?"],
+    ["“The cat is sleeping.”", [], "“The cat is sleeping.”"],
+    ["猫。", [], "猫。"],
+    ["😀", ["full stop", "picture"], ""],
+  ];
+  for (const [text, wanted, rewritten] of cases) {
+    const found = differences_from_training(text, known);
+    assert.equal(found.length, wanted.length, `${text}: ${found}`);
+    wanted.forEach((words, i) => assert.ok(found[i].includes(words), `${text}: ${found}`));
+    assert.equal(as_trained(text), rewritten);
+  }
+  assert.deepEqual(split_sentences("A b. C?  d"), ["A b.", "C?", "d"]);
+  assert.ok(is_paper_title("Attention is all you need!") && !is_paper_title("Attention is all."));
 });

@@ -4,6 +4,7 @@ import { draw_box } from "./box_view.js";
 import { BOXES } from "./boxes.js";
 import { MANIFEST } from "./checks.js";
 import { BEAM_SIZE, LENGTH_PENALTY } from "./config.js";
+import { copy_link } from "./copy_link.js";
 import { draw_cuts } from "./cuts_view.js";
 import { draw_boxes, draw_tokens, light_tokens, mark_box } from "./diagram.js";
 import { by_id, fill_radios, make, say } from "./dom.js";
@@ -15,6 +16,7 @@ import { describe_opened, fetch_offered } from "./models.js";
 import { listen_to_folders } from "./open_folder.js";
 import {
   beyond,
+  cuts_within,
   describe_ignored,
   describe_range,
   RANGES,
@@ -25,7 +27,7 @@ import {
 import { draw_search } from "./search_view.js";
 import { STOPS } from "./tour.js";
 import { FILES as MODEL_FILES } from "./translator.js";
-import { unseen_words } from "./unseen.js";
+import { clear_remarks, draw_remarks } from "./typed_view.js";
 
 const FILES = [
   ...["masks", "attention", "feed_forward", "positions", "embeddings", "layers", "model"],
@@ -112,7 +114,7 @@ async function translate_once() {
     if (name !== state.model) return; // another has been chosen meanwhile
     [result, traced] = [looked, way];
     draw(about);
-    tell_unseen(name, sentence);
+    tell_remarks(name, sentence);
   } catch (error) {
     tell_error(error);
     draw_nothing("");
@@ -136,6 +138,7 @@ function keep_in_range({ num_layers, num_heads }) {
 function tell_error({ message }) {
   say(by_id("error"), message);
   by_id("error").hidden = false;
+  clear_remarks();
   by_id("error").scrollIntoView({ block: "nearest" });
 }
 
@@ -151,8 +154,8 @@ function draw_nothing(status) {
   say(by_id("status"), status);
 }
 
-/** Say which words the model has never read, and offer a sentence that it has. */
-async function tell_unseen(name, sentence) {
+/** Say what a sentence as it is typed is worth, where the model's training text is known. */
+async function tell_remarks(name, sentence) {
   const { words: address, samples } = models[name];
   if (address && !words.has(name)) {
     words.set(name, null);
@@ -161,14 +164,8 @@ async function tell_unseen(name, sentence) {
   }
   if (name !== state.model || sentence !== state.sentence) return;
   const known = words.get(name) ?? null;
-  const unseen = known === null ? [] : unseen_words(sentence, known);
-  by_id("unseen").hidden = unseen.length === 0;
-  if (unseen.length === 0) return;
-  const marked = unseen.flatMap((word, i) => [i ? ", " : "", make("mark", {}, word)]);
-  const sample = make("button", { type: "button" }, samples[0]);
-  sample.addEventListener("click", () => type(samples[0]));
-  const worth = ": in no sentence that this model was trained on, so the translation is a guess. Try ";
-  by_id("unseen").replaceChildren(...marked, worth, sample);
+  if (known === null) clear_remarks();
+  else draw_remarks(sentence, known, samples[0], type);
 }
 
 /** Draw everything that depends on the result. */
@@ -411,12 +408,6 @@ function listen_to_typing(box) {
   });
 }
 
-/** Copy the address; over plain http a browser does not let a page do that. */
-async function copy_link() {
-  const copied = await navigator.clipboard?.writeText(location.href).then(() => true, () => false);
-  say(by_id("copied"), copied ? "Copied." : "Copy the page's address: it is the link.");
-}
-
 /** Listen to the buttons that stand there from the beginning. */
 function listen() {
   const press = (id, act) => by_id(id).addEventListener("click", act);
@@ -508,7 +499,14 @@ async function begin(hash) {
   const { num_layers, num_heads } = await load(state.model);
   const { src_tokens, tgt_tokens } = result.whole;
   const sizes = { num_layers, num_heads, src_len: src_tokens.length, tgt_len: tgt_tokens.length };
-  say_ignored([...ignored, ...beyond(hash, asked, sizes)]);
+  const told = [...ignored, ...beyond(hash, asked, sizes)];
+  state.cuts = cuts_within(asked.cuts, sizes);
+  if (some_cuts()) {
+    state.shown = "cut";
+    state.mode = state.cuts.before.length > 0 ? "before" : "after";
+    await translate();
+  }
+  say_ignored(told);
 }
 
 /** Say in a line what of the link was not used. */

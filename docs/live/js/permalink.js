@@ -9,6 +9,8 @@ export const RANGES = {
   seed: { least: 1, most: 1e9, whole: true },
 };
 const PLACES = ["step", "src_at", "stop", "layer"]; // of the state, as they are named there
+const HIDDEN = ["before", "after"]; // of the cuts: where source tokens are hidden
+const MAX_CUTS = 200; // tokens or heads that a link may take away
 const MAX_TOLD = 5; // settings of a link that are told one by one
 const MAX_LETTERS = 20; // of a value that is told
 
@@ -26,13 +28,18 @@ export function describe_range({ least, most, whole = false }) {
 
 /** Write the state as the part of an address after "#". */
 export function write_link(state) {
-  const { model, sentence, box, head, options } = state;
-  const values = new URLSearchParams({ model, s: sentence, box });
-  values.set("head", `${head.stack}.${head.layer}.${head.head}`);
+  const { model, sentence, box, head, options, cuts } = state;
+  const values = new URLSearchParams({ model, s: sentence });
+  if (box !== null) values.set("box", box);
+  values.set("head", write_head(head));
   for (const [name, value] of Object.entries(options)) values.set(name, value);
   for (const name of PLACES) if (state[name] !== null) values.set(name, state[name]);
+  for (const name of HIDDEN) if (cuts[name].length > 0) values.set(name, cuts[name].join("."));
+  if (cuts.removed.length > 0) values.set("removed", cuts.removed.map(write_head).join("_"));
   return `#${values}`;
 }
+
+const write_head = ({ stack, layer, head }) => `${stack}.${layer}.${head}`;
 
 /** Return the settings of an address, [name, text] each; a mere anchor, "#tour", has none. */
 function settings_of(hash) {
@@ -49,6 +56,7 @@ function told(name, text, reason) {
  * Read what an address asks for; what it does not say, or says wrong, stays as it is.
  * @param {string} hash With its "#".
  * @param {object} state Where the values are put.
+ *   Its `box` may be null, for none is open.
  * @param {object} known `models` and `boxes`, by name, and `num_stops`.
  * @returns {string[]} What was ignored, each with what it should have been.
  */
@@ -65,7 +73,7 @@ export function read_link(hash, state, known) {
     else reader.put(value);
     read.set(name, text);
   }
-  const { head: stack = state.head.stack } = known.boxes[state.box];
+  const { head: stack = state.head.stack } = known.boxes[state.box] ?? {};
   if (stack === state.head.stack) return ignored;
   if (state.head !== usual_head) ignored.push(told("head", read.get("head"), `the box's are of ${stack}`));
   state.head = { ...usual_head, stack };
@@ -93,6 +101,9 @@ function readers_of(state, known) {
     s: { wanted: "a sentence", read: (text) => text, put: put_into(state, "sentence") },
     box: choice(Object.keys(known.boxes), "a box of the drawing", put_into(state, "box")),
     head: { wanted: "a head such as cross.2.1", read: read_head, put: put_into(state, "head") },
+    before: { wanted: "places such as 0.2", read: read_places, put: put_into(state.cuts, "before") },
+    after: { wanted: "places such as 0.2", read: read_places, put: put_into(state.cuts, "after") },
+    removed: { wanted: "heads such as cross.2.1", read: read_heads, put: put_into(state.cuts, "removed") },
     search: choice(["beam", "draw"], "beam or draw", put_into(state.options, "search")),
     ...Object.fromEntries(options),
     step: place("step", 1, 1000),
@@ -108,6 +119,39 @@ function read_head(text) {
   return parts && { stack: parts[1], layer: Number(parts[2]), head: Number(parts[3]) };
 }
 
+/** Return the heads that a text names, each once, "cross.2.1_encoder.1.3"; null where it does not. */
+function read_heads(text) {
+  const names = text.split("_");
+  const heads = names.map(read_head);
+  const is_right = !heads.includes(null) && new Set(names).size === names.length;
+  return is_right && names.length <= MAX_CUTS ? heads : null;
+}
+
+/** Return the places that a text names, each once, "0.2"; null where it does not. */
+function read_places(text) {
+  const places = text.split(".");
+  const is_right = places.every((place) => /^(0|[1-9]\d{0,2})$/.test(place));
+  const is_short = new Set(places).size === places.length && places.length <= MAX_CUTS;
+  return is_right && is_short ? places.map(Number) : null;
+}
+
+/**
+ * Return those of the cuts that a model and a sentence of this size can have: each place once, and
+ * at least one that can still be attended to.
+ * @param {object} cuts before, after and removed, as `read_link` leaves them.
+ * @param {object} sizes num_layers, num_heads and src_len.
+ */
+export function cuts_within({ before, after, removed }, { num_layers, num_heads, src_len }) {
+  const places = before.filter((place) => place < src_len);
+  const others = after.filter((place) => place < src_len && !places.includes(place));
+  const leaves_one = places.length + others.length < src_len;
+  return {
+    before: leaves_one ? places : [],
+    after: leaves_one ? others : [],
+    removed: removed.filter(({ layer, head }) => layer <= num_layers && head <= num_heads),
+  };
+}
+
 /**
  * Return what an address asked for that this model, or this translation, has not.
  * @param {string} hash With its "#".
@@ -116,6 +160,8 @@ function read_head(text) {
  */
 export function beyond(hash, asked, { num_layers, num_heads, src_len, tgt_len }) {
   const { layer, head } = asked.head;
+  const sizes = { num_layers, num_heads, src_len };
+  const within = cuts_within(asked.cuts, sizes);
   const last = {
     step: [asked.step, 1, tgt_len],
     src_at: [asked.src_at, 0, src_len - 1],
@@ -124,6 +170,10 @@ export function beyond(hash, asked, { num_layers, num_heads, src_len, tgt_len })
   return settings_of(hash).flatMap(([name, text]) => {
     if (name === "head" && (layer > num_layers || head > num_heads)) {
       return told(name, text, `the model has ${num_layers} layers of ${num_heads} heads`);
+    }
+    if (Object.hasOwn(within, name) && within[name].length < asked.cuts[name].length) {
+      const limits = `${src_len} source tokens, ${num_layers} layers, ${num_heads} heads`;
+      return told(name, text, `there are ${limits}, and a token must stay`);
     }
     if (!Object.hasOwn(last, name)) return [];
     const [value, least, most] = last[name];
