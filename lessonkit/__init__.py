@@ -4,8 +4,13 @@
 the records and the museum. Each name is loaded when it is first used.
 """
 # ruff: noqa: F401, F403 (type checkers and editors use the imports of TYPE_CHECKING)
+# ruff: noqa: E402 (the course's package comes before a learner's file of its name)
 
 from typing import TYPE_CHECKING
+
+from lessonkit.course_package import put_course_first
+
+put_course_first()
 
 from lessonkit.analysis import EXPORTED_NAMES_BY_MODULE as ANALYSIS_EXPORTS
 from lessonkit.charts import EXPORTED_NAMES_BY_MODULE as CHARTS_EXPORTS

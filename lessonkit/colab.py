@@ -1,7 +1,8 @@
 """The course on Google Colab: what its runtime lacks, and where trained models stay.
 
 Not in the paper. The first code cell of every lesson clones the repository there, puts the clone
-on Python's path and calls `set_up`. Anywhere else nothing of this is used.
+on Python's path and calls `set_up`. Anywhere else that call does nothing: by then `lessonkit` is
+imported, and with it the course's own package `transformer`.
 """
 
 import importlib
@@ -28,13 +29,15 @@ def is_on_colab() -> bool:
 def set_up(keep_on_drive: bool = False) -> None:
     """Make a Colab runtime ready for the lessons; print one line that says why if it cannot be.
 
-    Packages that are there already stay as they are: torch, numpy and IPython are Colab's own.
-    A second call changes nothing.
+    Elsewhere it does nothing. Packages that are there already stay as they are: torch, numpy and
+    IPython are Colab's own. A second call changes nothing.
 
     Args:
         keep_on_drive: Mount Google Drive, and let lessons train there. After a disconnect they
             go on from the last checkpoint.
     """
+    if not is_on_colab():
+        return
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # torch reads this as it loads
     if any(name in os.environ for name in TPU_ENVIRONMENT_VARIABLES):
         print("This runtime has a TPU, which the course cannot use: choose a T4 GPU or a CPU.")

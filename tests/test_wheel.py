@@ -74,6 +74,10 @@ def test_the_live_page_is_written_from_the_wheel(site: Path, tmp_path: Path) -> 
     assert (tmp_path / "page" / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
 
 
-def test_the_console_script_is_the_command_line(site: Path, tmp_path: Path) -> None:
-    said = run(site, tmp_path, str(site / "bin" / "attention-course"), "--help")
-    assert said == run(site, tmp_path, "-m", "transformer", "--help")
+def test_the_console_script_minds_no_transformer_of_the_learner(site: Path, tmp_path: Path) -> None:
+    said = run(site, tmp_path, "-m", "transformer", "corpora", "list")
+    (tmp_path / "transformer").mkdir()
+    for name in ("transformer/__init__.py", "transformer.py"):
+        (tmp_path / name).write_text("raise SystemExit('taken')", encoding="utf-8")
+        script = site / "bin" / "attention-course"
+        assert run(site, tmp_path, str(script), "corpora", "list") == said

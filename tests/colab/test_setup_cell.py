@@ -1,4 +1,4 @@
-"""The cell that fetches the course: silent elsewhere; on Colab it clones, and says what is wrong.
+"""The cell that fetches the course: it clones on Colab, and says what is wrong or in its way.
 
 `python -m experiments check colab` runs it in Colab's own Python; here it is this one, where
 nothing is missing.
@@ -53,7 +53,7 @@ def remote(tmp_path: Path) -> str:
     return CELL.replace('REPO = ""', 'REPO = "me/it"')
 
 
-def test_elsewhere_it_does_nothing_and_on_colab_it_says_what_is_wrong(runtime: Path) -> None:
+def test_elsewhere_it_is_silent_and_on_colab_it_says_what_is_wrong(runtime: Path) -> None:
     fetch = "Could not fetch main of https://github.com/no/body: check both."
     unset = "Set REPO above to the course's owner/name, and rerun."
     for code, said in (
@@ -63,6 +63,22 @@ def test_elsewhere_it_does_nothing_and_on_colab_it_says_what_is_wrong(runtime: P
     ):
         assert run(runtime, code, said) == []
         assert not (runtime / "attention-course").exists()
+
+
+@pytest.mark.parametrize("name", ["transformer.py", "transformer/__init__.py"])
+def test_a_learners_file_of_the_packages_name_is_named_and_not_imported(
+    name: str, runtime: Path
+) -> None:
+    file = runtime / name
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("print('taken')\n", encoding="utf-8")
+    notice, used = run(runtime, CELL + WHERE)
+    assert notice.startswith(f"{file} has the name of the course's package")
+    assert Path(used) == ROOT / "transformer" / "__init__.py"
+    assert run(runtime, "from lessonkit import charts" + WHERE) == [notice, used]
+    problem = "was imported in place of the course's package transformer, whose name it has"
+    refused = f"ImportError: {file} {problem}: rename it, and restart the kernel"
+    assert run(runtime, "import transformer\n" + CELL, refused) == ["taken"]
 
 
 @pytest.mark.slow

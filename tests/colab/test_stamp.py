@@ -80,7 +80,7 @@ def test_readme_opens_the_course_by_a_click_and_forgets_an_address() -> None:
     stamped = readme.stamped(bare, "Me/it")
     for link in (
         "https://me.github.io/it/notebooks/02_attention.html",
-        "https://colab.research.google.com/github/Me/it/blob/main/notebooks/02_attention.ipynb",
+        "https://colab.research.google.com/github/Me/it/blob/colab/notebooks/02_attention.ipynb",
         "https://github.com/Me/it/actions/workflows/ci.yml",
         "https://me.github.io/it/live/index.html",
     ):

@@ -1,5 +1,6 @@
 """What is done on Colab; how much a lesson trains here, and in which folder."""
 
+import importlib
 import os
 import sys
 from collections.abc import Iterator
@@ -36,6 +37,7 @@ def stub(monkeypatch: Patch, environment: Path) -> Iterator[Path]:
     names = ("google", "google.colab", "google.colab.drive")
     for name in names:
         monkeypatch.delitem(sys.modules, name, raising=False)
+    importlib.import_module("google.colab")
     yield environment / "kept"
     for name in names:
         sys.modules.pop(name, None)
@@ -54,6 +56,9 @@ def test_a_failure_is_one_line_printed_not_raised(
     with pytest.raises(UserError, match=r"pip could not install .*run this cell again$"):
         colab.install_packages([str(environment / "none.whl")])
     monkeypatch.setattr(colab, "read_required_packages", lambda pyproject: ["./none.whl"])
+    colab.set_up()  # Not on Colab nothing is installed.
+    assert capsys.readouterr().out == ""
+    monkeypatch.setitem(sys.modules, "google.colab", ModuleType("google.colab"))
     colab.set_up()
     (line,) = capsys.readouterr().out.splitlines()
     assert line.startswith("The course is not set up: pip could not install")

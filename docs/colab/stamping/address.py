@@ -12,6 +12,7 @@ from pathlib import Path
 
 GITHUB = "https://github.com/"
 BRANCH = "main"
+COLAB_BRANCH = "colab"  # its lessons are stamped; .github/workflows/pages.yml writes it
 _NAME = re.compile(r"[A-Za-z0-9](?:-?[A-Za-z0-9])*/[A-Za-z0-9._-]+")
 _LINES = re.compile(r'\[project\.urls\]\nRepository = ".*"\n\n')
 _NEXT = "[project.optional-dependencies]\n"

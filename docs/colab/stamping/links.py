@@ -7,11 +7,11 @@ address relative links are all there is.
 import posixpath
 import re
 
-from stamping.address import BRANCH
+from stamping.address import BRANCH, COLAB_BRANCH
 
 PAGES = f"https://github.com/{{}}/blob/{BRANCH}/"
 PICTURES = f"https://raw.githubusercontent.com/{{}}/{BRANCH}/"
-COLAB = f"https://colab.research.google.com/github/{{}}/blob/{BRANCH}/"
+COLAB = f"https://colab.research.google.com/github/{{}}/blob/{COLAB_BRANCH}/"
 BADGE = "https://colab.research.google.com/assets/colab-badge.svg"
 
 _LINK = re.compile(r"(!?)\[((?:[^\[\]\n]|\n(?!\n))*)\]\(([^()\s]+)\)")

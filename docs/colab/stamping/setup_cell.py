@@ -1,4 +1,5 @@
-# On Colab this cell fetches the course. Anywhere else it does nothing.
+# On Colab this fetches the course; elsewhere it puts the course first.
+import importlib
 import sys
 
 # REPO is owner/name on GitHub; `make colab REPO=owner/name` writes both.
@@ -19,6 +20,4 @@ if "google.colab" in sys.modules:
     if not os.path.isdir(course) and subprocess.call(shell):
         sys.exit(f"Could not fetch {REVISION} of {address}: check both.")
     sys.path.insert(0, os.path.abspath(course))
-    from lessonkit.colab import set_up
-
-    set_up(KEEP_ON_DRIVE)
+importlib.import_module("lessonkit.colab").set_up(KEEP_ON_DRIVE)
