@@ -19,10 +19,12 @@ from lessonkit.analysis.significance import (
 from transformer.support.files import read_json
 from transformer.support.folders import results_folder
 
-EXPERIMENT = EXPERIMENTS["modern"]
+# The same variants on two corpora: each experiment with the ending of its tables' places.
+MARK_ENDINGS = {"modern": "", "modern_multi30k": "_multi30k"}
+VARIANTS = list(EXPERIMENTS["modern"].variants)
 PAPER, ALL_TOGETHER, DECODER_ONLY = "the paper's", "all together", "decoder-only"
 # Each changed variant with what it is held against.
-COMPARISONS = [(name, PAPER) for name in EXPERIMENT.variants if name != PAPER]
+COMPARISONS = [(name, PAPER) for name in VARIANTS if name != PAPER]
 COMPARISONS += [(DECODER_ONLY, ALL_TOGETHER)]
 MIN_SEEDS_FOR_VERDICT = 3
 NO_RUNS = "No run has ended yet: nothing below is measured."
@@ -44,20 +46,24 @@ class Comparison(NamedTuple):
 
 
 def modern_tables_by_mark() -> dict[str, str]:
-    """Return the tables of docs/modern.md by the name of their place, of what is recorded."""
-    record = results_folder() / "experiments" / f"{EXPERIMENT.name}.json"
+    """Return the tables of docs/modern.md by the name of their place, of what is recorded.
+
+    The comparisons on each corpus are a family of their own.
+    """
+    tables = {}
+    for name, ending in MARK_ENDINGS.items():
+        record = results_folder() / "experiments" / f"{name}.json"
+        runs = read_json(record)["runs"] if record.exists() else []
+        tables[f"scores{ending}"] = scores_table(runs)
+        tables[f"comparisons{ending}"] = comparisons_table(runs)
     costs = results_folder() / "bench" / "modern.json"
-    runs = read_json(record)["runs"] if record.exists() else []
-    return {
-        "scores": scores_table(runs),
-        "comparisons": comparisons_table(runs),
-        "costs": costs_table(read_json(costs)) if costs.exists() else "Not measured yet.",
-    }
+    tables["costs"] = costs_table(read_json(costs)) if costs.exists() else "Not measured yet."
+    return tables
 
 
 def runs_by_variant(runs: Runs) -> dict[str, list[Mapping[str, Any]]]:
     """Return each variant's runs, in the order of the plan; none of one that was not run."""
-    return {name: [run for run in runs if run["variant"] == name] for name in EXPERIMENT.variants}
+    return {name: [run for run in runs if run["variant"] == name] for name in VARIANTS}
 
 
 def measure_values(runs: Runs, measure: str) -> list[float]:

@@ -29,8 +29,8 @@ class Experiment:
     budget: Mapping[str, str]  # settings that all runs share
     variants: Mapping[str, Mapping[str, str]]  # what each run changes, by its name in a table
     faults: Mapping[str, Sequence[str]] = field(default_factory=dict)  # of a variant's network
-    # Whether each run is measured on the test text too, once: nothing is chosen by it.
-    reads_test: bool = False
+    # What each run is measured by: names of run.py's MEASURES.
+    measures: Sequence[str] = ("beam", "greedy", "last")
 
     def recipe_and_options(self, variant: str, seed: int) -> tuple[Recipe, TrainingOptions]:
         """Return the recipe of one run, and what of its training no recipe says."""
@@ -54,20 +54,20 @@ class Experiment:
 
 
 def _experiment_from_table(name: str, table: Mapping[str, Any]) -> Experiment:
-    """Make an experiment of its table, with its faults, if it has some."""
+    """Make an experiment of its table, with its faults, if it has some.
+
+    One that is `like` another takes over its table, and its budget but for what it sets itself.
+    """
+    if "like" in table:
+        base = PARSED_PLANS_TOML["experiments"][table["like"]]
+        table = base | table | {"budget": base["budget"] | table["budget"]}
     variants, faults = dict(table.get("variants", {})), {}
     if "faults" in table:
         faults = {fault: [fault] for fault in table["faults"]}
         faults[table["all_faults"]] = table["faults"]
         variants = {table["sound"]: {}} | {variant: {} for variant in faults}
-    return Experiment(
-        name,
-        table["recipe"],
-        table.get("budget", {}),
-        variants,
-        faults,
-        reads_test=table.get("reads_test", False),
-    )
+    measured = {"measures": table["measures"]} if "measures" in table else {}
+    return Experiment(name, table["recipe"], table.get("budget", {}), variants, faults, **measured)
 
 
 PARSED_PLANS_TOML = tomllib.loads(

@@ -3,7 +3,7 @@
 `python -m experiments experiment captions` trains what is missing and writes the record
 after each run. Stopped at any point, the same command goes on. Changes are compared on
 the *validation* text; the test text is for the recipe that is chosen in the end. An experiment in
-which nothing is chosen (`reads_test`) measures each run on it too, once.
+which nothing is chosen has "test" among its measures: each run is measured on the test text, once.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,6 +12,7 @@ from typing import Any
 
 from experiments.plans import Experiment, find_experiment
 from lessonkit.museum.trainable import builder_with_faults
+from transformer.config import BEAM_SIZE
 from transformer.data import corpora
 from transformer.evaluation.evaluate import evaluate_translator
 from transformer.models.folder import (
@@ -34,6 +35,15 @@ from transformer.training.report import read_log
 # In a run's folder, beside what training leaves.
 FIGURES_FILE_NAME = "figures.json"
 INJECTED_FAULTS_FILE_NAME = "faults.json"  # a list of names; a recipe has no faults
+
+# What a run can be measured by: a split of its corpus ("" for its first test set), and the size of
+# the beam. "last" is of the last checkpoint, where some are averaged; the others are of the model.
+MEASURES = {
+    "beam": ("validation", BEAM_SIZE),
+    "greedy": ("validation", 1),
+    "last": ("validation", 1),
+    "test": ("", BEAM_SIZE),
+}
 
 
 def record_experiment(
@@ -81,7 +91,7 @@ def run_experiment(
             _train_or_resume(experiment, variant, seed, folder, on_line)
         if not (folder / FIGURES_FILE_NAME).exists():
             build = builder_with_faults(*experiment.active_faults(variant))
-            figures = measure_run(folder, build, experiment.reads_test)
+            figures = measure_run(folder, build, experiment.measures)
             write_json(folder / FIGURES_FILE_NAME, figures)
         add_run_to_record(record, experiment, make_run_record_entry(experiment, variant, folder))
 
@@ -146,29 +156,26 @@ def check_run_folder(folder: Path, experiment: Experiment, variant: str, seed: i
 
 
 def measure_run(
-    folder: Path, build: Callable[[ModelDescription], Network], reads_test: bool = False
+    folder: Path, build: Callable[[ModelDescription], Network], measures: Sequence[str]
 ) -> dict[str, Any]:
-    """Measure a run, with what made its network, on its corpus's validation text.
+    """Measure a run, with what made its network, by each of the measures.
 
-    With a beam of 4, greedily and, where checkpoints are averaged, greedily with the last one; with
-    `reads_test` the corpus's test text is translated too, with a beam of 4.
+    "last" is left out where no checkpoints are averaged.
     """
-    final = Translator.load(folder, pick_device(), build=build)
-    data = final.recipe.data
-    text = corpora.load(data.corpus, "validation", data.src_lang, data.tgt_lang)
-    figures = {
-        "beam": evaluate_translator(final, text),
-        "greedy": evaluate_translator(final, text, beam_size=1),
-    }
-    if steps := saved_steps(folder):
-        last = Translator.load(
-            folder, pick_device(), weights=step_weights_path(folder, steps[-1]), build=build
-        )
-        figures["last"] = evaluate_translator(last, text, beam_size=1)
-    if reads_test:
-        test_split = corpora.default_test_split(data.corpus)
-        test_text = corpora.load(data.corpus, test_split, data.src_lang, data.tgt_lang)
-        figures["test"] = evaluate_translator(final, test_text)
+    data = read_recipe(folder).data
+    figures = {}
+    for name in measures:
+        split, beam_size = MEASURES[name]
+        weights = None
+        if name == "last":
+            steps = saved_steps(folder)
+            if not steps:
+                continue
+            weights = step_weights_path(folder, steps[-1])
+        translator = Translator.load(folder, pick_device(), weights=weights, build=build)
+        split = split or corpora.default_test_split(data.corpus)
+        text = corpora.load(data.corpus, split, data.src_lang, data.tgt_lang)
+        figures[name] = evaluate_translator(translator, text, beam_size=beam_size)
     return figures
 
 
