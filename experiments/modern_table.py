@@ -5,16 +5,16 @@ Not in the paper. The protocol on that page says what is compared, and what coun
 
 import statistics
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from experiments.plans import EXPERIMENTS
 from experiments.tables import markdown_table
-from lessonkit.analysis.significance import (
-    ConfidenceInterval,
-    difference_interval,
-    difference_p_value,
-    holm_adjusted_p_values,
-    mean_interval,
+from lessonkit.analysis.significance import mean_interval
+from lessonkit.analysis.variant_comparison import (
+    Comparison,
+    Runs,
+    compare_variants,
+    measure_values,
 )
 from transformer.support.files import read_json
 from transformer.support.folders import results_folder
@@ -26,23 +26,8 @@ PAPER, ALL_TOGETHER, DECODER_ONLY = "the paper's", "all together", "decoder-only
 # Each changed variant with what it is held against.
 COMPARISONS = [(name, PAPER) for name in VARIANTS if name != PAPER]
 COMPARISONS += [(DECODER_ONLY, ALL_TOGETHER)]
-MIN_SEEDS_FOR_VERDICT = 3
 NO_RUNS = "No run has ended yet: nothing below is measured."
 TOO_FEW = "too few runs"
-MAX_SHOWN_P_VALUE = 0.05
-# The least difference worth having, in points of BLEU and nats a token.
-WORTH_BY_MEASURE = {"BLEU": 1.0, "loss": 0.02}
-
-Runs = Sequence[Mapping[str, Any]]
-
-
-class Comparison(NamedTuple):
-    """How far a variant is above what it is held against, by one measure."""
-
-    difference: float
-    interval: ConfidenceInterval
-    p_value: float  # adjusted for the whole family (Holm)
-    verdict: str  # "higher", "lower", "no difference" or "not shown"
 
 
 def modern_tables_by_mark() -> dict[str, str]:
@@ -64,14 +49,6 @@ def modern_tables_by_mark() -> dict[str, str]:
 def runs_by_variant(runs: Runs) -> dict[str, list[Mapping[str, Any]]]:
     """Return each variant's runs, in the order of the plan; none of one that was not run."""
     return {name: [run for run in runs if run["variant"] == name] for name in VARIANTS}
-
-
-def measure_values(runs: Runs, measure: str) -> list[float]:
-    """Return a measure of each run on the test text: "BLEU", "chrF++", "loss" or "perplexity"."""
-    figures = [run["figures"]["test"] for run in runs]
-    if measure in ("BLEU", "chrF++"):
-        return [float(figure[measure.lower()]["score"]) for figure in figures]
-    return [float(figure[measure]) for figure in figures]
 
 
 def scores_table(runs: Runs) -> str:
@@ -100,43 +77,9 @@ def _mean_in_words(values: Sequence[float], places: int) -> str:
     return f"{mean} ({low:.{places}f} to {high:.{places}f})"
 
 
-def compare_variants(runs: Runs) -> dict[tuple[str, str, str], Comparison]:
-    """Return each comparison of the family, by variant, what it is held against, and measure.
-
-    Those whose variants have too few runs are left out, and the others adjusted for all the same.
-    """
-    by_variant = runs_by_variant(runs)
-    pairs = {
-        (name, base, measure): [measure_values(by_variant[x], measure) for x in (base, name)]
-        for name, base in COMPARISONS
-        for measure in WORTH_BY_MEASURE
-    }
-    enough = {
-        key: both for key, both in pairs.items() if min(map(len, both)) >= MIN_SEEDS_FOR_VERDICT
-    }
-    # What was not run yet may turn out with any p-value: it counts with the largest.
-    unknown = [1.0] * (len(pairs) - len(enough))
-    p_values = [difference_p_value(*both) for both in enough.values()]
-    adjusted = holm_adjusted_p_values([*p_values, *unknown])
-    comparisons = {}
-    for (key, both), p_value in zip(enough.items(), adjusted, strict=False):
-        difference = statistics.mean(both[1]) - statistics.mean(both[0])
-        interval = difference_interval(*both)
-        verdict = family_verdict(interval, p_value, WORTH_BY_MEASURE[key[2]])
-        comparisons[key] = Comparison(difference, interval, p_value, verdict)
-    return comparisons
-
-
-def family_verdict(interval: ConfidenceInterval, p_value: float, worth: float) -> str:
-    """Return what a comparison of a family shows, by the page's protocol."""
-    if p_value <= MAX_SHOWN_P_VALUE:
-        return "higher" if sum(interval) > 0 else "lower"
-    return "no difference" if -worth < interval.low and interval.high < worth else "not shown"
-
-
 def comparisons_table(runs: Runs) -> str:
     """Return the table of the family of comparisons, with what each shows."""
-    found = compare_variants(runs)
+    found = compare_variants(runs, COMPARISONS)
     rows = []
     for name, base in COMPARISONS:
         cells = []

@@ -64,6 +64,7 @@ EXPORTED_NAMES_BY_MODULE = {
     "timing": ("min_process_seconds", "computing_on_single_thread", "operation_time_shares"),
     "tracing": ("trace_translation",),
     "two_processes": ("run_script_in_two_processes",),
+    "variant_comparison": ("WORTH_BY_MEASURE", "compare_variants", "measure_values"),
 }
 __all__, __dir__, __getattr__ = lazy_exports(__name__, EXPORTED_NAMES_BY_MODULE)
 
@@ -130,3 +131,8 @@ if TYPE_CHECKING:
     )
     from lessonkit.analysis.tracing import trace_translation
     from lessonkit.analysis.two_processes import run_script_in_two_processes
+    from lessonkit.analysis.variant_comparison import (
+        WORTH_BY_MEASURE,
+        compare_variants,
+        measure_values,
+    )

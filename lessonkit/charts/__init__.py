@@ -37,6 +37,7 @@ EXPORTED_NAMES_BY_MODULE = {
     "significance": ("differences_explorer", "power_explorer"),
     "trace": ("trace_explorer",),
     "training_curves": ("draw_gradient_norms_by_layer", "draw_loss", "draw_training_losses"),
+    "variant_differences": ("draw_variant_differences",),
     "widgets": ("attention_widget", "interactive_widget"),
 }
 __all__, __dir__, __getattr__ = lazy_exports(__name__, EXPORTED_NAMES_BY_MODULE)
@@ -80,4 +81,5 @@ if TYPE_CHECKING:
         draw_loss,
         draw_training_losses,
     )
+    from lessonkit.charts.variant_differences import draw_variant_differences
     from lessonkit.charts.widgets import attention_widget, interactive_widget

@@ -67,6 +67,18 @@ CAPTION_AND_BOXES_BY_PART: dict[str, tuple[str, tuple[str, ...]]] = {
             "decoder feed-forward",
         ),
     ),
+    "since 2017": (
+        "what models of today have in place of the paper's",
+        (
+            "src positions",
+            "encoder self-attention",
+            "encoder feed-forward",
+            "tgt positions",
+            "decoder self-attention",
+            "cross-attention",
+            "decoder feed-forward",
+        ),
+    ),
     "loss": (
         "the output: linear map, softmax, and the loss against the target shifted by one",
         ("linear", "softmax", "tgt_out"),

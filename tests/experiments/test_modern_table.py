@@ -11,15 +11,15 @@ from experiments import modern_table
 from experiments.bench import modern
 from experiments.modern_table import (
     ALL_TOGETHER,
+    COMPARISONS,
     DECODER_ONLY,
     PAPER,
-    compare_variants,
     comparisons_table,
     costs_table,
-    family_verdict,
     scores_table,
 )
 from lessonkit.analysis.significance import ConfidenceInterval
+from lessonkit.analysis.variant_comparison import compare_variants, family_verdict
 from tests.helpers.corpus import small_corpus
 from transformer.attention import KeyValueCache
 from transformer.data import corpora
@@ -38,7 +38,7 @@ PAPERS = [run(PAPER, seed, bleu, 0.3) for seed, bleu in ((1, 60.0), (2, 61.0), (
 def test_a_comparison_is_welchs_adjusted_for_the_whole_family() -> None:
     """All 18 count, those that were not run yet with the largest p-value."""
     others = [run(ALL_TOGETHER, n, bleu, 0.3) for n, bleu in enumerate((71.0, 72.5, 73.0), 1)]
-    found = compare_variants([*PAPERS, *others])
+    found = compare_variants([*PAPERS, *others], COMPARISONS)
     assert set(found) == {(ALL_TOGETHER, PAPER, "BLEU"), (ALL_TOGETHER, PAPER, "loss")}
     bleu = found[ALL_TOGETHER, PAPER, "BLEU"]
     by_scipy = stats.ttest_ind([71.0, 72.5, 73.0], [60.0, 61.0, 62.0], equal_var=False)
