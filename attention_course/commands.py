@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from attention_course.command_table import CommandTable, enter_command_in_table
-from attention_course.input_lines import read_standard_input_blocks
+from attention_course.input_lines import read_input_blocks
 from attention_course.options import (
     MODEL_HELP,
     TRAIN_OPTION_ADDERS,
@@ -64,6 +64,9 @@ def train_model(options: argparse.Namespace) -> int:
     COMMANDS,
     "translate",
     add_model_argument,
+    option_adder(
+        "file", "FILE", "the sentences; by default standard input", type=parse_path, nargs="?"
+    ),
     add_beam_option,
     option_adder("--n-best", "N", N_BEST_HELP, type=int),
     option_adder("--json", None, "print one line of JSON for each sentence, with its candidates"),
@@ -72,8 +75,8 @@ def train_model(options: argparse.Namespace) -> int:
     option_adder("--layer", "L", "layer that the picture shows, from 1 (the last)", type=int),
     option_adder("--head", "H", "the one head that the picture shows, from 1 (all)", type=int),
 )
-def translate_standard_input(options: argparse.Namespace) -> None:
-    """Translate standard input, one sentence a line.
+def translate_sentences(options: argparse.Namespace) -> None:
+    """Translate a file or standard input, one sentence a line.
 
     Text is UTF-8; an empty line stays empty. --n-best prints a line for each candidate, the best
     first, with five fields separated by tabs: the number of its sentence, from 1; its rank, from 1;
@@ -85,8 +88,8 @@ def translate_standard_input(options: argparse.Namespace) -> None:
     than any of training, and whether it was cut short.
 
     Examples:
-      attention-course translate runs/demo --attention dog.png < sentence.txt
-      attention-course translate runs/demo --beam 1 < sentences.txt > translations.txt
+      attention-course translate runs/demo sentence.txt --attention dog.png
+      attention-course translate runs/demo sentences.txt --beam 1 > translations.txt
       attention-course translate runs/demo --n-best 4 < sentences.txt > candidates.tsv
     """
     from attention_course.long_lines import warn_of_long_lines
@@ -112,7 +115,7 @@ def translate_standard_input(options: argparse.Namespace) -> None:
     lines: list[str] = []  # all of them, if their attention is asked for
     number = 1  # of the first sentence of a block
     longest_source = read_longest_source(find_model_folder(options.model))
-    for block in read_standard_input_blocks():
+    for block in read_input_blocks(options.file):
         sources = translator.encode_all(block)
         warn_of_long_lines(sources, number, longest_source)
         for line in translate_to_output_lines(

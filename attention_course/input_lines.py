@@ -1,8 +1,9 @@
-"""Standard input as lines of text, which come as soon as they are typed or piped in."""
+"""A file or standard input as lines of text, which come as soon as they are typed or piped in."""
 
 import io
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import cast
 
 from transformer.support.errors import UserError
@@ -12,18 +13,32 @@ MAX_BYTES_PER_READ = 1 << 16
 MAX_LINE_BYTES = 1_000_000
 
 
-def read_standard_input_blocks() -> Iterator[list[str]]:
-    """Yield the lines of standard input as they come, at most `MAX_LINES_PER_BLOCK` together.
+def read_input_blocks(file: Path | None) -> Iterator[list[str]]:
+    """Yield the lines of a file, or of standard input as they come, `MAX_LINES_PER_BLOCK` at most.
 
     Raises:
-        UserError: a line is too long, or not UTF-8.
+        UserError: there is no such file; or a line is too long, or not UTF-8.
     """
-    if sys.stdin.isatty():
-        print("one sentence a line; end with Ctrl-D", file=sys.stderr)
-    stdin = cast(io.BufferedReader, sys.stdin.buffer)
+    if file is None:
+        if sys.stdin.isatty():
+            end = "Ctrl-Z and Enter" if sys.platform == "win32" else "Ctrl-D"
+            print(f"one sentence a line; end with {end}", file=sys.stderr)
+        yield from _read_stream_blocks(cast(io.BufferedReader, sys.stdin.buffer))
+        return
+    try:
+        stream = file.open("rb")
+    except OSError as error:
+        problem = f"{file} cannot be read ({error.strerror})"
+        raise UserError(f"{problem}: name a file with one sentence a line") from error
+    with stream:
+        yield from _read_stream_blocks(stream)
+
+
+def _read_stream_blocks(stream: io.BufferedReader) -> Iterator[list[str]]:
+    """Yield the lines of a stream of bytes as they come."""
     unfinished = b""  # the beginning of a line whose end is still to come
     number = 1  # of that line
-    while chunk := stdin.read1(MAX_BYTES_PER_READ):
+    while chunk := stream.read1(MAX_BYTES_PER_READ):
         *lines, unfinished = (unfinished + chunk).split(b"\n")
         for start in range(0, len(lines), MAX_LINES_PER_BLOCK):
             block = lines[start : start + MAX_LINES_PER_BLOCK]
@@ -44,5 +59,5 @@ def _decode_line(line: bytes, number: int) -> str:
     except UnicodeDecodeError as error:
         raise UserError(
             f"line {number} of the input is not UTF-8 (byte {line[error.start]:#04x}): "
-            "convert it, for example with iconv -t UTF-8"
+            "save it as UTF-8"
         ) from error

@@ -56,7 +56,7 @@ def test_conda_environment_installs_the_package_under_the_same_pins() -> None:
     (pip,) = (line["pip"] for line in environment["dependencies"] if isinstance(line, dict))
     assert "pip" in conda
     cpu = "--extra-index-url https://download.pytorch.org/whl/cpu"
-    assert pip == [cpu, "-c constraints.txt", "-e .[course,test]"]
+    assert pip == [cpu, "-c constraints.txt", "-e .[course]"]
     for line in conda:
         name, _, version = line.partition("=")
         if name == "python":
@@ -179,7 +179,8 @@ def test_ci_runs_what_a_reader_runs_on_the_oldest_python() -> None:
         for job in content["jobs"].values():  # who may write installs nothing
             if "permissions" in job:
                 done = [step.get("run", step.get("uses", "")) for step in job["steps"]]
-                assert all(re.match("gh release|actions/(download|deploy)-", step) for step in done)
+                harmless = r"gh release|git init|if said=\$\(gh api|actions/(download|deploy)-"
+                assert all(re.match(harmless, step) for step in done)
     settings = [step.get("with", {}) for step in jobs["checks"]]
     (python,) = (each["python-version"] for each in settings if "python-version" in each)
     assert f">={python}" == PROJECT["requires-python"]

@@ -96,7 +96,7 @@ def test_a_second_ctrl_c_names_the_command_that_goes_on(
 
 
 def test_every_line_has_its_line_whatever_it_holds(
-    run: Run, tiny_folder: Path, monkeypatch: Patch
+    run: Run, tiny_folder: Path, monkeypatch: Patch, tmp_path: Path
 ) -> None:
     odd = "🐕 你好 ß\u2028\x00\u200b\U0010ffff <eos>\nİ́\n"
     for stdin, lines in (("", 0), ("\n", 1), ("\n\n", 2), ("a", 1), ("a\r\nb", 2), (odd, 2)):
@@ -110,6 +110,12 @@ def test_every_line_has_its_line_whatever_it_holds(
     monkeypatch.setattr(Translator, "translate_encoded", chatty)
     one = "this and more still\n"
     assert run("translate", tiny_folder, stdin="a\u2028b\nc\r\n")[1] == one + one
+    file = tmp_path / "sentences.txt"
+    file.write_text("\ufeffa\u2028b\nc", encoding="utf-8")
+    assert run("translate", tiny_folder, file, stdin="a")[1] == one + one
+    status, _, err = run("translate", tiny_folder, tmp_path / "none.txt", stdin="a")
+    assert status == 2
+    assert err.startswith(f"error: {tmp_path / 'none.txt'} cannot be read (No such file")
 
 
 def test_a_long_sentence_is_cut_short_with_one_warning_and_attention_is_written(

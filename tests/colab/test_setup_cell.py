@@ -4,12 +4,16 @@
 nothing is missing.
 """
 
+import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
-from stamping import setup_cell
+import yaml
+from stamping import lessons, setup_cell
+from stamping.address import COLAB_BRANCH
 
 from tests.helpers import HANGS, ROOT, python
 
@@ -92,6 +96,40 @@ def test_it_fetches_the_course_once_though_it_runs_twice(runtime: Path, remote: 
     assert (clone / "mark").exists()
     assert not (clone / "half").exists()
     assert not (runtime / "new-course").exists()
+
+
+@pytest.mark.weekly
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+def test_the_workflow_pushes_lessons_that_find_the_course(
+    runtime: Path, remote: str, tmp_path: Path
+) -> None:
+    bare, clone, job = tmp_path / "remotes" / "me" / "it", tmp_path / "clone", tmp_path / "job"
+    subprocess.run(["git", "clone", "-q", bare, clone], check=True, timeout=HANGS)
+    git = ["git", "-C", str(bare)]
+    head = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True).stdout
+    stamp = "docs/colab/stamp.py"
+    python(stamp, "--repo", "me/it", "--revision", head.strip(), cwd=clone)
+    shutil.copytree(clone / "notebooks", job / "notebooks")
+    workflow = yaml.safe_load((ROOT / ".github/workflows/pages.yml").read_text(encoding="utf-8"))
+    (push,) = (step for step in workflow["jobs"]["lessons"]["steps"] if "run" in step)
+    github = {"GITHUB_REPOSITORY": "me/it", "GITHUB_SHA": head.strip(), "GH_TOKEN": "t"}
+    away = {
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": f"url.{(tmp_path / 'remotes').as_uri()}/.insteadOf",
+        "GIT_CONFIG_VALUE_0": "https://x-access-token:t@github.com/",
+    }
+    subprocess.run(
+        ["bash", "-e", "-c", push["run"]],
+        cwd=job,
+        env={**os.environ, **github, **away},
+        check=True,
+        timeout=HANGS,
+    )
+    path = f"{COLAB_BRANCH}:notebooks/04_the_layers.ipynb"
+    lesson = subprocess.run([*git, "show", path], capture_output=True, check=True).stdout
+    cell = next(cell for cell in json.loads(lesson)["cells"] if cell["id"] == lessons.SETUP)
+    (used,) = run(runtime, ON_COLAB + lessons.source(cell) + WHERE)
+    assert Path(used) == runtime / "attention-course" / "transformer" / "__init__.py"
 
 
 @pytest.mark.weekly

@@ -62,7 +62,7 @@ def read_text_lines(path: Path) -> list[str]:
         encoding = _likely_encoding(content, start)
         raise UserError(
             f"line {number} of {path} is not UTF-8 (byte {content[start]:#04x}): convert the file, "
-            f"for example with iconv -f {encoding} -t UTF-8"
+            f"for example with iconv -f {encoding} -t UTF-8, or save it as UTF-8 in an editor"
         ) from error
     require(text != "", f"{path} is empty: give a file with text")
     lines = [line.removesuffix("\r") for line in split_lines(text)]
