@@ -8,11 +8,17 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from experiments.mutation import make_constant_mutation, make_operator_mutation
+from experiments.mutation import (
+    drop_each_keyword_argument,
+    make_constant_mutation,
+    make_operator_mutation,
+)
 
 # A call whose name begins so is of a function, not of a tensor's method.
 NON_METHOD_CALL_PREFIXES = ("torch.", "nn.", "math.", "self.")
 SIMPLE_NODE_TYPES = ast.Name | ast.Attribute | ast.Constant | ast.Subscript
+# Keyword arguments whose other value makes a design as sound.
+TASTE_KEYWORDS = {"bias", "persistent", "set_to_none"}
 COUNTERPART_FUNCTION_NAMES = {"sin": "cos", "cos": "sin", "tril": "triu", "log_softmax": "softmax"}
 
 
@@ -42,6 +48,9 @@ _mutate_product = make_operator_mutation(
 )
 _double_float = make_constant_mutation(
     lambda value: [value * 2] if isinstance(value, float) else []
+)
+_set_float_to_extreme = make_constant_mutation(
+    lambda value: [0.0, value * 1000] if isinstance(value, float) else []
 )
 _increment_int = make_constant_mutation(lambda value: [value + 1] if type(value) is int else [])
 
@@ -116,6 +125,39 @@ def _make_detach_call(value: ast.expr) -> ast.Call:
     return ast.Call(ast.Attribute(value, "detach"), [], [])
 
 
+def flip_truth(node: Any) -> Iterator[ast.AST]:
+    """Put True in the place of False in a call, or the other way round.
+
+    A bias more or less, and whether a buffer is saved, are matters of taste and left alone.
+    """
+    if isinstance(node, ast.Call):
+        for i, keyword in enumerate(node.keywords):
+            if isinstance(keyword.value, ast.Constant) and isinstance(keyword.value.value, bool):
+                if keyword.arg not in TASTE_KEYWORDS:
+                    other = ast.keyword(keyword.arg, ast.Constant(not keyword.value.value))
+                    keywords = [*node.keywords[:i], other, *node.keywords[i + 1 :]]
+                    yield ast.Call(node.func, node.args, keywords)
+
+
+def drop_keyword(node: Any) -> Iterator[ast.AST]:
+    """Leave a keyword argument of a call out, unless it is a matter of taste."""
+    if isinstance(node, ast.Call) and not TASTE_KEYWORDS & {x.arg for x in node.keywords}:
+        yield from drop_each_keyword_argument(node)
+
+
+def exchange_neighbouring_statements(node: Any) -> Iterator[ast.AST]:
+    """Exchange two statements of a function, each an assignment or a call.
+
+    In a constructor that would change the order of random draws alone.
+    """
+    if isinstance(node, ast.FunctionDef) and node.name != "__init__":
+        for i, pair in enumerate(pairwise(node.body)):
+            is_docstring = [isinstance(getattr(x, "value", None), ast.Constant) for x in pair]
+            if all(isinstance(x, ast.Assign | ast.Expr) for x in pair) and not any(is_docstring):
+                body = [*node.body[:i], *reversed(pair), *node.body[i + 2 :]]
+                yield ast.FunctionDef(**{**dict(ast.iter_fields(node)), "body": body})
+
+
 def share_modules(node: Any) -> Iterator[ast.AST]:
     """Put one layer in the place of all, or a module in the place of the one made after it."""
     match node:
@@ -147,7 +189,11 @@ def _is_self_attribute(node: ast.AST) -> bool:
 MUTATION_OPERATORS = {
     "detach": detach_value,
     "drop": drop_part,
+    "extreme": _set_float_to_extreme,
+    "flip": flip_truth,
+    "keyword": drop_keyword,
     "negate": mutate_sum_or_condition,
+    "reorder": exchange_neighbouring_statements,
     "scale": mutate_product_or_float,
     "share": share_modules,
     "shift": _increment_int,

@@ -1,4 +1,4 @@
-"""Ten sound variants of the sound model, on which no law is to break; mutants, on which one is.
+"""Forty sound variants of the sound models, on which no law is to break; mutants, on which one is.
 
 Not in the paper. `python -m experiments laws` tries both.
 """
@@ -10,9 +10,14 @@ from typing import Any
 import torch
 
 from attention_laws import diagnose
+from experiments.laws.modern_variants import (
+    FUNCTIONAL_VARIANT_EDITS,
+    MODERN_VARIANT_EDITS,
+    VariantEdits,
+)
 from experiments.laws.mutants import (
     SAMPLE_SEED,
-    SOUND_MODEL_FILE,
+    SOUND_MODELS,
     run_as_module,
     sample_mutants,
     try_laws_on_mutant,
@@ -20,8 +25,12 @@ from experiments.laws.mutants import (
 from transformer.support.files import write_json
 from transformer.support.provenance import provenance
 
-NUM_MUTANTS_BY_PART = {"model": 100, "setup": 50}
-NUM_SEEDS_PER_VARIANT = 5  # each sound variant is tried from so many
+# Of each sound model: mutants of the model, and of what trains and searches it.
+NUM_MUTANTS_BY_PART = {
+    "paper": {"model": 100, "setup": 50},
+    "modern": {"model": 50, "setup": 25},
+    "functional": {"model": 50, "setup": 25},
+}
 
 CROSS, OUTPUT = "self.cross = MultiHeadAttention()", "self.output = nn.Linear(D_MODEL, TGT_TYPES)"
 PRODUCT, SPLIT = "return query @ key.transpose(-2, -1)", "    def split(self, hidden):"
@@ -45,7 +54,7 @@ GROUPED_KEYS_AND_VALUES_CODE = """shape = (*hidden.shape[:2], HEADS // 2, -1)
         pair = (each(hidden).view(shape).transpose(1, 2) for each in (self.key, self.value))
         return [each.repeat_interleave(2, dim=1) for each in pair]"""
 # What stands in sound_model.py, and what is to.
-VARIANT_EDITS: dict[str, tuple[tuple[str, str], ...]] = {
+PAPER_VARIANT_EDITS: VariantEdits = {
     "pre_norm": (
         (
             "self.norm(hidden + self.dropout(sublayer(hidden)))",
@@ -98,43 +107,62 @@ VARIANT_EDITS: dict[str, tuple[tuple[str, str], ...]] = {
 }
 
 
-def false_alarms_by_run(seeds: int) -> dict[str, list[str]]:
-    """Try the laws on every variant, with the whole adapter and alone, from so many seeds each.
+VARIANT_EDITS_BY_MODEL = {
+    "paper": PAPER_VARIANT_EDITS,
+    "modern": MODERN_VARIANT_EDITS,
+    "functional": FUNCTIONAL_VARIANT_EDITS,
+}
+
+
+def variant_text(model_name: str, variant: str) -> str:
+    """Return the source of a sound model with the edits of one of its variants."""
+    text = SOUND_MODELS[model_name].text
+    for old, new in VARIANT_EDITS_BY_MODEL[model_name][variant]:
+        assert old in text, old
+        text = text.replace(old, new)
+    return text
+
+
+def false_alarms_by_run() -> dict[str, list[str]]:
+    """Try the laws on every variant, with the whole adapter and alone.
 
     Returns:
         The laws that were called broken, or that could not be judged, by run.
     """
     alarms_of = {}
-    for name, edits in VARIANT_EDITS.items():
-        for seed in range(seeds):
-            text = SOUND_MODEL_FILE.read_text(encoding="utf-8")
-            text = text.replace("manual_seed(0)", f"manual_seed({seed})")
-            for old, new in edits:
-                assert old in text, old
-                text = text.replace(old, new)
-            module = run_as_module(text)
+    for model_name, variants in VARIANT_EDITS_BY_MODEL.items():
+        for variant in variants:
+            module = run_as_module(variant_text(model_name, variant))
             for kind, subject in (("whole", module.make_adapter()), ("alone", module.make_model())):
                 report = diagnose(subject)
                 broken = report.broken_laws or (["not judged"] if report.exit_status else [])
-                alarms_of[f"{name} {seed} {kind}"] = broken
-                print(f"{name} {seed} {kind}: {', '.join(broken) or 'no law broken'}")
+                run = f"{model_name} {variant} {kind}"
+                alarms_of[run] = broken
+                print(f"{run}: {', '.join(broken) or 'no law broken'}")
     return alarms_of
 
 
 def record_mutants_and_variants(file: Path) -> None:
-    """Try mutants of the model, of what trains and searches it, and sound variants; record it."""
+    """Try the laws on mutants and on sound variants of the models, and record what they find."""
     warnings.simplefilter("ignore")
     figures: dict[str, Any] = {"provenance": provenance(torch.device("cpu")), "seed": SAMPLE_SEED}
-    for part, number in NUM_MUTANTS_BY_PART.items():
-        drawn, left_out = sample_mutants(number, of_setup=part == "setup")
-        rows = []
-        for mutant, module in drawn:
-            row = try_laws_on_mutant(mutant, module)
-            print(f"{row['broken'] or 'missed'}; {row['alone'] or 'missed'}: {row['mutant']}")
-            rows.append(row)
-        caught = {kind: sum(bool(row[kind]) for row in rows) for kind in ("broken", "alone")}
-        figures[part] = {"tried": len(rows), **caught, **left_out, "mutants": rows}
-    alarms_of = false_alarms_by_run(NUM_SEEDS_PER_VARIANT)
+    for model_name, numbers in NUM_MUTANTS_BY_PART.items():
+        figures[model_name] = {
+            part: _try_laws_on_mutants(model_name, part, number) for part, number in numbers.items()
+        }
+    alarms_of = false_alarms_by_run()
     false_alarms = {run_name: laws for run_name, laws in alarms_of.items() if laws}
     figures["variants"] = {"runs": len(alarms_of), "alarms": false_alarms}
     write_json(file, figures)
+
+
+def _try_laws_on_mutants(model_name: str, part: str, number: int) -> dict[str, Any]:
+    """Return what the laws find on mutants of a model, or of what trains and searches it."""
+    drawn, left_out = sample_mutants(SOUND_MODELS[model_name], number, of_setup=part == "setup")
+    rows = []
+    for mutant, module in drawn:
+        row = try_laws_on_mutant(mutant, module)
+        print(f"{row['broken'] or 'missed'}; {row['alone'] or 'missed'}: {row['mutant']}")
+        rows.append(row)
+    caught = {kind: sum(bool(row[kind]) for row in rows) for kind in ("broken", "alone")}
+    return {"tried": len(rows), **caught, **left_out, "mutants": rows}

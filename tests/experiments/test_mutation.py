@@ -6,7 +6,7 @@ import pytest
 
 from experiments import mutation_score
 from experiments.laws import operators
-from experiments.laws.mutants import SOUND_MODEL_FILE
+from experiments.laws.mutants import SOUND_MODELS
 from experiments.mutation import (
     force_either_branch,
     generate_mutants,
@@ -44,10 +44,13 @@ def test_mutants_by_hand() -> None:
 
 @pytest.mark.weekly  # 15 seconds
 def test_every_operator_finds_something_to_change() -> None:
-    text = SOUND_MODEL_FILE.read_text(encoding="utf-8")
-    changed = list(
-        generate_mutants(text, operators.MUTATION_OPERATORS, operators.nodes_inside_classes)
-    )
+    changed = [
+        mutant
+        for model in SOUND_MODELS.values()
+        for mutant in generate_mutants(
+            model.text, operators.MUTATION_OPERATORS, operators.nodes_inside_classes
+        )
+    ]
     assert {mutant.operator for mutant in changed} == set(operators.MUTATION_OPERATORS)
     sample = mutation_score.draw_mutants_per_file(40, seed=1)
     assert {mutant.operator for _, mutant in sample} == set(mutation_score.MUTATION_OPERATORS)

@@ -12,8 +12,7 @@ from torch import Tensor, nn
 from attention_laws import Verdict, diagnose
 from attention_laws.laws import MODEL_LAWS
 from experiments.laws.mutants import (
-    EQUIVALENT_WEIGHT_CHANGES,
-    SOUND_MODEL_FILE,
+    SOUND_MODELS,
     behaviour_fingerprint,
     run_as_module,
 )
@@ -22,6 +21,7 @@ from lessonkit.museum.edited_source import SourceEdit
 from lessonkit.museum.fault import apply_edits_to_model
 from tests.attention_laws.one_law import expect, small_adapter, try_law
 
+PAPER_MODEL = SOUND_MODELS["paper"]
 FAULTS_BY_NAME = {fault.name: fault for fault in FAULTS}
 
 
@@ -192,7 +192,7 @@ ROOT_IN_QUERIES = (
 
 
 def test_an_edit_of_the_sound_model_breaks_its_law() -> None:
-    text = SOUND_MODEL_FILE.read_text(encoding="utf-8")
+    text = PAPER_MODEL.text
     for old, new, name in EDITS:
         assert text.count(old) == 1, old
         expect(run_as_module(text).make_adapter(), name, "kept")
@@ -200,7 +200,7 @@ def test_an_edit_of_the_sound_model_breaks_its_law() -> None:
 
 
 def test_other_sound_designs_are_kept() -> None:
-    text = SOUND_MODEL_FILE.read_text(encoding="utf-8").replace(" / math.sqrt(query.shape[-1])", "")
+    text = PAPER_MODEL.text.replace(" / math.sqrt(query.shape[-1])", "")
     as_t5 = text.replace("self.key =", ROOT_IN_QUERIES)
     expect(run_as_module(text).make_adapter(), "scores_are_scaled_by_sqrt_d_k", "broken")
     expect(run_as_module(as_t5).make_adapter(), "scores_are_scaled_by_sqrt_d_k", "kept", "T5")
@@ -227,24 +227,24 @@ NOT_EQUIVALENT = (
 @pytest.mark.slow
 def test_an_equivalent_mutant_is_the_sound_model_with_its_weights_changed() -> None:
     """Compare in float64: logits, loss, search, cache, and three steps of Adam with dropout."""
-    text = SOUND_MODEL_FILE.read_text(encoding="utf-8")
-    sound = behaviour_fingerprint(run_as_module(text))
-    assert set(EQUIVALENT_WEIGHT_CHANGES) == set(EQUIVALENT)
+    text = PAPER_MODEL.text
+    sound = behaviour_fingerprint(run_as_module(text), PAPER_MODEL)
+    assert set(PAPER_MODEL.weight_changes) == set(EQUIVALENT)
     for change, edit in EQUIVALENT.items():
         assert text.count(edit[0]) == 1
         mutant = run_as_module(text.replace(*edit))
         equivalent = [
             name
-            for name in ("", *EQUIVALENT_WEIGHT_CHANGES)
-            if behaviour_fingerprint(mutant, name) == sound
+            for name in ("", *PAPER_MODEL.weight_changes)
+            if behaviour_fingerprint(mutant, PAPER_MODEL, name) == sound
         ]
         assert equivalent == [change]
     for edit in NOT_EQUIVALENT:
         assert text.count(edit[0]) == 1
         mutant = run_as_module(text.replace(*edit))
         assert not any(
-            behaviour_fingerprint(mutant, name) == sound
-            for name in ("", *EQUIVALENT_WEIGHT_CHANGES)
+            behaviour_fingerprint(mutant, PAPER_MODEL, name) == sound
+            for name in ("", *PAPER_MODEL.weight_changes)
         )
     newest_first = text.replace("zip(past, keys", "zip(keys, past")  # of no weights' concern
-    assert behaviour_fingerprint(run_as_module(newest_first)) == sound
+    assert behaviour_fingerprint(run_as_module(newest_first), PAPER_MODEL) == sound
