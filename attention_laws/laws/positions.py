@@ -1,6 +1,6 @@
 """The table of sinusoids is the paper's (§3.5)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import torch
 from torch import Tensor, nn
@@ -12,6 +12,7 @@ from attention_laws.subject import Subject
 LAW_MODULE_SORT_KEY = 55
 # The allowed difference, and how much it grows with each position, as an angle's rounding does.
 TOLERANCE, TOLERANCE_PER_POSITION = 2e-5, 1e-6
+MAX_UNIT_CIRCLE_GAP = 1e-4  # of a sine and a cosine, squared and added
 
 
 @law("module", compares=False)
@@ -46,20 +47,34 @@ def sinusoids_match_paper(subject: Subject) -> Finding:
 
 
 def _find_sinusoid_like_tables(module: nn.Module) -> Iterator[tuple[str, Tensor]]:
-    """Yield tables (positions, width) that begin like sinusoids, with their names."""
+    """Yield tables (positions, width) that begin like sinusoids, with their names.
+
+    Those of rotary positions are left out: one of cosines and one of sines, of the same angles.
+    """
     known: set[int] = set()
     for prefix, part in module.named_modules():
         tensors = {**dict(part.named_buffers(recurse=False)), **vars(part)}
         for name, weight in part.named_parameters(recurse=False):
             if not weight.requires_grad:
                 tensors[name] = weight
-        for name, value in tensors.items():
-            if not isinstance(value, Tensor) or not value.is_floating_point() or id(value) in known:
-                continue
-            known.add(id(value))
-            table = value.detach().squeeze().float()
-            if _begins_like_sinusoids(table):
+        tables = {
+            name: value.detach().squeeze().float()
+            for name, value in tensors.items()
+            if isinstance(value, Tensor) and value.is_floating_point() and id(value) not in known
+        }
+        known |= {id(value) for value in tensors.values()}
+        for name, table in tables.items():
+            if _begins_like_sinusoids(table) and not _has_counterpart(table, tables.values()):
                 yield f"{prefix}.{name}".strip("."), table
+
+
+def _has_counterpart(table: Tensor, tables: Iterable[Tensor]) -> bool:
+    """Return whether one of the tables holds the sines of a table's cosines, or the reverse."""
+    return any(
+        table.shape == other.shape
+        and bool((table.square() + other.square() - 1).abs().max() < MAX_UNIT_CIRCLE_GAP)
+        for other in tables
+    )
 
 
 def _begins_like_sinusoids(table: Tensor) -> bool:

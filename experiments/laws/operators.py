@@ -132,11 +132,12 @@ def flip_truth(node: Any) -> Iterator[ast.AST]:
     """
     if isinstance(node, ast.Call):
         for i, keyword in enumerate(node.keywords):
-            if isinstance(keyword.value, ast.Constant) and isinstance(keyword.value.value, bool):
-                if keyword.arg not in TASTE_KEYWORDS:
-                    other = ast.keyword(keyword.arg, ast.Constant(not keyword.value.value))
-                    keywords = [*node.keywords[:i], other, *node.keywords[i + 1 :]]
-                    yield ast.Call(node.func, node.args, keywords)
+            value = keyword.value
+            is_truth = isinstance(value, ast.Constant) and isinstance(value.value, bool)
+            if is_truth and keyword.arg not in TASTE_KEYWORDS:
+                other = ast.keyword(keyword.arg, ast.UnaryOp(ast.Not(), value))
+                keywords = [*node.keywords[:i], other, *node.keywords[i + 1 :]]
+                yield ast.Call(node.func, node.args, keywords)
 
 
 def drop_keyword(node: Any) -> Iterator[ast.AST]:

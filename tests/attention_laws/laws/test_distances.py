@@ -1,0 +1,49 @@
+"""Rotary and relative positions, and what breaks them."""
+
+import pytest
+
+from experiments.laws.mutants import SOUND_MODELS, run_as_module
+from experiments.laws.variants import variant_text
+from tests.attention_laws.one_law import expect
+
+LAW = "scores_depend_on_distance_alone"
+MODERN, FUNCTIONAL, PAPER = (SOUND_MODELS[name].text for name in ("modern", "functional", "paper"))
+TURNED_KEYS = "            k = self.rotary(k, start)\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new", "seen"),
+    [
+        (MODERN, TURNED_KEYS, "            pass\n", "self-attention 1 of the source"),
+        (MODERN, "(k, start)", "(k, start) * 1.0; k = k.flip(-1)", "of the largest"),
+        (MODERN, "other * cos + one * sin", "other * cos", "of the largest"),
+        (MODERN, "angles.cos()", "angles.sin()", "of the largest"),
+        (FUNCTIONAL, "src.size(1), True)]", "src.size(1), True) * 0]", "only the target"),
+    ],
+)
+def test_positions_in_the_scores_that_are_not_distances(
+    text: str, old: str, new: str, seen: str
+) -> None:
+    assert text.count(old) == 1
+    expect(run_as_module(text.replace(old, new)).make_adapter(), LAW, "broken", seen)
+
+
+def test_sound_positions() -> None:
+    for text, verdict in (
+        (MODERN, "kept"),
+        (FUNCTIONAL, "kept"),
+        (variant_text("modern", "interleaved_rotary"), "kept"),
+        (variant_text("functional", "alibi"), "kept"),
+        (variant_text("functional", "absolute_positions"), "not tried"),
+        (PAPER, "not tried"),
+    ):
+        expect(run_as_module(text).make_adapter(), LAW, verdict)
+
+
+def test_a_source_read_alike_in_both_directions_is_warned_of() -> None:
+    text = FUNCTIONAL.replace("(gap < 0).long() * half if both_sides else 0", "0")
+    expect(run_as_module(text).make_adapter(), LAW, "warned", "before from those after")
+
+
+def test_tables_of_rotary_positions_are_no_sinusoids_of_the_paper() -> None:
+    expect(run_as_module(MODERN).make_adapter(), "sinusoids_match_paper", "not tried")
