@@ -93,8 +93,8 @@ class Adapter(_ReplaceMixin):
         stateful: What a `train_step` changes besides `module` and `optimizer`, such as a
             scheduler or a step counter; each has `state_dict` and `load_state_dict`.
         schedule: `schedule(step)` returns the learning rate of a step, counted from 1.
-        warmup_steps: Of the paper's schedule, if `schedule` is meant to be that.
-        d_model: Width, for that schedule.
+        warmup_steps: Steps in which `schedule` rises.
+        d_model: Width, if `schedule` is meant to be the paper's.
         make_batch: `make_batch(sources, targets)` returns src, tgt_in and tgt_out for lists of ids
             without special tokens.
         declared_tied: Groups of names of parameters that are meant to be one tensor.

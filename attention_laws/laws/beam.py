@@ -1,8 +1,12 @@
 """Beam search reports right log probabilities, in order, and finds the best (§6.1)."""
 
+from collections.abc import Callable
+from itertools import pairwise
+
 import torch
 from torch import Tensor
 
+from attention_laws.adapter import Candidate
 from attention_laws.law import assert_not_none, law
 from attention_laws.laws.search import (
     BEAM_SIZE,
@@ -85,6 +89,51 @@ def beam_candidates_are_sorted_and_unique(subject: Subject) -> Finding:
                     seen += f"{second.ids} with {second.log_prob:.4f} nats"
                     return broken_finding(seen, src=src[0])
     return kept_finding("no candidate occurs twice, and of equally long ones the best is first")
+
+
+@law("beam", "candidate_score")
+@also_check_with_likelier_eos
+@torch.no_grad()
+def beam_order_is_that_of_scores(subject: Subject) -> Finding:
+    """Candidates stand in the order of their scores, or of their log probabilities.
+
+    Means: the length penalty is applied twice or to a sum that has it, or eos is not counted in
+    the length
+    Look: at the length that the score is given, and at what is sorted
+    How: Those that eos ended and those that it did not are compared among themselves.
+    """
+    score = assert_not_none(subject.adapter.candidate_score)
+    beam = assert_not_none(subject.adapter.beam)
+    orders: dict[str, Callable[[Candidate], float]] = {
+        "their scores": lambda x: score(x.log_prob, len(x.ids) + x.finished),
+        "their log probabilities": lambda x: x.log_prob,
+        "scores that do not count eos": lambda x: score(x.log_prob, max(len(x.ids), 1)),
+        "scores with two penalties": lambda x: score(
+            score(x.log_prob, len(x.ids) + x.finished), len(x.ids) + x.finished
+        ),
+    }
+    rows = [
+        [candidate for candidate in candidates if candidate.finished == finished]
+        for _, candidates in run_searches_on_drawn_sources(
+            subject, lambda src: beam(src, BEAM_SIZE, LENGTH)
+        )
+        for finished in (True, False)
+    ]
+    fitting = [
+        name for name, key in orders.items() if all(_is_descending(row, key) for row in rows)
+    ]
+    if set(fitting) & set(list(orders)[:2]):
+        return kept_finding(f"candidates are in the order of {fitting[0]}")
+    row = next(row for row in rows if not _is_descending(row, orders["their scores"]))
+    scores = ", ".join(f"{orders['their scores'](candidate):.4g}" for candidate in row)
+    hint = f"; it is that of {fitting[0]}" if fitting else ""
+    return broken_finding(f"candidates have scores of {scores} in this order{hint}")
+
+
+def _is_descending(row: list[Candidate], key: Callable[[Candidate], float]) -> bool:
+    """Return whether candidates are sorted by a key, the highest first, up to rounding."""
+    values = [key(candidate) for candidate in row]
+    return all(later <= earlier + 1e-5 for earlier, later in pairwise(values))
 
 
 @law("beam", "greedy")

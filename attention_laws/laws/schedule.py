@@ -2,6 +2,7 @@
 
 import contextlib
 import math
+from itertools import pairwise
 
 from attention_laws.law import assert_not_none, law
 from attention_laws.model_state import hooks_removed_afterwards
@@ -17,6 +18,8 @@ from attention_laws.subject import Subject
 # The first laws that train: they count the steps from the first.
 LAW_MODULE_SORT_KEY = 100
 NUM_TRAINING_STEPS = 5
+# A warm-up is tried at eighths of it.
+MIN_WARMUP_STEPS = 8
 # A step by which every training has begun.
 MAX_STEP_OFFSET_TRIED = 10_000
 
@@ -73,6 +76,36 @@ def schedule_matches_paper(subject: Subject) -> Finding:
         )
     times = "" if math.isclose(ratio, 1, rel_tol=1e-6) else f", times {ratio:.4g}"
     return kept_finding(f"Eq. 3 with d_model {d_model} and {warmup} steps of warm-up{times}")
+
+
+@law("schedule", "warmup_steps", compares=False)
+def schedule_rises_then_falls(subject: Subject) -> Finding:
+    """The rate rises during the warm-up, and never above its end afterwards (§5.3).
+
+    Means: the warm-up is missing or upside down, or what follows it begins elsewhere
+    Look: at the rate of the step before the warm-up's end, and of the two after it
+    """
+    schedule = assert_not_none(subject.adapter.schedule)
+    warmup = assert_not_none(subject.adapter.warmup_steps)
+    if warmup < MIN_WARMUP_STEPS:
+        return not_tried_finding(f"{warmup} steps of warm-up are too few to tell")
+    rising = [float(schedule(max(1, warmup * i // 8))) for i in range(9)]
+    if any(later < earlier * (1 - 1e-6) for earlier, later in pairwise(rising)):
+        return broken_finding(f"the rate falls in the warm-up: {_format_learning_rates(rising)}")
+    if rising[-1] <= rising[0]:
+        return broken_finding(f"the rate does not rise in {warmup} steps of warm-up: {rising[0]}")
+    peak = rising[-1]
+    after = [float(schedule(warmup + 2))]
+    after += [float(schedule(warmup * i // 4)) for i in (5, 6, 8, 12, 20, 40)]
+    seen = f"the rate is {peak:.3g} at the end of the warm-up, then {_format_learning_rates(after)}"
+    # Steps may be counted from 0, so that the peak comes a step later.
+    if max(after) > peak * (1 + 2 / warmup):
+        return broken_finding(f"{seen}: it rises above it")
+    if after[0] < peak / 2:
+        return broken_finding(f"{seen}: it drops at once")
+    if any(later > earlier * (1 + 1e-6) for earlier, later in pairwise(after)):
+        return warned_finding(f"{seen}: it rises again")
+    return kept_finding(seen)
 
 
 @law("candidate_score", compares=False)

@@ -22,6 +22,7 @@ LAW_MODULE_SORT_KEY = 130
 # The sources have at least as many tokens as a target may have.
 SENTENCES, LENGTH = 5, 8
 BEAM_SIZE = 4
+MAX_EOS_RAISES = 4  # of the logit of eos, by 2 each, until a sentence ends
 
 
 def draw_sources(subject: Subject) -> list[Tensor]:
@@ -74,7 +75,7 @@ def also_check_with_likelier_eos(
         if finding.verdict != Verdict.KEPT or _does_any_search_reach_eos(subject):
             return finding
         random_state = subject.generator.get_state()
-        if not _make_eos_likelier(subject) or not _does_any_search_reach_eos(subject):
+        if not _make_sentences_end(subject):
             return kept_finding(f"{finding.seen}; no sentence ends in eos")
         subject.generator.set_state(random_state)
         retried = check(subject)
@@ -98,8 +99,11 @@ def _does_any_search_reach_eos(subject: Subject) -> bool:
 
 
 @torch.no_grad()
-def _make_eos_likelier(subject: Subject) -> bool:
-    """Scale up a model's output layer and raise eos; return whether the layer was found."""
+def _make_sentences_end(subject: Subject) -> bool:
+    """Scale up a model's output layer and raise eos until a sentence ends; return whether one does.
+
+    Without a bias the row of eos is turned towards what the layer reads.
+    """
     if subject.adapter.module is None:
         return False
     ids = subject.draw_src(1, 5), subject.draw_tgt_in(1, 4)
@@ -110,13 +114,19 @@ def _make_eos_likelier(subject: Subject) -> bool:
         return False
     pointers = {arg.data_ptr() for arg in outputs[-1].args[1:] if arg is not None}
     weights = [w for w in subject.module.parameters() if w.data_ptr() in pointers]
-    for weight in weights:
-        is_bias = weight.dim() == 1
-        if is_bias:
-            weight[subject.adapter.eos_id] += 2
-        else:
-            weight.mul_(3)
-    return bool(weights)
+    biases = [weight for weight in weights if weight.dim() == 1]
+    matrices = [weight for weight in weights if weight.dim() == 2]
+    for matrix in matrices:
+        matrix.mul_(3)
+    hidden = outputs[-1].args[0].flatten(end_dim=-2).mean(dim=0)
+    for _ in range(MAX_EOS_RAISES):
+        for bias in biases:
+            bias[subject.adapter.eos_id] += 2
+        for matrix in matrices if not biases else []:
+            matrix[subject.adapter.eos_id] += 2 * hidden / hidden.square().sum()
+        if _does_any_search_reach_eos(subject):
+            return True
+    return False
 
 
 @law("greedy")

@@ -191,7 +191,7 @@ class TrainingAndSearch:
         loss.backward()
         nn.utils.clip_grad_norm_(self.model.parameters(), CLIP)
         self.optimizer.step()
-        return float(loss)
+        return loss.item()
 
     @torch.no_grad()
     def greedy(self, src, length):

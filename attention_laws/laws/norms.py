@@ -1,0 +1,103 @@
+"""Norms give what they read a size of one, whatever size it had (§3.1)."""
+
+import contextlib
+
+import torch
+from torch import Tensor, nn
+
+from attention_laws.law import law
+from attention_laws.model_state import hooks_removed_afterwards
+from attention_laws.module_at_fault import describe_module
+from attention_laws.report import Finding, broken_finding, kept_finding, not_tried_finding
+from attention_laws.subject import MODEL_ERROR_TYPES, Subject
+
+LAW_MODULE_SORT_KEY = 75
+# Sizes at which a norm is tried; an epsilon below a thousandth is not felt at the smallest.
+SIZES = (0.3, 1.0, 10.0)
+MAX_RELATIVE_CHANGE = 0.03  # of a norm's output from one size to another
+# Of the output's root mean square from 1, beside that of a variance over one fewer components.
+MAX_SIZE_ERROR = 0.03
+
+
+@law("module", compares=False)
+def norms_ignore_the_scale(subject: Subject) -> Finding:
+    """A norm's output has unit size, and the same one whatever the scale of its input.
+
+    Means: the root is missing, a sum stands for the mean, or the epsilon is too large: the scale
+    of the words and of each layer then goes through
+    Look: at what the norm that is named divides by
+    """
+    inputs = _record_norm_inputs(subject)
+    if not inputs:
+        return not_tried_finding("no module that is called a norm reads one tensor")
+    for name, x in inputs.items():
+        norm = subject.module.get_submodule(name)
+        unit = x / x.square().mean(dim=-1, keepdim=True).sqrt().clamp(min=1e-12)
+        try:
+            outputs = [_norm_output(norm, size * unit) for size in SIZES]
+        except MODEL_ERROR_TYPES as error:
+            return not_tried_finding(f"{name} raises by itself: {str(error)[:100]}")
+        expected = outputs[SIZES.index(1.0)]
+        for size, output in zip(SIZES, outputs, strict=True):
+            change = float((output - expected).norm() / expected.norm().clamp(min=1e-12))
+            if not change <= MAX_RELATIVE_CHANGE:
+                seen = f"{describe_module(subject.module, name)}: an input {size:g} times as large"
+                return broken_finding(f"{seen} changes its output by {change:.0%}")
+        rms = float(expected.square().mean().sqrt())
+        if _is_neutral(norm) and rms and not _is_unit_size(rms, x.shape[-1]):
+            seen = f"{describe_module(subject.module, name)}: its output has a root mean square"
+            return broken_finding(f"{seen} of {rms:.3g}, and no weight makes it other than 1")
+    return kept_finding(f"{len(inputs)} norms give inputs of any scale the same size")
+
+
+def _record_norm_inputs(subject: Subject) -> dict[str, Tensor]:
+    """Return what each norm reads in a pass, (positions, width), by the norm's name."""
+    inputs: dict[str, Tensor] = {}
+    names = {part: name for name, part in subject.module.named_modules() if _is_norm(name, part)}
+
+    def record(part: nn.Module, args: tuple[object, ...], output: object) -> None:
+        x = args[0] if len(args) == 1 else None
+        if isinstance(x, Tensor) and isinstance(output, Tensor) and x.shape == output.shape:
+            rows = x.detach().flatten(end_dim=-2)
+            # What is all zero, such as the embedding of padding, has no size.
+            rows = rows[rows.any(dim=-1)]
+            if len(rows):
+                inputs.setdefault(names[part], rows)
+
+    with (
+        hooks_removed_afterwards(part.register_forward_hook(record) for part in names),
+        torch.enable_grad(),
+    ):
+        # With gradients, since without them torch's own layers run without calling their parts.
+        subject.adapter.forward(subject.draw_src(2, 5), subject.draw_tgt_in(2, 4))
+    return inputs
+
+
+def _is_norm(name: str, part: nn.Module) -> bool:
+    """Return whether a module is called a norm and has nothing but vectors."""
+    is_called_norm = "norm" in type(part).__name__.lower() or "norm" in name.rpartition(".")[2]
+    is_batch_norm = "batch" in type(part).__name__.lower()
+    weights = list(part.parameters())
+    has_vectors = all(weight.dim() <= 1 for weight in weights)
+    return is_called_norm and has_vectors and bool(weights) and not is_batch_norm
+
+
+@torch.no_grad()
+def _norm_output(norm: nn.Module, x: Tensor) -> Tensor:
+    """Return a norm's output for rows as they are in the model, (1, positions, width)."""
+    with contextlib.suppress(*MODEL_ERROR_TYPES):
+        return norm(x[None])[0]  # type: ignore[no-any-return]
+    return norm(x)  # type: ignore[no-any-return]
+
+
+def _is_neutral(norm: nn.Module) -> bool:
+    """Return whether a norm's scale is one, or 1 + 0, and its shift zero, as at the start."""
+    weights = [weight for weight in norm.parameters() if weight.dim() == 1 and len(weight) > 1]
+    is_constant = all(bool((w == 1).all()) or bool((w == 0).all()) for w in weights)
+    return bool(weights) and is_constant
+
+
+def _is_unit_size(rms: float, width: int) -> bool:
+    """Return whether a root mean square is 1, or what a variance over width - 1 makes of it."""
+    least = ((width - 1) / width) ** 0.5
+    return least - MAX_SIZE_ERROR <= rms <= 1 + MAX_SIZE_ERROR

@@ -1,0 +1,188 @@
+"""What a training step does: it goes down its own loss, and says what that was (§5.3)."""
+
+import math
+
+import torch
+from torch import Tensor
+
+from attention_laws.law import assert_not_none, law
+from attention_laws.laws.gradients import format_first_parameter_names
+from attention_laws.model_state import force_eval_mode, hooks_removed_afterwards
+from attention_laws.report import (
+    Finding,
+    broken_finding,
+    kept_finding,
+    not_tried_finding,
+    warned_finding,
+)
+from attention_laws.subject import Subject
+
+LAW_MODULE_SORT_KEY = 116
+NUM_STEPS = 3
+# Of a step and the direction down the loss: what weight decay alone moves is below it.
+MIN_COSINE_WITH_DESCENT = 0.02
+MIN_RELATIVE_MOVE = 1e-7  # of the weights in all steps; below it rounding decides
+NUM_LOSS_DRAWS = 6  # passes with dropout, among whose losses the one of the step must be
+MAX_ADAM_EPSILON = 1e-4
+
+Batch = tuple[Tensor, Tensor, Tensor]
+
+
+@law("module", "train_step", "loss", compares=False)
+def train_step_goes_down_its_loss(subject: Subject) -> Finding:
+    """A step moves the weights down the loss of its own batch.
+
+    Means: the loss is maximized or negated, gradients are clipped to nothing or computed of
+    something else, and what still moves the weights is weight decay
+    Look: at the sign of the loss, at `maximize`, at the clipping, and at what backward is called on
+    """
+    parameters = subject.trainable_parameters()
+    train_step, optimizer = assert_not_none(subject.adapter.train_step), subject.adapter.optimizer
+    # An optimizer that has seen other batches may go on along these for a while.
+    has_history = optimizer is not None and bool(optimizer.state)
+    along = moved = steepness = size = 0.0
+    for _ in range(NUM_STEPS):
+        batch = subject.draw_batch()
+        gradients = _gradients_of_loss(subject, batch, parameters)
+        before = {name: weight.detach().clone() for name, weight in parameters.items()}
+        train_step(*batch)
+        for name, gradient in gradients.items():
+            move = (parameters[name].detach() - before[name]).double()
+            along -= float((move * gradient.double()).sum())
+            moved += float(move.square().sum())
+            steepness += float(gradient.double().square().sum())
+            size += float(before[name].double().square().sum())
+    if not steepness or moved <= MIN_RELATIVE_MOVE**2 * size:
+        return not_tried_finding("the weights do not move: see `train_step_updates_all_weights`")
+    cosine = along / math.sqrt(moved * steepness)
+    seen = f"{NUM_STEPS} steps and the way down the loss have a cosine of {cosine:.2g}"
+    if cosine >= MIN_COSINE_WITH_DESCENT:
+        return kept_finding(seen)
+    if has_history:
+        return not_tried_finding(f"{seen}, and the optimizer remembers other batches")
+    way = "go up" if cosine < -MIN_COSINE_WITH_DESCENT else "do not go down"
+    return broken_finding(f"{seen}: they {way}")
+
+
+def _gradients_of_loss(
+    subject: Subject, batch: Batch, parameters: dict[str, Tensor]
+) -> dict[str, Tensor]:
+    """Return the gradient of the adapter's loss of a batch, in evaluation mode."""
+    force_eval_mode(subject.module)
+    loss = _loss_of_forward(subject, batch)
+    gradients = torch.autograd.grad(loss, list(parameters.values()), allow_unused=True)
+    pairs = zip(parameters, gradients, strict=True)
+    return {name: gradient for name, gradient in pairs if gradient is not None}
+
+
+def _loss_of_forward(subject: Subject, batch: Batch) -> Tensor:
+    src, tgt_in, tgt_out = batch
+    return assert_not_none(subject.adapter.loss)(subject.adapter.forward(src, tgt_in), tgt_out)
+
+
+@law("module", "train_step", "loss", compares=False)
+def train_step_returns_its_loss(subject: Subject) -> Finding:
+    """The loss that a step returns is that of forward on its batch.
+
+    Means: the step passes on other ids, trains by another loss, or reports a number of its own
+    Look: at what is passed to the model and to the loss in a step, and at what is returned
+    How: With dropout it must be among the losses of several passes; a factor for the number of
+    tokens, sentences or positions is a matter of unit.
+    """
+    batch = subject.draw_batch()
+    losses = []
+    with torch.no_grad():
+        for seed in range(NUM_LOSS_DRAWS):
+            subject.module.train()
+            torch.manual_seed(seed)
+            losses.append(float(_loss_of_forward(subject, batch)))
+        force_eval_mode(subject.module)
+        losses.append(float(_loss_of_forward(subject, batch)))
+    torch.manual_seed(0)
+    returned = float(assert_not_none(subject.adapter.train_step)(*batch))
+    seen = f"a step returns {returned:.4g}, and forward has {min(losses):.4g} to {max(losses):.4g}"
+    if not math.isfinite(returned):
+        return broken_finding(seen)
+    # Twice as far as the losses lie apart, which dropout alone does not take them.
+    margin = (max(losses) - min(losses)) + 1e-3 * abs(max(losses))
+    sentences, tokens = batch[2].shape[0], batch[2].numel()
+    for factor in (1, tokens, sentences, tokens / sentences):
+        for loss in (returned * factor, returned / factor):
+            if min(losses) - margin <= loss <= max(losses) + margin:
+                unit = "" if factor == 1 else f", but for a factor of {factor:g}"
+                return kept_finding(f"{seen}{unit}")
+    return broken_finding(seen)
+
+
+@law("module", "optimizer", "train_step", compares=False)
+def gradients_are_final_when_used(subject: Subject) -> Finding:
+    """After the optimizer has used the gradients nothing but their clearing changes them.
+
+    Means: gradients are clipped, scaled or averaged after the update, where it is too late
+    Look: at the order of backward, clipping and optimizer.step()
+    """
+    parameters = subject.trainable_parameters()
+    used: dict[str, Tensor] = {}
+
+    def record(*_: object) -> None:
+        used.update({n: w.grad.clone() for n, w in parameters.items() if w.grad is not None})
+
+    optimizer = assert_not_none(subject.adapter.optimizer)
+    with hooks_removed_afterwards([optimizer.register_step_pre_hook(record)]):
+        assert_not_none(subject.adapter.train_step)(*subject.draw_batch())
+    if not used:
+        return not_tried_finding("a train_step does not step this optimizer")
+    changed = []
+    for name, gradient in used.items():
+        left = parameters[name].grad
+        # A gradient that is cleared is None or zero.
+        if left is not None and bool(left.any()) and not torch.equal(left, gradient):
+            changed.append(name)
+    if changed:
+        names = format_first_parameter_names(changed)
+        return broken_finding(f"after the update the gradients of {names} are changed")
+    return kept_finding(f"{len(used)} gradients stay as they were used, or are cleared")
+
+
+@law("optimizer", compares=False)
+def optimizer_settings_are_plausible(subject: Subject) -> Finding:
+    """Adam's settings are of the size that §5.3 has: beta_1 below beta_2, a small epsilon.
+
+    Means: the betas are exchanged, the epsilon is that of another formula, or the loss is maximized
+    Look: at the arguments that the optimizer is made with
+    """
+    for number, group in enumerate(assert_not_none(subject.adapter.optimizer).param_groups):
+        where = f"group {number} of the optimizer"
+        if group.get("maximize"):
+            return broken_finding(f"{where} maximizes the loss")
+        beta_1, beta_2 = (*group.get("betas", (0.0, 1.0)), 1.0)[:2]
+        if beta_1 > beta_2:
+            return broken_finding(f"{where} has betas of {beta_1} and {beta_2}: exchanged?")
+        epsilon = group.get("eps", 0.0)
+        epsilon = max(x for x in epsilon if x) if isinstance(epsilon, tuple) else epsilon
+        is_of_adam = "betas" in group
+        if is_of_adam and float(epsilon) > MAX_ADAM_EPSILON:
+            return warned_finding(f"{where} has an epsilon of {epsilon}, §5.3 one of 1e-9")
+    return kept_finding("no setting of the optimizer is out of its order")
+
+
+@law("module", "train_step", compares=False)
+def frozen_weights_stay(subject: Subject) -> Finding:
+    """A weight that requires no gradient is not changed by training.
+
+    Means: the step switches all gradients on, or weights are changed by hand
+    Look: at requires_grad_ in the step, and at what else writes into weights
+    """
+    matrices = {n: w for n, w in subject.trainable_parameters().items() if w.dim() > 1}
+    if not matrices:
+        return not_tried_finding("it has no matrix to freeze")
+    name, weight = max(matrices.items(), key=lambda pair: pair[1].numel())
+    before = weight.detach().clone()
+    weight.requires_grad_(False)
+    weight.grad = None
+    for _ in range(2):
+        assert_not_none(subject.adapter.train_step)(*subject.draw_batch())
+    moved = float((weight.detach() - before).abs().max())
+    if moved:
+        return broken_finding(f"{name}, frozen, moves by {moved:.2g} in two steps")
+    return kept_finding(f"{name}, frozen, stays in two steps")

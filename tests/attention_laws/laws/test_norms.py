@@ -1,0 +1,68 @@
+"""Norms whose output has the scale of their input, and sound ones of several kinds."""
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from attention_laws.bare_module import adapter_from_module
+from experiments.laws.mutants import SOUND_MODELS, run_as_module
+from experiments.laws.sound_model import D_MODEL, EncoderDecoder
+from tests.attention_laws.one_law import expect
+
+LAW = "norms_ignore_the_scale"
+MODERN = SOUND_MODELS["modern"].text
+ROOT = "torch.sqrt(x.pow(2).mean(dim=-1, keepdim=True) + 1e-6)"
+
+
+@pytest.mark.parametrize(
+    ("new", "seen"),
+    [
+        (ROOT.removeprefix("torch.sqrt"), "encoder.0.attn_norm (RMSNorm)"),  # without a root
+        (ROOT.replace("mean", "sum"), "root mean square of 0.177"),  # of 32 components
+        (ROOT.replace("1e-6", "1e-1"), "0.3 times as large"),
+    ],
+)
+def test_a_norm_through_which_the_scale_goes(new: str, seen: str) -> None:
+    assert ROOT in MODERN
+    expect(run_as_module(MODERN.replace(ROOT, new)).make_adapter(), LAW, "broken", seen)
+
+
+class UnbiasedNorm(nn.Module):
+    """A deviation over one fewer components, to which the epsilon is added."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(D_MODEL))
+        self.shift = nn.Parameter(torch.zeros(D_MODEL))
+
+    def forward(self, x: Tensor) -> Tensor:
+        centred = x - x.mean(dim=-1, keepdim=True)
+        return self.scale * centred / (x.std(dim=-1, keepdim=True) + 1e-6) + self.shift
+
+
+class NormFromZero(nn.Module):
+    """A scale of 1 plus a weight that begins as zero."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(D_MODEL))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return nn.functional.rms_norm(x, (D_MODEL,)) * (1 + self.weight)
+
+
+@pytest.mark.parametrize("norm", [nn.LayerNorm, UnbiasedNorm, NormFromZero])
+def test_sound_norms_are_kept(norm: type[nn.Module]) -> None:
+    torch.manual_seed(0)
+    model = EncoderDecoder()
+    for layer in (*model.encoder, *model.decoder):
+        layer.first.norm = nn.LayerNorm(D_MODEL) if norm is nn.LayerNorm else norm()
+    expect(adapter_from_module(model), LAW, "kept", "10 norms")
+
+
+def test_a_trained_scale_is_no_fault() -> None:
+    model = EncoderDecoder()
+    for weight in model.parameters():
+        if weight.dim() == 1:
+            nn.init.normal_(weight)
+    expect(adapter_from_module(model), LAW, "kept")
