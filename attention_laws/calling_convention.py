@@ -17,6 +17,7 @@ from attention_laws.forward_signature import (
 )
 from attention_laws.mask_style import MASK_STYLES, MaskStyle, make_mask
 from attention_laws.model_state import hooks_removed_afterwards
+from attention_laws.older_code import Uint8MasksAsBooleans
 from attention_laws.vocabularies import EmbeddingRecorder
 
 # Of the first call: these are distinct, also after one token was cut off, so that a shape
@@ -47,6 +48,9 @@ class CallingConvention:
     head: str = ""
     # Name of a submodule that returns logits, if the module itself returns a loss.
     logits_module: str = ""
+    # Lengths of source and target to which sentences are padded, if it takes no other.
+    fixed_lengths: tuple[int, int] | None = None
+    uint8_masks: bool = False  # whether it fills with uint8 masks, which torch refuses
 
     def __call__(self, src: Tensor, tgt_in: Tensor) -> Tensor:
         """Return logits (batch, tgt_len, vocab) for ids, batch first."""
@@ -56,10 +60,9 @@ class CallingConvention:
         for key in self.path:
             is_key = isinstance(key, int) or isinstance(output, dict)
             output = output[key] if is_key else getattr(output, key)
-        batch, length = tgt_in.shape
-        if self.drops_last:
-            length -= 1
+        batch, length = len(tgt_in), self._output_length(tgt_in) - self.drops_last
         batch_first = LOGITS_LAYOUTS[self.layout].to_batch_first(output, batch, length)
+        batch_first = batch_first[:, : tgt_in.shape[1] - self.drops_last]
         if self.shifts_target:
             batch_first = batch_first[:, 1:]
         return self.module.get_submodule(self.head)(batch_first) if self.head else batch_first
@@ -96,7 +99,20 @@ class CallingConvention:
             self._call_module(src, tgt_in)
         return outputs[-1]
 
+    def _output_length(self, tgt_in: Tensor) -> int:
+        """Return the length of the target that the module is given."""
+        return self.fixed_lengths[1] if self.fixed_lengths else tgt_in.shape[1]
+
     def _call_module(self, src: Tensor, tgt_in: Tensor) -> Any:
+        if self.fixed_lengths:
+            src = _pad_to_length(src, self.fixed_lengths[0], self.src_pad)
+            tgt_in = _pad_to_length(tgt_in, self.fixed_lengths[1], self.tgt_pad)
+        if not self.uint8_masks:
+            return self._call_module_with_ids(src, tgt_in)
+        with Uint8MasksAsBooleans():
+            return self._call_module_with_ids(src, tgt_in)
+
+    def _call_module_with_ids(self, src: Tensor, tgt_in: Tensor) -> Any:
         ids = (src, tgt_in) if self.batch_first else (src.T, tgt_in.T)
         if self.signature.pair:
             return self.module(ids)
@@ -147,7 +163,7 @@ class CallingConvention:
             output = self.call_for_raw_output(src, tgt_in)
         vocab_size = recorder.vocab_sizes.get(int(tgt_in[0, 0]))
         shapes, located = [], []
-        batch, tgt_len = tgt_in.shape
+        batch, tgt_len = len(tgt_in), self._output_length(tgt_in)
         for path, tensor in _yield_paths_and_float_tensors(output):
             shapes.append(tuple(tensor.shape))
             for drops_last, length in ((False, tgt_len), (True, tgt_len - 1)):
@@ -161,7 +177,7 @@ class CallingConvention:
                     break
         if located:
             return located[0]
-        returns_loss = shapes == [()]
+        returns_loss = bool(shapes) and set(shapes) == {()}
         if returns_loss and not self.logits_module:
             return self._with_logits_submodule_located(src, tgt_in, recorder)
         if shapes:
@@ -202,6 +218,9 @@ class CallingConvention:
     def assumptions(self) -> tuple[str, ...]:
         """What was found by trying, each with the flag that overrides it."""
         assumptions = []
+        if self.signature.order_unknown and self.signature.tgt:
+            names = f"source is {self.signature.src}, target {self.signature.tgt}"
+            assumptions.append(f"{names} (tried, since the names do not say)")
         if self.mask_style is not None:
             names = ", ".join(name for name, _ in self.signature.masks if name) or "by position"
             flag = f"masks=, --masks {self.mask_style}"
@@ -222,6 +241,16 @@ class CallingConvention:
             assumptions.append("it shifts the target itself, and is given one token more")
         if self.drops_last:
             assumptions.append("it cuts off the target's last token itself, and is given one more")
+        if self.fixed_lengths:
+            lengths = " and ".join(map(str, self.fixed_lengths))
+            assumptions.append(
+                f"it takes sentences of {lengths} tokens alone, to which all are padded: what "
+                "padding changes cannot be seen"
+            )
+        if self.uint8_masks:
+            assumptions.append(
+                "it fills with masks of uint8, which this torch refuses: they are taken as boolean"
+            )
         return tuple(assumptions)
 
 
@@ -269,6 +298,17 @@ def _is_not_padding(ids: Tensor, pad: int | None) -> Tensor:
     return torch.ones_like(ids, dtype=torch.bool) if pad is None else ids != pad
 
 
+def _pad_to_length(ids: Tensor, length: int, pad: int | None) -> Tensor:
+    """Return ids (batch, at most length) with padding appended up to a length.
+
+    Raises:
+        ValueError: there is no padding, or the ids are longer.
+    """
+    if pad is None or ids.shape[1] > length:
+        raise ValueError(f"a sentence of {ids.shape[1]} tokens cannot be padded to {length}")
+    return nn.functional.pad(ids, (0, length - ids.shape[1]), value=pad)
+
+
 def _yield_paths_and_float_tensors(output: Any) -> Iterator[tuple[tuple[Any, ...], Tensor]]:
     """Yield every floating-point tensor in an output, and the keys to it; "logits" first."""
     if isinstance(output, Tensor):
@@ -296,9 +336,20 @@ def yield_possible_calling_conventions(
     styles: list[MaskStyle | None] = [mask_style] if mask_style else list(MASK_STYLES)
     if signature.masks_optional and not mask_style:
         styles = [None, *styles]
-    for style in styles if signature.masks else [None]:
-        for order in orders:
-            yield CallingConvention(module, signature, order, style)
+    for variant in _signature_variants(signature):
+        for style in styles if variant.masks else [None]:
+            for order in orders:
+                yield CallingConvention(module, variant, order, style)
+
+
+def _signature_variants(signature: ForwardSignature) -> list[ForwardSignature]:
+    """Return a signature, and the same with optional lengths or with the target's ids first."""
+    variants = [signature]
+    if signature.optional_others:
+        variants.append(signature.with_optional_others())
+    if signature.order_unknown and signature.tgt:
+        variants.append(signature.with_target_first())
+    return variants
 
 
 def describe_call_failure(error: Exception) -> str:

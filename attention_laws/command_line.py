@@ -3,6 +3,7 @@
 import argparse
 import dataclasses
 import os
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -91,6 +92,11 @@ def make_parser() -> argparse.ArgumentParser:
         default=8.0,
         help="memory limit, beyond what torch itself takes (default: 8)",
     )
+    add(
+        "--cuda-as-cpu",
+        action="store_true",
+        help="let code that asks for a GPU, as `.cuda()` does, get the CPU",
+    )
     _add_module_calling_options(parser)
     return parser
 
@@ -116,7 +122,7 @@ def _add_module_calling_options(parser: argparse.ArgumentParser) -> None:
     add(
         "--masks",
         metavar="M",
-        help="may|hidden, bool|int|float, 2|3|4 axes, for example may-bool-4",
+        help="may|hidden|add, bool|int|byte|float, 1 to 4 axes, for example may-bool-4",
     )
 
 
@@ -132,7 +138,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return MISTAKE
     if report.stopped and not options.json:
-        print(f"error: {report}", file=sys.stderr)
+        asks_for_gpu = re.search("cuda|nvidia", report.stopped, re.IGNORECASE)
+        hint = ": try --cuda-as-cpu" if asks_for_gpu and not options.cuda_as_cpu else ""
+        print(f"error: {report}{hint}", file=sys.stderr)
     else:
         print(report.to_json() if options.json else report)
     return report.exit_status
@@ -198,6 +206,7 @@ def diagnose_with_options(options: argparse.Namespace) -> Report:
         minute=options.minute,
         seconds=options.seconds,
         gigabytes=options.memory,
+        cuda_as_cpu=options.cuda_as_cpu,
     )
     check_law_names(reasons)
     report = diagnose_in_sandbox(request).with_baseline(reasons)

@@ -1,6 +1,8 @@
 """Find a way to call a module by trying all that its parameters allow (not in the paper)."""
 
-from collections.abc import Callable, Sequence
+import itertools
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -12,16 +14,21 @@ from attention_laws.calling_convention import (
     SRC_LEN,
     TGT_LEN,
     CallingConvention,
+    NoLogitsError,
     describe_call_failure,
     yield_possible_calling_conventions,
 )
-from attention_laws.errors import UserError
+from attention_laws.errors import UserError, one_line_error_message
 from attention_laws.mask_style import MaskStyle
+from attention_laws.older_code import UINT8_MASK_ERROR
 from attention_laws.vocabularies import UNSPECIFIED_PADDING_ID, EmbeddingRecorder, find_padding_ids
 
 # How many reasons an error names if no way to call the module works.
 MAX_REASONS_IN_ERROR = 4
 PADDING_IDS_TO_TRY = (1, 2, 3)
+# Lengths to which sentences may have to be padded: laws draw up to a dozen tokens.
+MIN_FIXED_LENGTH, MAX_FIXED_LENGTH = 12, 4096
+MAX_FIXED_LENGTHS_TRIED = 16
 
 
 @dataclass(frozen=True)
@@ -47,21 +54,15 @@ def find_working_call(
         UserError: none returns logits, or no embedding table is read at the source's ids.
     """
     tokens = [token for token in (4, 5, 6, 7, 3) if token not in (pad, tgt_pad)][:4]
-    recorder = EmbeddingRecorder()
-    reasons: dict[str, str] = {}
-    best: tuple[int, CallingConvention, str] | None = None
-    for convention in yield_possible_calling_conventions(module, batch_first, mask_style):
-        try:
-            first_call = _locate_logits_by_first_call(convention, tokens, recorder)
-            call, origin = _set_padding_ids(first_call, pad, tgt_pad, recorder, tokens)
-            count, call = _choose_target_shift_by_defects(call, tokens)
-        except Exception as error:  # Somebody's model may raise anything.
-            reasons.setdefault(describe_call_failure(error), convention.description)
-            continue
-        if best is None or count < best[0]:
-            best = count, call, origin
-        if count == 0:
-            break
+    search = _CallSearch(tokens, pad, tgt_pad)
+    conventions = list(yield_possible_calling_conventions(module, batch_first, mask_style))
+    search.try_until_sound(conventions)
+    if search.best is None and any(UINT8_MASK_ERROR in reason for reason in search.reasons):
+        conventions = [replace(convention, uint8_masks=True) for convention in conventions]
+        search.try_until_sound(conventions)
+    if search.best is None:
+        search.try_fixed_lengths(conventions)
+    recorder, best, reasons = search.recorder, search.best, search.reasons
     if best is None:
         tried = "; ".join(
             f"{way}: {why}" for why, way in list(reasons.items())[:MAX_REASONS_IN_ERROR]
@@ -79,6 +80,62 @@ def find_working_call(
     vocab_sizes = recorder.vocab_sizes
     src_vocab_size = vocab_sizes.get(tokens[0], min(vocab_sizes.values()))
     return WorkingCall(call, src_vocab_size, min(width, vocab_sizes.get(tokens[1], width)), origin)
+
+
+class _CallSearch:
+    """The ways to call a module that were tried: the best, and why others failed."""
+
+    def __init__(self, tokens: list[int], pad: int | None, tgt_pad: int | None) -> None:
+        self.tokens, self.pad, self.tgt_pad = tokens, pad, tgt_pad
+        self.recorder = EmbeddingRecorder()  # of the best way
+        # Reasons for which ways failed, and the first way of each.
+        self.reasons: dict[str, str] = {}
+        # The way with the fewest defects, after their number; how its padding was found.
+        self.best: tuple[int, CallingConvention, str] | None = None
+        self.numbers_in_errors: list[int] = []  # which may be lengths
+
+    def try_until_sound(self, conventions: Iterable[CallingConvention]) -> None:
+        """Try ways to call a module up to the first without a defect."""
+        for convention in conventions:
+            try:
+                recorder = EmbeddingRecorder()
+                call, count, origin = self._try_convention(convention, recorder)
+            except Exception as error:  # Somebody's model may raise anything.
+                self.reasons.setdefault(describe_call_failure(error), convention.description)
+                self._add_numbers(error)
+                continue
+            if self.best is None or count < self.best[0]:
+                self.best, self.recorder = (count, call, origin), recorder
+            if count == 0:
+                break
+
+    def try_fixed_lengths(self, conventions: list[CallingConvention]) -> None:
+        """Try ways to call a module with sentences padded to lengths that its errors name."""
+        tried: set[tuple[int, int]] = set()
+        while self.best is None and len(tried) < MAX_FIXED_LENGTHS_TRIED:
+            pairs = itertools.product(self.numbers_in_errors, repeat=2)
+            lengths = next((pair for pair in pairs if pair not in tried), None)
+            if lengths is None:
+                return
+            tried.add(lengths)
+            self.try_until_sound(replace(way, fixed_lengths=lengths) for way in conventions)
+
+    def _try_convention(
+        self, convention: CallingConvention, recorder: EmbeddingRecorder
+    ) -> tuple[CallingConvention, int, str]:
+        """Return how logits are located, the number of defects, and the padding's origin."""
+        first_call = _locate_logits_by_first_call(convention, self.tokens, recorder)
+        call, origin = _set_padding_ids(first_call, self.pad, self.tgt_pad, recorder, self.tokens)
+        count, call = _choose_target_shift_by_defects(call, self.tokens)
+        return call, count, origin
+
+    def _add_numbers(self, error: Exception) -> None:
+        """Remember the numbers in an error's message that may be a length."""
+        if isinstance(error, NoLogitsError):
+            return
+        for text in re.findall(r"\d+", one_line_error_message(error)):
+            if MIN_FIXED_LENGTH <= int(text) <= MAX_FIXED_LENGTH:
+                self.numbers_in_errors = list(dict.fromkeys((*self.numbers_in_errors, int(text))))
 
 
 def _constant_src_and_tgt_ids(tokens: list[int]) -> tuple[Tensor, Tensor]:

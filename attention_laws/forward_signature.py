@@ -2,14 +2,14 @@
 
 import inspect
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from torch import nn
 
 from attention_laws.mask_style import MaskRole, mask_roles_from_names
 
-SRC_NAME_PATTERN = re.compile(r"src|source|enc|input|question")
-TGT_NAME_PATTERN = re.compile(r"tgt|trg|targ|dec|prev|out|answer")
+SRC_NAME_PATTERN = re.compile(r"src|source|enc|input|question|^x$")
+TGT_NAME_PATTERN = re.compile(r"tgt|trg|targ|dec|prev|out|answer|^y$")
 # Masks of keys; those that leave out whole heads are something else.
 MASK_PARAMETER_NAME_PATTERN = re.compile(r"^(?!(.*_)?head).*mask")
 
@@ -22,9 +22,20 @@ class ForwardSignature:
     src: str = ""
     tgt: str = ""
     masks: tuple[tuple[str, MaskRole], ...] = ()  # masks by name, and the role of each
-    others: tuple[str, ...] = ()  # lengths, positions and the like
+    others: tuple[str, ...] = ()  # lengths, positions and the like that must be given
+    optional_others: tuple[str, ...] = ()  # lengths that may be left out
     masks_optional: bool = True  # whether every mask may be left out
     pair: bool = False  # whether source and target are one argument
+    # Whether the names say nothing, so that the target's ids may come first.
+    order_unknown: bool = False
+
+    def with_optional_others(self) -> "ForwardSignature":
+        """Return the signature whose optional lengths are given as well."""
+        return replace(self, others=self.others + self.optional_others, optional_others=())
+
+    def with_target_first(self) -> "ForwardSignature":
+        """Return the signature whose first ids are the target's."""
+        return replace(self, src=self.tgt, tgt=self.src)
 
 
 def inspect_forward_signature(module: nn.Module) -> ForwardSignature:
@@ -34,13 +45,15 @@ def inspect_forward_signature(module: nn.Module) -> ForwardSignature:
     except (TypeError, ValueError):
         return ForwardSignature()
     named = [x for x in parameters if x.kind not in (x.VAR_POSITIONAL, x.VAR_KEYWORD)]
+    named = [x for x in named if not _is_flag_or_number(x)]
+    takes_any_number = any(x.kind == x.VAR_POSITIONAL for x in parameters)
     # forward(*args), as papers' code has it: both masks follow the ids.
-    if len(named) < len(parameters) and len(named) < 2:
+    if takes_any_number and len(named) < 2:
         return ForwardSignature(masks=(("", MaskRole("src", False)), ("", MaskRole("tgt", False))))
     masks = _select_mask_parameters(named)
     unmasked = [x for x in named if "mask" not in x.name.lower()]
     others = [x.name for x in unmasked if _is_length_position_or_teacher_forcing(x)]
-    id_names = [x.name for x in unmasked if x.name not in others]
+    id_names = _id_parameter_names([x for x in unmasked if x.name not in others])
     if len(id_names) == 1 and not masks:
         return ForwardSignature(src=id_names[0], pair=True)
     src, tgt = _find_source_and_target_names(id_names)
@@ -50,8 +63,34 @@ def inspect_forward_signature(module: nn.Module) -> ForwardSignature:
         tgt=tgt,
         masks=tuple(zip(mask_names, mask_roles_from_names(mask_names), strict=True)),
         others=tuple(others),
+        optional_others=tuple(x.name for x in unmasked if _is_optional_length(x)),
+        order_unknown=not any(map(_names_a_side, id_names)),
         masks_optional=all(x.default is not x.empty for x in masks),
     )
+
+
+def _is_flag_or_number(parameter: inspect.Parameter) -> bool:
+    """Return whether a parameter's default is a flag, a number or a text: it is never given."""
+    return isinstance(parameter.default, bool | int | float | str)
+
+
+def _id_parameter_names(parameters: list[inspect.Parameter]) -> list[str]:
+    """Return the names of parameters for ids: those without a default if there are two."""
+    required = [x.name for x in parameters if x.default is x.empty]
+    if len(required) > 1:
+        return required
+    return [x.name for x in parameters if not _is_optional_length(x)]
+
+
+def _names_a_side(name: str) -> bool:
+    """Return whether a name says that a parameter is the source's or the target's."""
+    patterns = (SRC_NAME_PATTERN, TGT_NAME_PATTERN)
+    return any(pattern.search(name.lower()) for pattern in patterns)
+
+
+def _is_optional_length(parameter: inspect.Parameter) -> bool:
+    """Return whether a parameter is a length that may be left out."""
+    return parameter.default is None and "len" in parameter.name.lower()
 
 
 def _select_mask_parameters(parameters: list[inspect.Parameter]) -> list[inspect.Parameter]:

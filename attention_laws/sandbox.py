@@ -47,6 +47,7 @@ class SandboxRequest:
     minute: bool = False  # whether to try the laws that train, too
     seconds: float = 30.0  # until a law is ended
     gigabytes: float = 8.0  # memory beyond what torch takes
+    cuda_as_cpu: bool = False  # whether what asks for a GPU gets the CPU
     # Name of the file, without .py, of which the text is asked for in the place of laws.
     adapter_file_stem: str = ""
 

@@ -17,6 +17,7 @@ from attention_laws.factory import (
     prepended_to_sys_path,
     to_adapter_or_pipeline,
 )
+from attention_laws.older_code import CUDA_AS_CPU_ASSUMPTION, use_cpu_for_cuda
 from attention_laws.run import Diagnosis
 
 try:
@@ -37,6 +38,8 @@ def main() -> None:
         os.write(events, f"\n{request['mark']}{json.dumps(event)}\n".encode())
 
     _limit_memory(request["gigabytes"])
+    if request["cuda_as_cpu"]:
+        use_cpu_for_cuda()
     try:
         with prepended_to_sys_path(Path(request["folder"])):
             _try_laws_and_send_results(request, send)
@@ -80,9 +83,12 @@ def _try_laws_and_send_results(request: dict[str, Any], send: Callable[..., None
     names = request["laws"]
     laws = [law for law in diagnosis.laws if names is None or law.name in names]
     report = diagnosis.report()
+    assumptions = report.assumptions
+    if request["cuda_as_cpu"]:
+        assumptions = (*assumptions, CUDA_AS_CPU_ASSUMPTION)
     send(
         laws=[law.name for law in laws],
-        assumptions=report.assumptions,
+        assumptions=assumptions,
         tolerance=report.tolerance,
     )
     if request["adapter_file_stem"]:
