@@ -62,7 +62,7 @@ class _ReplaceMixin:
 
 @dataclass(frozen=True, kw_only=True)
 class Adapter(_ReplaceMixin):
-    """An encoder-decoder as the laws see it: batch first, ids in, logits out.
+    """An encoder-decoder, or a decoder alone, as the laws see it: ids in, batch first, logits out.
 
     Attributes:
         forward: `forward(src, tgt_in)` returns logits (batch, tgt_len, tgt_vocab_size), before
@@ -99,6 +99,10 @@ class Adapter(_ReplaceMixin):
             without special tokens.
         declared_tied: Groups of names of parameters that are meant to be one tensor.
         untrained: Whether the weights are as they were initialized; None: the laws find out.
+        decoder_only: Whether it has no encoder: `forward` reads `tgt_in` alone, and laws about a
+            source are not tried.
+        left_padded: `left_padded(ids)` returns logits as `forward` does, of a decoder-only model
+            and of rows that begin with padding, which it hides and does not count as positions.
         assumptions: What had to be assumed, each with the option that overrides it.
     """
 
@@ -130,6 +134,8 @@ class Adapter(_ReplaceMixin):
     ) = None
     declared_tied: tuple[tuple[str, ...], ...] = ()
     untrained: bool | None = None
+    decoder_only: bool = False
+    left_padded: Callable[[Tensor], Tensor] | None = None
     assumptions: tuple[str, ...] = field(default=())
 
     def __post_init__(self) -> None:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from attention_laws.adapter import BOS_ID, EOS_ID, Adapter
+from attention_laws.decoder_only import make_cached_decoder, make_left_padded_call
 from attention_laws.errors import UserError
 from attention_laws.find_call import WorkingCall, find_working_call
 from attention_laws.forward_signature import SRC_NAME_PATTERN
@@ -71,6 +72,9 @@ def adapter_from_module(
         bos_id=bos,
         eos_id=eos,
         assumptions=_describe_assumptions(working_call, batch_first is not None, bos, eos),
+        decoder_only=call.signature.decoder_only,
+        cached=make_cached_decoder(call),
+        left_padded=make_left_padded_call(call),
     )
 
 
@@ -84,12 +88,14 @@ def _describe_assumptions(
     padding = f"pad is {call.src_pad}"
     if call.src_pad != call.tgt_pad:
         padding += f", of targets {call.tgt_pad}"
+    types = f"{working_call.src_vocab_size} source and {working_call.tgt_vocab_size} target types"
+    if call.signature.decoder_only:
+        types = f"{working_call.tgt_vocab_size} types"
     assumptions = [
         f"ids are {order} ({source}; batch_first=, --length-first)",
         f"{padding}{working_call.padding_origin} (pad_id=, --pad), bos {bos} (bos_id=, --bos), "
         f"eos {eos} (eos_id=, --eos)",
-        f"{working_call.src_vocab_size} source and {working_call.tgt_vocab_size} target types "
-        "(as wide as embeddings and logits are)",
+        f"{types} (as wide as embeddings and logits are)",
         *call.assumptions,
     ]
     if any(isinstance(part, nn.TransformerEncoderLayer) for part in call.module.modules()):

@@ -13,6 +13,7 @@ from attention_laws.forward_signature import (
     SRC_NAME_PATTERN,
     TGT_NAME_PATTERN,
     ForwardSignature,
+    inspect_decoder_only_signature,
     inspect_forward_signature,
 )
 from attention_laws.mask_style import MASK_STYLES, MaskStyle, make_mask
@@ -50,6 +51,7 @@ class CallingConvention:
     logits_module: str = ""
     # Lengths of source and target to which sentences are padded, if it takes no other.
     fixed_lengths: tuple[int, int] | None = None
+    with_targets: bool = False  # whether a decoder-only model is given its ids as targets, too
     uint8_masks: bool = False  # whether it fills with uint8 masks, which torch refuses
 
     def __call__(self, src: Tensor, tgt_in: Tensor) -> Tensor:
@@ -114,6 +116,8 @@ class CallingConvention:
 
     def _call_module_with_ids(self, src: Tensor, tgt_in: Tensor) -> Any:
         ids = (src, tgt_in) if self.batch_first else (src.T, tgt_in.T)
+        if self.signature.decoder_only:
+            return self._call_decoder_only(src, tgt_in, ids[1])
         if self.signature.pair:
             return self.module(ids)
         masks = self._make_named_masks(src, tgt_in)
@@ -124,6 +128,14 @@ class CallingConvention:
         if not self.signature.src or not self.signature.tgt:
             return self.module(*ids, *positional, **options)
         return self.module(**{self.signature.src: ids[0], self.signature.tgt: ids[1]}, **options)
+
+    def _call_decoder_only(self, src: Tensor, tgt_in: Tensor, ids: Tensor) -> Any:
+        options: dict[str, Any] = dict(self._make_named_masks(src, tgt_in))
+        for name in self.signature.others:
+            options[name] = self._make_length_or_position_argument(name.lower(), src, tgt_in)
+        if self.with_targets:
+            options[self.signature.targets] = ids
+        return self.module(ids, **options)
 
     def _make_named_masks(self, src: Tensor, tgt_in: Tensor) -> list[tuple[str, Tensor]]:
         if self.mask_style is None:
@@ -146,6 +158,8 @@ class CallingConvention:
         if "len" in name:
             return _is_not_padding(ids, pad).sum(dim=1)
         positions = torch.arange(ids.shape[1]).expand(ids.shape)
+        if self.signature.decoder_only:
+            positions = (_is_not_padding(ids, pad).cumsum(dim=1) - 1).clamp(min=0)
         return positions if self.batch_first else positions.T
 
     def with_logits_located(
@@ -218,6 +232,10 @@ class CallingConvention:
     def assumptions(self) -> tuple[str, ...]:
         """What was found by trying, each with the flag that overrides it."""
         assumptions = []
+        if self.signature.decoder_only:
+            assumptions.append("it is decoder-only: laws about a source are not tried")
+        if self.with_targets:
+            assumptions.append(f"all logits come with {self.signature.targets}=ids alone")
         if self.signature.order_unknown and self.signature.tgt:
             names = f"source is {self.signature.src}, target {self.signature.tgt}"
             assumptions.append(f"{names} (tried, since the names do not say)")
@@ -340,6 +358,22 @@ def yield_possible_calling_conventions(
         for style in styles if variant.masks else [None]:
             for order in orders:
                 yield CallingConvention(module, variant, order, style)
+
+
+def yield_decoder_only_conventions(
+    module: nn.Module, batch_first: bool | None, mask_style: MaskStyle | None
+) -> Iterator[CallingConvention]:
+    """Yield every way to call a decoder-only module, the likeliest first."""
+    signature = inspect_decoder_only_signature(module)
+    if signature is None:
+        return
+    styles: list[MaskStyle | None] = [mask_style] if mask_style else list(MASK_STYLES)
+    for style in styles if signature.masks else [None]:
+        for order in (True, False) if batch_first is None else (batch_first,):
+            convention = CallingConvention(module, signature, order, style)
+            yield convention
+            if signature.targets:
+                yield replace(convention, with_targets=True)
 
 
 def _signature_variants(signature: ForwardSignature) -> list[ForwardSignature]:

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 from attention_laws.errors import UserError
 from attention_laws.factory import parse_factory_target
+from attention_laws.github import annotations
 from attention_laws.report import MISTAKE, Report, read_baseline
 from attention_laws.sandbox import (
     LAWS_BY_NAME,
@@ -79,6 +80,11 @@ def make_parser() -> argparse.ArgumentParser:
     )
     add("--json", action="store_true", help="print the report as JSON")
     add(
+        "--github",
+        action="store_true",
+        help="let each break stand at its line in a pull request, after the report",
+    )
+    add(
         "--seconds",
         metavar="S",
         type=float,
@@ -143,6 +149,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"error: {report}{hint}", file=sys.stderr)
     else:
         print(report.to_json() if options.json else report)
+    if options.github and (shown := annotations(report)):
+        print(shown)
     return report.exit_status
 
 

@@ -2,7 +2,7 @@
 
 import itertools
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -16,6 +16,7 @@ from attention_laws.calling_convention import (
     CallingConvention,
     NoLogitsError,
     describe_call_failure,
+    yield_decoder_only_conventions,
     yield_possible_calling_conventions,
 )
 from attention_laws.errors import UserError, one_line_error_message
@@ -26,6 +27,8 @@ from attention_laws.vocabularies import UNSPECIFIED_PADDING_ID, EmbeddingRecorde
 # How many reasons an error names if no way to call the module works.
 MAX_REASONS_IN_ERROR = 4
 PADDING_IDS_TO_TRY = (1, 2, 3)
+# What exchanged axes of a decoder-only model count for: more than all that a missing mask does.
+EXCHANGED_AXES_DEFECTS = 4
 # Lengths to which sentences may have to be padded: laws draw up to a dozen tokens.
 MIN_FIXED_LENGTH, MAX_FIXED_LENGTH = 12, 4096
 MAX_FIXED_LENGTHS_TRIED = 16
@@ -61,6 +64,8 @@ def find_working_call(
         conventions = [replace(convention, uint8_masks=True) for convention in conventions]
         search.try_until_sound(conventions)
     if search.best is None:
+        search.try_until_sound(yield_decoder_only_conventions(module, batch_first, mask_style))
+    if search.best is None:
         search.try_fixed_lengths(conventions)
     recorder, best, reasons = search.recorder, search.best, search.reasons
     if best is None:
@@ -79,7 +84,10 @@ def find_working_call(
         width = call(*_constant_src_and_tgt_ids(tokens)).shape[-1]
     vocab_sizes = recorder.vocab_sizes
     src_vocab_size = vocab_sizes.get(tokens[0], min(vocab_sizes.values()))
-    return WorkingCall(call, src_vocab_size, min(width, vocab_sizes.get(tokens[1], width)), origin)
+    tgt_vocab_size = min(width, vocab_sizes.get(tokens[1], width))
+    if call.signature.decoder_only:
+        src_vocab_size = tgt_vocab_size
+    return WorkingCall(call, src_vocab_size, tgt_vocab_size, origin)
 
 
 class _CallSearch:
@@ -198,7 +206,7 @@ def _try_other_padding_ids(
 
 @torch.no_grad()
 def count_call_defects(
-    call: Callable[[Tensor, Tensor], Tensor],
+    call: CallingConvention,
     tokens: Sequence[int],
     pad: int | None,
     tgt_pad: int | None,
@@ -221,8 +229,12 @@ def count_call_defects(
         not bool(logits.isfinite().all()),
         moved(src, other_tgt, slice(0, 1)),
         not moved(src, other_tgt, slice(1, 2)),
-        not moved(other_src, tgt, slice(None)),
     ]
+    if call.signature.decoder_only:
+        # The axes are exchanged if no token is read after another, whatever else is wrong.
+        defects += [not moved(src, other_tgt, slice(2, 3))] * EXCHANGED_AXES_DEFECTS
+    else:
+        defects.append(not moved(other_src, tgt, slice(None)))
     if pad is not None:
         padded_src = nn.functional.pad(src, (0, 2), value=pad)
         defects.append(moved(padded_src, tgt, slice(None)))

@@ -10,6 +10,10 @@ from attention_laws.mask_style import MaskRole, mask_roles_from_names
 
 SRC_NAME_PATTERN = re.compile(r"src|source|enc|input|question|^x$")
 TGT_NAME_PATTERN = re.compile(r"tgt|trg|targ|dec|prev|out|answer|^y$")
+# Of a decoder-only model.
+DECODER_ONLY_TARGETS_PATTERN = re.compile(r"^(y|targets?|labels?|tgt)$")
+POSITIONS_PATTERN = re.compile(r"^pos(ition)?(_?ids|s)?$")
+PADDING_MASK_PATTERN = re.compile(r"attention_mask|pad")
 # Masks of keys; those that leave out whole heads are something else.
 MASK_PARAMETER_NAME_PATTERN = re.compile(r"^(?!(.*_)?head).*mask")
 
@@ -26,6 +30,12 @@ class ForwardSignature:
     optional_others: tuple[str, ...] = ()  # lengths that may be left out
     masks_optional: bool = True  # whether every mask may be left out
     pair: bool = False  # whether source and target are one argument
+    # Of a decoder-only model, which reads `tgt` alone: the name of what it calls its targets, and
+    # of the positions and masks that rows padded on the left need.
+    decoder_only: bool = False
+    targets: str = ""
+    positions: str = ""
+    padding_mask: str = ""
     # Whether the names say nothing, so that the target's ids may come first.
     order_unknown: bool = False
 
@@ -67,6 +77,45 @@ def inspect_forward_signature(module: nn.Module) -> ForwardSignature:
         order_unknown=not any(map(_names_a_side, id_names)),
         masks_optional=all(x.default is not x.empty for x in masks),
     )
+
+
+def inspect_decoder_only_signature(module: nn.Module) -> ForwardSignature | None:
+    """Return what the `forward` of a decoder-only model takes; None if it needs more than ids."""
+    try:
+        parameters = inspect.signature(module.forward).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    named = [x for x in parameters if x.kind not in (x.VAR_POSITIONAL, x.VAR_KEYWORD)]
+    named = [x for x in named if not _is_flag_or_number(x)]
+    masks = _select_mask_parameters(named)
+    required = [x for x in named if x.default is x.empty and x not in masks]
+    others = [x for x in required if _is_length_position_or_teacher_forcing(x)]
+    ids = [x for x in required if x not in others] or named[:1]
+    if len(ids) != 1:
+        return None
+    needed_masks = [x.name for x in masks if x.default is x.empty]
+    return ForwardSignature(
+        tgt=ids[0].name,
+        masks=tuple((name, MaskRole("tgt", False)) for name in needed_masks),
+        others=tuple(x.name for x in others),
+        masks_optional=not needed_masks,
+        decoder_only=True,
+        targets=_first_name_matching(DECODER_ONLY_TARGETS_PATTERN, named),
+        positions=_first_name_matching(POSITIONS_PATTERN, named),
+        padding_mask=_first_name_matching(PADDING_MASK_PATTERN, masks),
+    )
+
+
+def takes_parameters(module: nn.Module, *names: str) -> bool:
+    """Return whether a module's `forward` has parameters of these names."""
+    try:
+        return set(names) <= set(inspect.signature(module.forward).parameters)
+    except (TypeError, ValueError):
+        return False
+
+
+def _first_name_matching(pattern: re.Pattern[str], parameters: list[inspect.Parameter]) -> str:
+    return next((x.name for x in parameters if pattern.search(x.name.lower())), "")
 
 
 def _is_flag_or_number(parameter: inspect.Parameter) -> bool:

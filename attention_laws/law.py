@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any, TypeVar
 
@@ -25,16 +25,20 @@ class Law:
     compares: bool = True  # whether it compares outputs, and so needs deterministic ones
     minute: bool = False  # whether it trains, and so takes up to a minute
     on_pipeline: bool = False  # whether it is tried on a `Pipeline` rather than on a model
+    reads_source: bool = False  # whether it says nothing of a decoder-only model
 
 
-def law(*needs: str, compares: bool = True, minute: bool = False) -> Callable[[CheckFunction], Law]:
+def law(
+    *needs: str, compares: bool = True, minute: bool = False, reads_source: bool = False
+) -> Callable[[CheckFunction], Law]:
     """Turn a check of a `Subject` into a law of the same name.
 
     The docstring of the check states the law, and has the paragraphs `Means:` and `Look:`.
     """
 
     def make_law(check: CheckFunction) -> Law:
-        return _law_from_check(check, needs, compares, minute, on_pipeline=False)
+        made = _law_from_check(check, needs, compares, minute, on_pipeline=False)
+        return replace(made, reads_source=reads_source)
 
     return make_law
 

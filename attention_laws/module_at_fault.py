@@ -1,6 +1,7 @@
 """Find the module in which two inputs that must agree come apart (not in the paper)."""
 
 import inspect
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -70,17 +71,17 @@ def describe_module(module: nn.Module, name: str) -> str:
     shown = f"{name or 'the module itself'} ({type(part).__name__})"
     owner = name
     while True:
-        place = _forward_place(module.get_submodule(owner))
+        place = place_of_forward(module.get_submodule(owner))
         if place or not owner:
             return f"{shown}, {place}" if place else shown
         owner = owner.rpartition(".")[0]
 
 
-def _forward_place(module: nn.Module) -> str:
-    """Return file and line of a module's `forward`, or nothing if they are not the user's."""
+def place_of_forward(model: nn.Module | Callable[..., Any]) -> str:
+    """Return file and line of a module's `forward`, or of a function; "" if not the user's."""
     try:
         # Without decorators such as torch.no_grad, whose file is another.
-        forward = inspect.unwrap(type(module).forward)
+        forward = inspect.unwrap(type(model).forward if isinstance(model, nn.Module) else model)
         file = inspect.getsourcefile(forward) or ""
         line = inspect.getsourcelines(forward)[1]
     except (OSError, TypeError):

@@ -20,8 +20,9 @@ LAWS_NEEDED_TO_JUDGE_MODEL = (
     "source_padding_is_ignored",
     "gradients_reach_all_parameters",
 )
-# The reason for not trying a law of the core that is accepted: there is no padding to ignore.
+# The reasons for not trying a law of the core that are accepted: there is nothing to ignore.
 NO_PADDING_REASON = "the adapter has no pad_id"
+NO_SOURCE_REASON = "a decoder-only model has no source"
 # Exit statuses; 0: no law is broken, and those of the core are kept.
 BROKEN, MISTAKE, NOT_JUDGED = 1, 2, 3
 MAX_UNJUDGED_LAWS_NAMED = 4
@@ -112,6 +113,7 @@ class Report:
     # Whether it was stopped by what the user named, not by what the model did.
     mistake: bool = False
     strict: bool = False  # whether a warning fails, too
+    place: str = ""  # file and line where the model's `forward` begins, if they are the user's
 
     @check_argument_kinds
     def results_with_verdict(self, verdict: Verdict | str) -> list[LawResult]:
@@ -142,7 +144,7 @@ class Report:
         untried = [
             line
             for line in self.results_with_verdict(Verdict.NOT_TRIED)
-            if line.seen != NO_PADDING_REASON
+            if line.seen not in (NO_PADDING_REASON, NO_SOURCE_REASON)
         ]
         is_any_tried = len(untried) < len(self.lines)
         return [

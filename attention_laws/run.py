@@ -14,7 +14,15 @@ from attention_laws.errors import NotObservedError, UserError, describe_error
 from attention_laws.law import Law
 from attention_laws.laws import MODEL_LAWS, PIPELINE_LAWS
 from attention_laws.model_state import force_eval_mode, model_state_restored_afterwards
-from attention_laws.report import Finding, LawResult, Report, Verdict, not_tried_finding
+from attention_laws.module_at_fault import place_of_forward
+from attention_laws.report import (
+    NO_SOURCE_REASON,
+    Finding,
+    LawResult,
+    Report,
+    Verdict,
+    not_tried_finding,
+)
 from attention_laws.subject import Subject
 
 # Laws without which outputs cannot be compared, and how such outputs are described.
@@ -95,7 +103,9 @@ class Diagnosis:
         """Try a law unless something that it needs is missing, and record the finding."""
         start, lost = time.perf_counter(), False
         missing = [name for name in law.needs if getattr(self.tested, name) in (None, (), [])]
-        if missing:
+        if law.reads_source and getattr(self.tested, "decoder_only", False):
+            finding = not_tried_finding(NO_SOURCE_REASON)
+        elif missing:
             kind = type(self.tested).__name__.lower()
             finding = not_tried_finding(f"the {kind} has no {' and no '.join(missing)}")
         else:
@@ -132,7 +142,12 @@ class Diagnosis:
         if self.subject is None:
             return Report(tuple(self.lines))
         adapter = self.subject.adapter
-        return Report(tuple(self.lines), adapter.assumptions, self.subject.tolerance)
+        return Report(
+            tuple(self.lines),
+            adapter.assumptions,
+            self.subject.tolerance,
+            place=place_of_forward(adapter.forward if adapter.module is None else adapter.module),
+        )
 
     def _check_law(self, law: Law) -> Finding:
         if self.subject is None:

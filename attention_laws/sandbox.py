@@ -103,7 +103,7 @@ def diagnose_in_sandbox(request: SandboxRequest) -> Report:
         not_reached = f"not reached: in an earlier law {reason}"
         lines.setdefault(name, _lost_result(LAWS_BY_NAME[name], not_reached))
     ordered = tuple(lines[name] for name in header["laws"])
-    return Report(ordered, tuple(header["assumptions"]), header["tolerance"])
+    return Report(ordered, tuple(header["assumptions"]), header["tolerance"], place=header["place"])
 
 
 def adapter_source_in_sandbox(request: SandboxRequest) -> str:

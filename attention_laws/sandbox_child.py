@@ -90,6 +90,7 @@ def _try_laws_and_send_results(request: dict[str, Any], send: Callable[..., None
         laws=[law.name for law in laws],
         assumptions=assumptions,
         tolerance=report.tolerance,
+        place=report.place,
     )
     if request["adapter_file_stem"]:
         factory = request["module"], request["name"]

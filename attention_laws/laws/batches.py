@@ -87,7 +87,7 @@ def padding_is_trailing(subject: Subject) -> Finding:
     return kept_finding("each target is followed by padding alone")
 
 
-@law("make_batch", compares=False)
+@law("make_batch", compares=False, reads_source=True)
 def sources_are_complete(subject: Subject) -> Finding:
     """Each source is in the batch as it is, with eos at its end.
 

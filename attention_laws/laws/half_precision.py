@@ -17,7 +17,7 @@ from attention_laws.subject import Subject
 LAW_MODULE_SORT_KEY = 90
 
 
-@law("pad_id")
+@law("pad_id", reads_source=True)
 def all_padding_source_is_harmless(subject: Subject) -> Finding:
     """A source of padding alone does not spoil the batch it is in.
 

@@ -170,7 +170,7 @@ def embedding_and_position_scales_match(subject: Subject) -> Finding:
     return kept_finding(seen) if few <= by_word / by_position <= many else warned_finding(seen)
 
 
-@law("module")
+@law("module", reads_source=True)
 def positions_are_added_to_both_sides_or_neither(subject: Subject) -> Finding:
     """Positions are added on both sides, or on neither (§3.5).
 

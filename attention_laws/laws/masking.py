@@ -69,7 +69,7 @@ def _check_causality_by_token_changes(subject: Subject, lengths: tuple[int, ...]
     return kept_finding(f"each token of {max(lengths)} changed in turn: no logits before it move")
 
 
-@law("pad_id")
+@law("pad_id", reads_source=True)
 @retry_check_in_float64
 def source_padding_is_ignored(subject: Subject) -> Finding:
     """Padding after a source changes nothing.

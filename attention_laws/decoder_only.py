@@ -1,0 +1,81 @@
+"""What a decoder-only module offers beside logits: a cache, padding first (not in the paper)."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from attention_laws.adapter import CachedDecoder
+from attention_laws.calling_convention import CallingConvention
+from attention_laws.forward_signature import takes_parameters
+from attention_laws.mask_style import MaskRole, MaskStyle
+
+
+def make_cached_decoder(call: CallingConvention) -> CachedDecoder | None:
+    """Return decoding token by token, as a decoder-only module's own `forward` does it.
+
+    It is by `past_key_values`, or by reading all tokens again where `forward` returns the last
+    position alone unless it is given targets; None if there is neither.
+    """
+    if not call.signature.decoder_only:
+        return None
+    if takes_parameters(call.module, "past_key_values", "use_cache"):
+        return CachedDecoder(
+            start=lambda src: None,
+            step=lambda tokens, cache: _step_with_past_key_values(call, tokens, cache),
+            reorder=_reorder_past_key_values,
+        )
+    if call.with_targets:
+        return CachedDecoder(
+            start=lambda src: None,
+            step=lambda tokens, cache: _step_without_cache(call, tokens, cache),
+            reorder=lambda cache, rows: cache[rows],
+        )
+    return None
+
+
+def _step_with_past_key_values(
+    call: CallingConvention, tokens: Tensor, cache: Any
+) -> tuple[Tensor, Any]:
+    output = call.module(tokens, past_key_values=cache, use_cache=True)
+    return output.logits[:, -1], output.past_key_values
+
+
+def _reorder_past_key_values(cache: Any, rows: Tensor) -> Any:
+    if hasattr(cache, "reorder_cache"):
+        cache.reorder_cache(rows)
+        return cache
+    return tuple(tuple(tensor[rows] for tensor in layer) for layer in cache)
+
+
+def _step_without_cache(
+    call: CallingConvention, tokens: Tensor, cache: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    ids = tokens if cache is None else torch.cat((cache, tokens), dim=1)
+    output = replace(call, with_targets=False).call_for_raw_output(ids, ids)
+    for key in call.path:
+        output = output[key] if isinstance(key, int) else getattr(output, key)
+    last = output if call.batch_first else output.transpose(0, 1)
+    return last[:, -1], ids
+
+
+def make_left_padded_call(call: CallingConvention) -> Callable[[Tensor], Tensor] | None:
+    """Return the call of a decoder-only module on rows that begin with padding.
+
+    It is given a mask of padding and positions counted without it; None if it does not take both.
+    """
+    signature = call.signature
+    if not (signature.decoder_only and signature.padding_mask and signature.positions):
+        return None
+    masked = replace(
+        call,
+        mask_style=MaskStyle("may", "int", 1),
+        signature=replace(
+            signature,
+            masks=((signature.padding_mask, MaskRole("tgt", True)),),
+            others=(*signature.others, signature.positions),
+        ),
+    )
+    return lambda ids: masked(ids, ids)

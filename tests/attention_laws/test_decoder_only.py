@@ -1,0 +1,167 @@
+"""A decoder-only model is taken as it is, and held to the laws that do not need a source."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from attention_laws import Adapter, CachedDecoder, Report, diagnose
+from attention_laws.bare_module import adapter_from_module
+from attention_laws.laws import MODEL_LAWS
+from experiments.laws import sound_gpt
+from experiments.laws.mutants import run_as_module
+
+SOUND_GPT_FILE = sound_gpt.__file__
+CACHE_LAWS = ("cached_decoding_matches_forward", "cache_reorders_with_beams", "cache_starts_empty")
+
+
+class Relative(nn.Module):
+    """One layer of attention with rotated queries and keys, a mask of padding and a cache."""
+
+    def __init__(self, cuts_mask_at_end: bool = False) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.words = nn.Embedding(19, 8)
+        self.qkv, self.out = nn.Linear(8, 24), nn.Linear(8, 19)
+        self.cuts_mask_at_end = cuts_mask_at_end
+
+    def rotate(self, vectors: Tensor, positions: Tensor) -> Tensor:
+        angles = positions[..., None] / 10.0 ** torch.arange(4)
+        first, second = vectors.chunk(2, dim=-1)
+        cos, sin = angles.cos(), angles.sin()
+        return torch.cat((first * cos - second * sin, first * sin + second * cos), dim=-1)
+
+    def forward(
+        self, input_ids: Tensor, attention_mask: Any = None, position_ids: Any = None
+    ) -> Tensor:
+        length = input_ids.shape[1]
+        positions = torch.arange(length) if position_ids is None else position_ids
+        may = torch.ones(length, length).tril().bool().repeat(len(input_ids), 1, 1)
+        if attention_mask is not None:
+            keys = attention_mask.flip(1) if self.cuts_mask_at_end else attention_mask
+            may = may & keys.bool()[:, None]
+        hidden = self.words(input_ids)
+        query, key, value = self.qkv(hidden).chunk(3, dim=-1)
+        scores = self.rotate(query, positions) @ self.rotate(key, positions).transpose(1, 2)
+        scores = (scores / 8**0.5).masked_fill(~may, -1e9)
+        logits: Tensor = self.out(hidden + scores.softmax(dim=-1) @ value)
+        return logits
+
+
+def broken(model: Adapter | nn.Module, *names: str) -> list[str]:
+    return diagnose(model, laws=[law for law in MODEL_LAWS if law.name in names]).broken_laws
+
+
+def report_on_mutant(old: str, new: str) -> Report:
+    """Return the report on the sound model with one edit."""
+    with open(SOUND_GPT_FILE, encoding="utf-8") as file:
+        text = file.read()
+    assert old in text
+    return diagnose(run_as_module(text.replace(old, new)).make())
+
+
+def test_a_sound_gpt_breaks_no_law_and_needs_no_source() -> None:
+    report = diagnose(sound_gpt.make())
+    assert report.exit_status == 0, str(report)
+    for law in ("decoder_is_causal", "batch_rows_are_independent", *CACHE_LAWS):
+        assert report[law].verdict == "kept", report[law]
+    assert report["source_padding_is_ignored"].verdict == "not tried"
+
+
+# An edit of the sound model, and a law that it breaks.
+MUTANTS = {
+    "no mask": (".masked_fill(~self.may[:length, :length], -torch.inf)", "", "decoder_is_causal"),
+    "the first position": ("self.head(x[:, -1:])", "self.head(x[:, :1])", CACHE_LAWS[0]),
+    "one table": (
+        "self.positions = nn.Embedding(BLOCK, D_MODEL)",
+        "self.positions = self.words",
+        "positions_have_a_table_of_their_own",
+    ),
+    "no positions": (
+        " + self.positions(torch.arange(length))",
+        "",
+        "gradients_reach_all_parameters",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_fault_of_a_gpt_is_found(name: str) -> None:
+    old, new, law = MUTANTS[name]
+    assert law in report_on_mutant(old, new).broken_laws
+
+
+@pytest.mark.parametrize("cuts_mask_at_end", [False, True])
+def test_padding_before_a_sequence_is_ignored(cuts_mask_at_end: bool) -> None:
+    model = Relative(cuts_mask_at_end)
+    expected = ["left_padding_is_ignored"] if cuts_mask_at_end else []
+    assert broken(model, "left_padding_is_ignored") == expected
+    assert diagnose(model)["left_padding_is_ignored"].verdict != "not tried"
+
+
+def test_an_adapter_says_that_it_is_decoder_only() -> None:
+    model = sound_gpt.make()
+
+    def forward(src: Tensor, tgt_in: Tensor) -> Tensor:
+        logits: Tensor = model(tgt_in, tgt_in)[0]
+        return logits
+
+    sizes = {"src_vocab_size": sound_gpt.VOCAB, "tgt_vocab_size": sound_gpt.VOCAB}
+    adapter = Adapter(forward=forward, module=model, decoder_only=True, **sizes)
+    assert diagnose(adapter).exit_status == 0
+    # Who forgets to say so is told that the source is not read.
+    law = "logits_depend_on_all_source_tokens"
+    assert broken(adapter.replace(decoder_only=False), law) == [law]
+
+
+def test_a_cache_of_somebody_else_is_tried() -> None:
+    """Keys and values as `past_key_values` hold them, here the ids themselves."""
+
+    class Output(dict[str, Any]):
+        logits: Tensor
+        past_key_values: Tensor
+
+    class Cached(Relative):
+        drops = 0
+
+        def forward(  # type: ignore[override]
+            self, input_ids: Tensor, past_key_values: Any = None, use_cache: bool = False
+        ) -> Any:
+            ids = input_ids
+            if past_key_values is not None:
+                ids = torch.cat((past_key_values[0][0][:, self.drops :], input_ids), dim=1)
+            output = Output(logits=Relative.forward(self, ids)[:, -input_ids.shape[1] :])
+            output.logits, output.past_key_values = output["logits"], ((ids,),)  # type: ignore
+            return output
+
+    model = Cached()
+    assert isinstance(adapter_from_module(model).cached, CachedDecoder)
+    assert broken(model, *CACHE_LAWS) == []
+    model.drops = 1
+    assert CACHE_LAWS[0] in broken(model, *CACHE_LAWS)
+
+
+def length_first(self: nn.Module, src: Tensor, src_mask: Tensor) -> Tensor:
+    """As torch's tutorial of a language model has it: length first, with an added mask."""
+    assert src_mask.shape == (len(src), len(src))
+    assert src_mask.dtype == torch.float32
+    may = src_mask == 0
+    hidden = self.words(src.T)  # type: ignore[operator]
+    query, key, value = self.qkv(hidden + self.place(hidden)).chunk(3, dim=-1)  # type: ignore
+    scores = (query @ key.transpose(1, 2) / 8**0.5).masked_fill(~may, -1e9)
+    return self.out(hidden + scores.softmax(dim=-1) @ value).transpose(0, 1)  # type: ignore
+
+
+def place(hidden: Tensor) -> Tensor:
+    return torch.arange(hidden.shape[1])[:, None] / 7
+
+
+def test_a_mask_is_given_to_a_model_that_needs_one() -> None:
+    kind: Callable[[], nn.Module] = type("Theirs", (Relative,), {"forward": length_first})
+    model = kind()
+    model.place = place  # type: ignore[assignment]
+    adapter = adapter_from_module(model)
+    assert any("float-2" in text for text in adapter.assumptions), adapter.assumptions
+    assert broken(adapter, "decoder_is_causal", "target_padding_is_ignored") == []
