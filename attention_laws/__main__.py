@@ -1,5 +1,6 @@
 """The command `attention-laws my_model:make` as a process (not in the paper)."""
 
+import warnings
 from typing import NoReturn
 
 from attention_laws.signals import run_and_exit
@@ -11,6 +12,8 @@ def main() -> NoReturn:
 
 
 def _run_typed_command() -> int:
+    # PyTorch warns of it as it is imported, and the laws need none.
+    warnings.filterwarnings("ignore", "Failed to initialize NumPy", UserWarning)
     # Ctrl-C is minded before this is imported.
     from attention_laws.command_line import main
 

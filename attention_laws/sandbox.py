@@ -152,6 +152,9 @@ class _ChildProcess:
             [
                 sys.executable,
                 "-P",
+                # PyTorch warns of it as it is imported, and the laws need none.
+                "-W",
+                "ignore:Failed to initialize NumPy:UserWarning",
                 "-c",
                 CHILD_CODE.format(root=str(PACKAGE_PARENT_FOLDER)),
                 argument,

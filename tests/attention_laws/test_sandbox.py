@@ -1,6 +1,7 @@
 """Somebody's code in the sandbox: whatever it does, the command ends and reports it."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -11,7 +12,7 @@ import pytest
 
 from attention_laws.command_line import main
 from attention_laws.sandbox import LAWS_BY_NAME
-from tests.helpers import ROOT, weekly
+from tests.helpers import ROOT, python, weekly
 
 pytestmark = pytest.mark.slow
 
@@ -174,6 +175,17 @@ def test_no_module_of_theirs_shadows_ours_nor_the_reverse(folder: Path, by_file:
     target = "transformer/net.py:make_model" if by_file else "transformer:make_model"
     assert main([target, "--only", "decoder_is_causal,logits_have_expected_shape"]) == 1
     assert str(folder) not in sys.path
+
+
+@pytest.mark.weekly
+def test_without_numpy_nothing_is_said_of_it(folder: Path) -> None:
+    missing = 'raise ModuleNotFoundError("No module named numpy", name="numpy")'
+    (folder / "missing").mkdir()
+    (folder / "missing" / "numpy.py").write_text(missing, encoding="utf-8")
+    path = os.pathsep.join([str(folder / "missing"), str(ROOT)])
+    command = ("-P", "-m", "attention_laws", "sound:make_model", "--only", "decoder_is_causal")
+    done = python(*command, env=os.environ | {"PYTHONPATH": path})
+    assert done.stderr == ""
 
 
 def test_laws_are_chosen_made_strict_and_accepted(
