@@ -114,21 +114,36 @@ def lesson_counts_table(root: Path) -> str:
     return "\n".join(rows)
 
 
+def readme_hours_sentence(counts: list[LessonCount]) -> str:
+    """Return README's sentence on the number of lessons, without appendices, and their hours."""
+    lessons, hours, hours_with_exercises = _lessons_and_hours(counts)
+    longest = max(lesson.minutes for lesson in lessons)
+    return (
+        f"{len(lessons)} lessons of at most {longest:.0f} minutes take {hours:.0f} hours, "
+        f"or {hours_with_exercises:.0f} with all exercises."
+    )
+
+
 def readme_lessons_table(counts: list[LessonCount]) -> str:
     """Return README's table of lessons: title, sections, minutes, a link; at its end their sums.
 
     Appendices are left out of the rows and of the sums.
     """
-    lessons = [lesson for lesson in counts if lesson.lesson[:2].isdigit()]
+    lessons, hours, hours_with_exercises = _lessons_and_hours(counts)
     rows = ["| # | lesson | paper | minutes | |", "| --- | --- | --- | ---: | --- |"]
     for lesson in lessons:
         link = f"[read](notebooks/{lesson.lesson}.ipynb)"
         about = f"{lesson.title} | {lesson.sections} | {lesson.minutes:.0f}"
         rows.append(f"| {lesson.lesson[:2]} | {about} | {link} |")
-    hours = sum(lesson.minutes for lesson in lessons) / 60
-    with_exercises = hours + sum(lesson.exercise_minutes for lesson in lessons) / 60
-    rows.append(f"| | hours; with all exercises | | {hours:.0f}; {with_exercises:.0f} | |")
+    rows.append(f"| | hours; with all exercises | | {hours:.0f}; {hours_with_exercises:.0f} | |")
     return "\n".join(rows)
+
+
+def _lessons_and_hours(counts: list[LessonCount]) -> tuple[list[LessonCount], float, float]:
+    """Return the lessons without appendices, their hours, and their hours with all exercises."""
+    lessons = [lesson for lesson in counts if lesson.lesson[:2].isdigit()]
+    hours = sum(lesson.minutes for lesson in lessons) / 60
+    return lessons, hours, hours + sum(lesson.exercise_minutes for lesson in lessons) / 60
 
 
 def _cell_source(cell: dict[str, Any]) -> str:

@@ -9,7 +9,6 @@ from experiments import calibration, fault_detection, lesson_counts, modern_tabl
 from experiments.bench import sections
 from experiments.own_text_table import own_text_table
 from experiments.tables import (
-    SHORT_SHIPPED_COLUMNS,
     earlier_systems_table,
     runs_table,
     seeds_table,
@@ -32,13 +31,10 @@ def tables_by_page_and_mark(root: Path) -> dict[tuple[str, str], str]:
     steps = read_json(results_folder() / "bench" / "training.json")
     gpu = read_json(results_folder() / "bench" / "gpu.json")
     bleu_tests = read_json(results_folder() / "calibration" / "bleu_tests.json")
+    lessons = lesson_counts.count_lessons(root)
     return {
-        ("README.md", "lessons"): lesson_counts.readme_lessons_table(
-            lesson_counts.count_lessons(root)
-        ),
-        ("README.md", "shipped"): shipped_models_table(
-            SHORT_SHIPPED_COLUMNS, embedded_corpora_too=False
-        ),
+        ("README.md", "hours"): lesson_counts.readme_hours_sentence(lessons),
+        ("README.md", "lessons"): lesson_counts.readme_lessons_table(lessons),
         ("docs/results.md", "results"): runs_table(),
         ("docs/results.md", "shipped"): shipped_models_table(),
         ("docs/results.md", "seeds"): seeds_table(),

@@ -1,4 +1,4 @@
-"""Tables in Markdown, of records: those of docs/results.md, and one of README.md.
+"""Tables in Markdown, of records: those of docs/results.md.
 
 Not in the paper. `page_tables.py` has their places.
 """
@@ -13,7 +13,6 @@ from typing import Any
 from lessonkit.analysis.significance import mean_interval
 from lessonkit.records import load_runs, precision_of_run
 from transformer.config import LENGTH_PENALTY
-from transformer.data.corpora import CORPORA
 from transformer.support.files import read_json
 from transformer.support.folders import results_folder
 
@@ -22,9 +21,8 @@ MIN_RUNS_FOR_MEAN = 3  # fewer runs in one precision have no mean of their own
 _PARSED_TABLES_TOML = tomllib.loads(
     Path(__file__).with_name("tables.toml").read_text(encoding="utf-8")
 )
-COLUMNS, SEED_COLUMNS, SHIPPED_COLUMNS, SHORT_SHIPPED_COLUMNS, SYSTEM_COLUMNS, OWN_TEXT_COLUMNS = (
-    _PARSED_TABLES_TOML[name]
-    for name in ("runs", "seeds", "shipped", "shipped_in_short", "systems", "own_text")
+COLUMNS, SEED_COLUMNS, SHIPPED_COLUMNS, SYSTEM_COLUMNS, OWN_TEXT_COLUMNS = (
+    _PARSED_TABLES_TOML[name] for name in ("runs", "seeds", "shipped", "systems", "own_text")
 )
 PUBLISHED_FIGURES_BY_SYSTEM = _PARSED_TABLES_TOML[
     "published"
@@ -50,18 +48,11 @@ def runs_table() -> str:
     return markdown_table_from_row_dicts(COLUMNS, [run_cells(read_json(path)) for path in paths])
 
 
-def shipped_models_table(
-    columns: Mapping[str, str] = SHIPPED_COLUMNS, embedded_corpora_too: bool = True
-) -> str:
-    """Return a Markdown table of the shipped models' records, beside scores without a model.
-
-    Without `embedded_corpora_too`, only of those that were trained on other people's text.
-    """
+def shipped_models_table() -> str:
+    """Return a Markdown table of the shipped models' records, beside scores without a model."""
     records = [read_json(path) for path in sorted(results_folder().glob("shipped/*.json"))]
-    if not embedded_corpora_too:
-        records = [record for record in records if CORPORA[record["figures"]["corpus"]].files]
     return markdown_table_from_row_dicts(
-        columns, [_shipped_model_cells(record) for record in records]
+        SHIPPED_COLUMNS, [_shipped_model_cells(record) for record in records]
     )
 
 
@@ -74,8 +65,6 @@ def _shipped_model_cells(record: Mapping[str, Any]) -> dict[str, str]:
         "precision": precision_of_run(record),
         "bleu": score_and_interval(figures["bleu"]),
         "chrf": score_and_interval(figures["chrf++"]),
-        "bleu_score": f"{figures['bleu']['score']:.2f}",
-        "chrf_score": f"{figures['chrf++']['score']:.2f}",
         "perplexity": f"{figures['perplexity']:.2f}",
         "measured": f"{measured['hardware']}, {measured['date']}",
     } | baseline_cells(figures)

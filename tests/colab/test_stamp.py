@@ -75,8 +75,10 @@ def test_it_stamps_and_a_malformed_address_is_one_line_and_changes_nothing(tmp_p
 
 def test_readme_opens_the_course_by_a_click_and_forgets_an_address() -> None:
     row = "| 02 | Attention | §3.2 | 30 | [read](notebooks/02_attention.ipynb) |\n"
-    bare = readme.stamped(f"# A\n\n<!-- badges -->\n<!-- /badges -->\n\n{row}", None)
-    assert row in bare
+    film = "[![F](docs/live.webp)](docs/publishing.md#the-live-page)"
+    more = f"{film}\n    git clone ADDRESS attention-course  # this one\n"
+    bare = readme.stamped(f"# A\n\n<!-- badges -->\n<!-- /badges -->\n\n{more}{row}", None)
+    assert more + row in bare
     stamped = readme.stamped(bare, "Me/it")
     for link in (
         "https://me.github.io/it/notebooks/02_attention.html",
@@ -85,6 +87,8 @@ def test_readme_opens_the_course_by_a_click_and_forgets_an_address() -> None:
         "https://me.github.io/it/live/index.html",
     ):
         assert f"]({link})" in stamped
+    assert "[![F](docs/live.webp)](https://me.github.io/it/live/index.html)" in stamped
+    assert "git clone https://github.com/Me/it attention-course  # this one" in stamped
     assert readme.stamped(stamped, "Me/it") == stamped
     assert readme.stamped(stamped, None) == bare
     with pytest.raises(ValueError, match="has no lines <!-- badges -->"):

@@ -2,12 +2,16 @@
 
 import re
 
+from stamping.address import GITHUB
 from stamping.links import COLAB, badge
 
 FIRST, LAST = "<!-- badges -->\n", "<!-- /badges -->\n"
 LESSON = "notebooks/00_start_here.ipynb"
 LICENCE = "[![Code: MIT](https://img.shields.io/badge/code-MIT-blue)](LICENSE)"
 SHIELD = "https://img.shields.io/badge/live-translate-009E73"
+# Where the repository is cloned from, and where the film of the live page leads.
+_CLONE = re.compile(r"git clone \S+ attention-course")
+_FILM = re.compile(r"\]\(docs/live\.webp\)\]\([^)]*\)")
 _ROW = re.compile(r"\[read\]\([^)]*?(notebooks/\w+)\.(?:ipynb|html)\)(?: · \[Colab\]\([^)]*\))?")
 
 
@@ -22,6 +26,11 @@ def stamped(text: str, repo: str | None) -> str:
     if not (first and last):
         raise ValueError(f"README.md has no lines {FIRST.strip()} and {LAST.strip()}")
     said = before + first + "\n".join([*badges(repo), LICENCE]) + "\n" + last + after
+    clone, page = "ADDRESS", "docs/publishing.md#the-live-page"
+    if repo:
+        clone, page = f"{GITHUB}{repo}", f"{site(repo)}live/index.html"
+    said = _CLONE.sub(f"git clone {clone} attention-course", said)
+    said = _FILM.sub(f"](docs/live.webp)]({page})", said)
     return _ROW.sub(lambda found: _links(found[1], repo), said)
 
 
