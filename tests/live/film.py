@@ -1,18 +1,25 @@
 """Film the page that translates for README: `python tests/live/film.py docs/live.webp`.
 
-A sentence is typed, the translation is played token by token, and three boxes are opened. It needs
+It begins with a finished translation, which is what a reader sees where WebP does not move. Then
+one word is hidden and the article of the translation turns, and three boxes are opened. It needs
 Playwright and Chromium, as check_page.py does.
 """
 
 import argparse
 import io
+import sys
 from pathlib import Path
 
 from check_page import Visit, launch, served
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-SENTENCE = "The black cat is not sleeping."
+SENTENCE = "The clever saleswoman is reading an interesting novel."
+HIDDEN = "saleswoman"
+TRANSLATIONS = (
+    "La vendeuse intelligente lit un roman intéressant.",
+    "Le roman intelligent lit un roman intéressant.",  # without the hidden word
+)
 SIZE = {"width": 1000, "height": 860}
 WIDTH = 800  # of the film, pixels
 BOXES = ("encoder", "cross", "output")
@@ -31,12 +38,18 @@ def main(out: Path) -> None:
     with sync_playwright() as playwright, launch(playwright) as browser, served() as address:
         page = browser.new_page(viewport=SIZE, bypass_csp=True)
         visit = Visit(page, [])
-        page.goto(f"{address}?embed")
-        page.wait_for_selector("#architecture:not([hidden])")
-        for end in range(4, len(SENTENCE) + 1, 4):
-            visit.type(SENTENCE[:end] if end + 4 <= len(SENTENCE) else SENTENCE)
-            shoot(250)
-        shoot(1200)
+        visit.settle(lambda: page.goto(f"{address}?embed"), opens=True)
+        visit.type(SENTENCE)
+        shoot(2500)
+        page.evaluate("document.querySelector('#cuts').scrollIntoView()")
+        page.check("#mode-picker input[value='before']", force=True)
+        shoot(1500)
+        visit.settle(lambda: page.locator("#places button", has_text=HIDDEN).click())
+        shoot(3500)
+        said = visit.text("#whole"), visit.text("#cut")
+        if said != TRANSLATIONS:
+            sys.exit(f"the film would show {said}: choose another sentence")
+        page.click("#put-back")
         page.evaluate("document.querySelector('#architecture').scrollIntoView()")
         for box in BOXES:
             page.click(f"[data-box={box}]")
