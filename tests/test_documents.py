@@ -68,7 +68,9 @@ def test_a_named_command_is_one() -> None:
             text = path.read_text(encoding="utf-8")
             if path.suffix == ".ipynb":  # an output may quote what was typed then
                 text = " ".join("".join(cell["source"]) for cell in json.loads(text)["cells"])
-            program = r"(?:(?<!activate )attention-course|python -m (?:transformer|experiments))"
+            program = (
+                r"(?:(?<!activate )(?<!cd )attention-course|python -m (?:transformer|experiments))"
+            )
             words = rf"{program} ([a-z]+)(?![\w.-])"
             for said in re.findall(words, " ".join(text.split())):
                 assert said in known, f"{path}: {said}"
