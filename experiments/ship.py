@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from transformer.config import Recipe, RecurrentConfig
+from transformer.config import PAPER_PARTS_NAME, Recipe, network_in_words
 from transformer.data import corpora
 from transformer.data.corpora import default_test_split
 from transformer.data.parallel import ParallelText
@@ -120,10 +120,10 @@ def shipped_readme_text(
     name: str, recipe: Recipe, card: dict[str, Any], run: dict[str, Any]
 ) -> str:
     """Write the card as a page for people."""
-    figures, lstm = card["figures"], isinstance(recipe.model, RecurrentConfig)
+    figures = card["figures"]
     filled = run | {
         "name": name,
-        "network": "An LSTM encoder-decoder" if lstm else "A Transformer",
+        "network": _kind_of_network(recipe),
         "pairs": card["pairs"],
         "licence": card["licence"].rstrip(".") + ".",
         "citation": card["citation"].rstrip("."),
@@ -143,6 +143,13 @@ def shipped_readme_text(
         ),
     }
     return README_TEMPLATE_FILE.read_text(encoding="utf-8").format_map(filled)
+
+
+def _kind_of_network(recipe: Recipe) -> str:
+    """Return "A Transformer", "A Transformer, with the parts `modern`," or the like."""
+    name = network_in_words(recipe.model)
+    others = "" if recipe.parts == PAPER_PARTS_NAME else f", with the parts `{recipe.parts}`,"
+    return f"{name[0].upper()}{name[1:]}{others}"
 
 
 def _measure_card(folder: Path) -> dict[str, Any]:

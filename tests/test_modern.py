@@ -176,26 +176,26 @@ def test_the_parts_together_are_llamas() -> None:
     """Llama rotates component i with i + d_k / 2; here neighbours make a pair: other rows."""
     transformers = pytest.importorskip("transformers")
     llama = pytest.importorskip("transformers.models.llama.modeling_llama")
-    heads, key_heads, d_k = 6, 2, 10
+    heads, key_heads, d_k, d_model = 6, 2, 10, 42  # the library wants a multiple of heads
     config = transformers.LlamaConfig(
-        hidden_size=D_MODEL, num_attention_heads=heads, num_key_value_heads=key_heads, head_dim=d_k,
+        hidden_size=d_model, num_attention_heads=heads, num_key_value_heads=key_heads, head_dim=d_k,
         intermediate_size=37, rms_norm_eps=1e-5, attn_implementation="eager",
     )  # fmt: skip
     theirs = llama.LlamaAttention(config, 0)
-    ours = RotaryGroupedQueryAttention(D_MODEL, heads, d_k, d_k, key_heads)
-    hidden, allowed = random(BATCH, LENGTH, D_MODEL), causal_mask(LENGTH)
+    ours = RotaryGroupedQueryAttention(d_model, heads, d_k, d_k, key_heads)
+    hidden, allowed = random(BATCH, LENGTH, d_model), causal_mask(LENGTH)
     with torch.no_grad():
         projections = ((ours.query_projection, theirs.q_proj), (ours.key_projection, theirs.k_proj))
         for mine, their in projections:
-            halves = their.weight.view(-1, 2, d_k // 2, D_MODEL)
+            halves = their.weight.view(-1, 2, d_k // 2, d_model)
             mine.weight.copy_(halves.transpose(1, 2).flatten(0, 2))
         ours.value_projection.weight.copy_(theirs.v_proj.weight)
         ours.output_projection.weight.copy_(theirs.o_proj.weight)
     turns = llama.LlamaRotaryEmbedding(config)(hidden, torch.arange(LENGTH)[None])
     hidden_from = torch.zeros(allowed.shape).masked_fill(~allowed, -1e30)
     close(ours(hidden, mask=allowed)[0], theirs(hidden, turns, hidden_from)[0])
-    close(RMSNorm(D_MODEL)(hidden), llama.LlamaRMSNorm(D_MODEL, 1e-5)(hidden))
-    mlp, gated = llama.LlamaMLP(config), GatedFeedForward(D_MODEL, 37)
+    close(RMSNorm(d_model)(hidden), llama.LlamaRMSNorm(d_model, 1e-5)(hidden))
+    mlp, gated = llama.LlamaMLP(config), GatedFeedForward(d_model, 37)
     weights = {"gate": mlp.gate_proj, "inner": mlp.up_proj, "outer": mlp.down_proj}
     gated.load_state_dict({f"{name}.weight": linear.weight for name, linear in weights.items()})
     close(gated(hidden), mlp(hidden))

@@ -160,7 +160,7 @@ CONFIG_CLASSES_BY_NETWORK = {
 NETWORKS_IN_WORDS = {
     "transformer": "a Transformer",
     "decoder_only": "a decoder-only Transformer",
-    "lstm": "an LSTM",
+    "lstm": "an LSTM encoder-decoder",
 }
 PAPER_PARTS_NAME = "paper"  # the name of the paper's parts, in `transformer.modern.PARTS_BY_NAME`
 

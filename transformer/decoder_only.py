@@ -7,7 +7,6 @@ loss is on the target alone, since `forward` returns its logits alone.
 """
 
 from dataclasses import replace
-from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -17,7 +16,7 @@ from transformer.config import NUM_SPECIAL_TOKENS, DecoderOnlyConfig, ModelConfi
 from transformer.embeddings import Embedding, look_up
 from transformer.layers import make_residual
 from transformer.masks import causal_mask, padding_mask
-from transformer.model import Transformer
+from transformer.model import initialise_weights
 from transformer.parts import PAPER_PARTS, Parts
 from transformer.support.checks import (
     MAX_VOCAB_SIZE,
@@ -97,6 +96,7 @@ class DecoderOnly(nn.Module):
 
     A source's keys and values in every layer take the place of an encoder's memory: `encode`
     computes them once, and `decode` goes on from there.
+    There is no `attention_maps`: what `AttentionMaps` holds apart is one self-attention here.
     """
 
     @check_argument_types
@@ -113,8 +113,7 @@ class DecoderOnly(nn.Module):
         self.layers = nn.ModuleList(layers)
         self.norm = parts.norm(config) if config.pre_norm else nn.Identity()
         self.output = nn.Linear(config.d_model, vocab_size, bias=config.output_bias)
-        # The weights are drawn as a Transformer's: this reads its modules and its config alone.
-        Transformer._initialise(cast(Any, self))
+        initialise_weights(self, config)
         if config.tie_softmax:
             self.output.weight = self.embedding.token.weight
 

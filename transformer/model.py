@@ -148,7 +148,7 @@ class Transformer(nn.Module):
         self.encoder = Encoder(config, parts)
         self.decoder = Decoder(config, parts)
         self.output = nn.Linear(config.d_model, tgt_vocab_size, bias=config.output_bias)
-        self._initialise()
+        initialise_weights(self, config)
         if config.tie_softmax:
             self.output.weight = self.tgt_embedding.token.weight
 
@@ -225,25 +225,27 @@ class Transformer(nn.Module):
             encoder=torch.stack(encoder), decoder=torch.stack(decoder), cross=torch.stack(cross)
         )
 
-    def _initialise(self) -> None:
-        """Draw the weights: Xavier uniform for matrices, biases 0 (not in the paper's text).
 
-        Words and concatenated positions are drawn with standard deviation width^-0.5, as in the
-        authors' code, so that words start at 1 once scaled by sqrt(width). Learned positions are
-        added unscaled: they start at sqrt(1/2), the sinusoids' root mean square.
-        """
-        for module in self.modules():
-            if isinstance(module, nn.Linear):
+@check_argument_types
+def initialise_weights(network: nn.Module, config: ModelConfig) -> None:
+    """Draw a network's weights: Xavier uniform for matrices, biases 0 (not in the paper's text).
+
+    Words and concatenated positions are drawn with standard deviation width^-0.5, as in the
+    authors' code, so that words start at 1 once scaled by sqrt(width). Learned positions are
+    added unscaled: they start at sqrt(1/2), the sinusoids' root mean square.
+    """
+    for module in network.modules():
+        if isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+        elif isinstance(module, nn.Embedding):
+            if config.xavier_embeddings:
                 nn.init.xavier_uniform_(module.weight)
-                if module.bias is not None:
-                    nn.init.zeros_(module.bias)
-            elif isinstance(module, nn.Embedding):
-                if self.config.xavier_embeddings:
-                    nn.init.xavier_uniform_(module.weight)
-                elif isinstance(module, LearnedPositions):
-                    nn.init.normal_(module.weight, std=math.sqrt(1 / 2))
-                else:
-                    nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
+            elif isinstance(module, LearnedPositions):
+                nn.init.normal_(module.weight, std=math.sqrt(1 / 2))
+            else:
+                nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
 
 
 @check_argument_types

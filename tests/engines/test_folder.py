@@ -63,7 +63,7 @@ def test_translate_py_needs_nothing_of_the_course(
 def test_what_cannot_be_exported_says_so(engine: str, tmp_path: Path, monkeypatch: Patch) -> None:
     out = tmp_path / "out"
     for model, wanted, message in (
-        ("demo-lstm", engine, "demo-lstm is an LSTM, and only Transformers are exported"),
+        ("demo-lstm", engine, "demo-lstm is an LSTM encoder-decoder, and only"),
         ("demo-parser", engine, "this model's tokens are words"),
         ("nobody", engine, "no model folder 'nobody'"),
         ("demo-en-fr", "onx", "did you mean 'onnx'"),
