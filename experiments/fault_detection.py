@@ -24,6 +24,8 @@ from transformer.support.folders import results_folder
 from transformer.support.provenance import provenance
 
 MAX_LAWS_SHOWN_PER_FAULT = 3  # laws of a fault that the page names
+# A record of before 2026-11-29 has nothing noted.
+RECORDED_VERDICTS = (Verdict.BROKEN, Verdict.WARNED, Verdict.NOTED)
 NUM_SOUND_CONFIGS = 10  # configurations of the sound model that are diagnosed
 
 
@@ -55,28 +57,28 @@ def draw_sound_config(seed: int) -> dict[str, Any]:
     return config
 
 
-def broken_and_warned_laws(report: Report) -> dict[str, list[str]]:
-    """Return the names of the laws that a report calls broken, and of those that it warns of."""
+def laws_by_recorded_verdict(report: Report) -> dict[str, list[str]]:
+    """Return the names of the laws that a report calls broken, warns of, or notes something of."""
     return {
-        "broken": report.broken_laws,
-        "warned": [line.law for line in report.results_with_verdict(Verdict.WARNED)],
+        str(verdict): [line.law for line in report.results_with_verdict(verdict)]
+        for verdict in RECORDED_VERDICTS
     }
 
 
 def record_fault_detection(file: Path) -> None:
-    """Diagnose faults, and ten sound configurations: the `broken_and_warned_laws` on each."""
+    """Diagnose faults, and ten sound configurations: the `laws_by_recorded_verdict` of each."""
     origin = provenance(torch.device("cpu"))
     clean: list[dict[str, Any]] = []
     for seed in range(NUM_SOUND_CONFIGS):
-        laws = broken_and_warned_laws(diagnose(sound_adapter(seed, **draw_sound_config(seed))))
+        laws = laws_by_recorded_verdict(diagnose(sound_adapter(seed, **draw_sound_config(seed))))
         print(f"sound {seed}: {', '.join(laws['broken']) or 'no law broken'}")
         clean.append({"config": draw_sound_config(seed)} | laws)
     clean.append(
-        {"config": "pipeline"} | broken_and_warned_laws(diagnose_pipeline(sound_pipeline()))
+        {"config": "pipeline"} | laws_by_recorded_verdict(diagnose_pipeline(sound_pipeline()))
     )
     figures = {}
     for fault in FAULTS:
-        laws = broken_and_warned_laws(fault.diagnose())
+        laws = laws_by_recorded_verdict(fault.diagnose())
         print(f"{fault.name}: {', '.join(laws['broken']) or 'no law sees this'}")
         figures[fault.name] = laws
     names = [law.name for law in MODEL_LAWS if not law.minute] + [law.name for law in PIPELINE_LAWS]
@@ -111,7 +113,7 @@ def _table_of_faults_in_group(group: str, verdicts_of: Mapping[str, Any]) -> str
         [
             f"`{fault.name}`",
             fault.about,
-            _describe_broken_and_warned_laws(verdicts_of[fault.name]),
+            _describe_laws_by_verdict(verdicts_of[fault.name]),
             _link_github_addresses(fault.source),
         ]
         for fault in FAULTS
@@ -128,27 +130,30 @@ def _link_github_addresses(source: str) -> str:
     return address.sub(lambda match: f"[{match[1]} {match[2]}]({match[0]})", source)
 
 
-def _describe_broken_and_warned_laws(laws: Mapping[str, list[str]]) -> str:
-    """Name the first laws that are broken, the cheapest, and count the others."""
+def _describe_laws_by_verdict(laws: Mapping[str, list[str]]) -> str:
+    """Name the first laws that are broken, the cheapest, count the others, name other verdicts'."""
     text = (
         ", ".join(f"`{name}`" for name in laws["broken"][:MAX_LAWS_SHOWN_PER_FAULT])
         or "no law sees this"
     )
     if len(laws["broken"]) > MAX_LAWS_SHOWN_PER_FAULT:
         text += f" and {len(laws['broken']) - MAX_LAWS_SHOWN_PER_FAULT} more"
-    if laws["warned"]:
-        text += "; warned: " + ", ".join(f"`{name}`" for name in laws["warned"])
+    for verdict in RECORDED_VERDICTS[1:]:
+        if named := laws.get(verdict):
+            text += f"; {verdict}: " + ", ".join(f"`{name}`" for name in named)
     return text
 
 
 def _list_missed_faults(names: Iterable[str], verdicts_of: Mapping[str, Any]) -> str:
-    """List the faults that break no law, those with a warning first."""
+    """List the faults that break no law, those with a warning first, then those with a note."""
     fault_of = {fault.name: fault for fault in FAULTS}
     lines = []
-    for name in sorted(names, key=lambda name: not verdicts_of[name]["warned"]):
+    order = [(not verdicts_of[n]["warned"], not verdicts_of[n].get("noted"), n) for n in names]
+    for _, _, name in sorted(order, key=lambda row: row[:2]):
         line = f"- `{name}`: {fault_of[name].about}"
-        if warned := verdicts_of[name]["warned"]:
-            line += "; a warning: " + ", ".join(f"`{law}`" for law in warned)
+        for verdict, word in (("warned", "a warning"), ("noted", "a note")):
+            if laws := verdicts_of[name].get(verdict):
+                line += f"; {word}: " + ", ".join(f"`{law}`" for law in laws)
         lines.append(line)
     return "\n".join(lines)
 
@@ -161,8 +166,9 @@ def _fault_counts_by_law_table(record: Mapping[str, Any]) -> str:
         broken_together = [laws["broken"] for laws in faults if law in laws["broken"]]
         alone = sum(len(broken) == 1 for broken in broken_together)
         count = str(len(broken_together))
-        if warned := sum(law in laws["warned"] for laws in faults):
-            count += f" (warns of {warned})"
+        for verdict, word in (("warned", "warns of"), ("noted", "notes")):
+            if number := sum(law in laws.get(verdict, ()) for laws in faults):
+                count += f" ({word} {number})"
         rows.append([f"`{law}`", count, str(alone)])
     return markdown_table(
         ["law", "faults that break it", "found by it alone"], rows, words=range(3)

@@ -232,7 +232,7 @@ class TrainingAndSearch:
                     longer.append(Candidate(ids, total, ends))
             longer.sort(key=lambda candidate: candidate.log_prob, reverse=True)
             best = longer[: 2 * size]
-            done += [candidate for candidate in best if candidate.finished]
+            done += [candidate for candidate in best[:size] if candidate.finished]
             alive = [candidate for candidate in best if not candidate.finished][:size]
             if len(done) >= size:
                 break

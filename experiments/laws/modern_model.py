@@ -290,7 +290,7 @@ class TrainingAndSearch:
                 for total, place in pairs:
                     row, token = number * size + place // TYPES, place % TYPES
                     if token == EOS:
-                        if total > -math.inf and len(done[number]) < size:
+                        if total > -math.inf and going < size and len(done[number]) < size:
                             done[number].append(Candidate(ids[row, 1:].tolist(), total, True))
                     elif going < size:
                         sums[number, going] = total if len(done[number]) < size else -math.inf

@@ -53,8 +53,15 @@ def test_candidates_in_another_order_than_that_of_their_scores(
     expect(adapter.replace(candidate_score=score), "beam_order_is_that_of_scores", "broken", seen)
 
 
+SEARCH_LAWS = (
+    "greedy_search_matches_forward",
+    "beam_of_one_is_greedy",
+    "beam_order_is_that_of_scores",
+)
+
+
 @pytest.mark.parametrize("name", SOUND_MODELS)
 def test_sound_models_keep_them(name: str) -> None:
     adapter = run_as_module(SOUND_MODELS[name].text).make_adapter()
-    for law in (*dict.fromkeys(law for law, *_ in EDITS), "beam_order_is_that_of_scores"):
+    for law in (*dict.fromkeys(law for law, *_ in EDITS), *SEARCH_LAWS):
         expect(adapter, law, "kept")
