@@ -1,15 +1,18 @@
 """Norms give what they read a size of one, whatever size it had (§3.1)."""
 
 import contextlib
+from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from attention_laws.law import law
 from attention_laws.model_state import hooks_removed_afterwards
 from attention_laws.module_at_fault import describe_module
 from attention_laws.report import Finding, broken_finding, kept_finding, not_tried_finding
 from attention_laws.subject import MODEL_ERROR_TYPES, Subject
+from attention_laws.torch_calls import MULTI_HEAD_ATTENTION_CALL_NAME, PRODUCT_CALL_NAMES
 
 LAW_MODULE_SORT_KEY = 75
 # Sizes at which a norm is tried; an epsilon below a thousandth is not felt at the smallest.
@@ -17,6 +20,10 @@ SIZES = (0.3, 1.0, 10.0)
 MAX_RELATIVE_CHANGE = 0.03  # of a norm's output from one size to another
 # Of the output's root mean square from 1, beside that of a variance over one fewer components.
 MAX_SIZE_ERROR = 0.03
+SRC_LEN, TGT_LEN = 7, 5
+ENLARGEMENT = 10.0  # of the words
+# Bounds of how much larger maps then read; positions that are added keep it below ten times.
+MIN_SIZE_RATIO, MAX_FIRST_SIZE_RATIO = 0.3, 12.0
 
 
 @law("module", compares=False)
@@ -48,6 +55,69 @@ def norms_ignore_the_scale(subject: Subject) -> Finding:
             seen = f"{describe_module(subject.module, name)}: its output has a root mean square"
             return broken_finding(f"{seen} of {rms:.3g}, and no weight makes it other than 1")
     return kept_finding(f"{len(inputs)} norms give inputs of any scale the same size")
+
+
+@law()
+def scale_of_words_is_not_amplified(subject: Subject) -> Finding:
+    """Words ten times as large are read ten times as large, or as large as before.
+
+    Means: a norm multiplies where it should divide, or divides by a square: what layers read then
+    shrinks or explodes with the words, and no norm levels it
+    Look: at what each norm divides by, also where it is a function and no module
+    How: The first map of a side reads words as they are, or behind a norm; a later one may read
+    products, but nothing that shrinks.
+    """
+    src, tgt_in = subject.draw_src(1, SRC_LEN), subject.draw_tgt_in(1, TGT_LEN)
+    plain = _sizes_read_by_maps(subject, src, tgt_in, 1.0)
+    enlarged = _sizes_read_by_maps(subject, src, tgt_in, ENLARGEMENT)
+    if not plain or [length for length, _ in plain] != [length for length, _ in enlarged]:
+        return not_tried_finding("no map was seen that reads what embeddings give")
+    first_of_side = {length: number for number, (length, _) in reversed([*enumerate(plain)])}
+    ratios = [large / size for (_, size), (_, large) in zip(plain, enlarged, strict=True) if size]
+    if all(abs(ratio - 1) < 1e-6 for ratio in ratios):
+        return not_tried_finding("no torch embedding is called")
+    for number, ratio in enumerate(ratios):
+        is_first = number in first_of_side.values()
+        seen = f"with words {ENLARGEMENT:g} times as large map {number + 1} reads {ratio:.3g} times"
+        if ratio < MIN_SIZE_RATIO or (is_first and ratio > MAX_FIRST_SIZE_RATIO):
+            return broken_finding(f"{seen} as much")
+    sizes = f"{min(ratios):.2g} to {max(ratios):.2g} times"
+    return kept_finding(f"words {ENLARGEMENT:g} times as large are read {sizes} as large")
+
+
+class _EmbeddingEnlarger(TorchFunctionMode):
+    """Multiply what embeddings return in a block."""
+
+    def __init__(self, factor: float) -> None:
+        super().__init__()
+        self.factor = factor
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        output = func(*args, **(kwargs or {}))
+        return output * self.factor if getattr(func, "__name__", "") == "embedding" else output
+
+
+def _sizes_read_by_maps(
+    subject: Subject, src: Tensor, tgt_in: Tensor, factor: float
+) -> list[tuple[int, float]]:
+    """Return length and size of what each map of a pass reads that is as wide as the words."""
+    with _EmbeddingEnlarger(factor):
+        calls = subject.torch_calls_of_forward(src, tgt_in)
+    hidden = [
+        arg
+        for call in calls
+        if call.name in ("linear", MULTI_HEAD_ATTENTION_CALL_NAME, *PRODUCT_CALL_NAMES)
+        for arg in call.args
+        if isinstance(arg, Tensor) and not isinstance(arg, nn.Parameter) and arg.dim() == 3
+    ]
+    lengths = {SRC_LEN, TGT_LEN}
+    read = [x for x in hidden if x.is_floating_point() and len(lengths & {*x.shape[:2]}) == 1]
+    width = read[0].shape[-1] if read else 0
+    return [
+        (min(lengths & {*x.shape[:2]}), float(x.square().mean().sqrt()))
+        for x in read
+        if x.shape[-1] == width
+    ]
 
 
 def _record_norm_inputs(subject: Subject) -> dict[str, Tensor]:

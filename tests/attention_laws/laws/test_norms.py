@@ -66,3 +66,15 @@ def test_a_trained_scale_is_no_fault() -> None:
         if weight.dim() == 1:
             nn.init.normal_(weight)
     expect(adapter_from_module(model), LAW, "kept")
+
+
+@pytest.mark.parametrize("new", ["centred * (variance", "centred / (variance + 1e-5) / (variance"])
+def test_a_norm_that_is_a_function(new: str) -> None:
+    text = SOUND_MODELS["functional"].text
+    expect(run_as_module(text).make_adapter(), "scale_of_words_is_not_amplified", "kept")
+    text = text.replace("centred / (variance", new)
+    expect(run_as_module(text).make_adapter(), "scale_of_words_is_not_amplified", "broken", "map 1")
+
+
+def test_words_behind_a_norm_after_the_sum_are_read_as_they_are() -> None:
+    expect(adapter_from_module(EncoderDecoder()), "scale_of_words_is_not_amplified", "kept")
