@@ -6,7 +6,7 @@
 #                 (LESSONS=notebooks/06_training.ipynb limits these two to one lesson)
 # make lessons-count  count words, code, gaps and minutes of each lesson
 # make gpu        run the tests that need a GPU; fail without one
-# make live       serve the live page, docs/live/, at http://localhost:8000 (PAGE=FOLDER: one of your own)
+# make live       serve the live page, docs/live/, at http://localhost:8000 (PAGE=FOLDER: one of your own; ARGS=8001: another port)
 # make site       build the course's site into build/site (needs Node, for the formulas)
 # make colab      write the repository's address, REPO=owner/name, into lessons and README
 #                 (REVISION=v1.2: the tag or commit that lessons fetch on Colab; main by default)
@@ -92,7 +92,7 @@ gpu: $(STAMP)
 live:
 	@mkdir -p build/live
 	@ln -sfn '$(CURDIR)'/docs/live/* '$(CURDIR)/data/models' build/live/
-	$(PYTHON) -m http.server --bind 127.0.0.1 --directory '$(or $(PAGE),build/live)' $(ARGS)
+	@$(PYTHON) docs/serve_page.py '$(or $(PAGE),build/live)' $(ARGS)
 
 # Needs Node. The KaTeX version must be the one that sphinxcontrib-katex renders the formulas with.
 site: $(STAMP)

@@ -218,7 +218,7 @@ def explores(visit: Visit) -> None:
     visit.shows(".lit", "a token lights up in tokens, map, scores and cuts", 4)
     page.click("[data-box=decoder]")
     visit.says("#map thead th:nth-child(2)", "the decoder's map begins with bos", "<bos>")
-    page.click("#tgt-tokens [data-at='1']")
+    page.click("#tgt-tokens [data-at='0']")
     masked = page.locator("#numbers td", has_text="masked").count()
     tokens = page.locator("#tgt-tokens button").count()
     visit.expect("and what is to come is masked", masked, tokens - 2)
@@ -238,6 +238,7 @@ def explores(visit: Visit) -> None:
 def searches(visit: Visit) -> None:
     """Step through the search, play it, draw."""
     page = visit.page
+    page.keyboard.press("Escape")
     page.click("[data-box=output]")
     page.focus("#step")
     page.keyboard.press("Home")
@@ -267,14 +268,39 @@ def boxes_and_tour(visit: Visit) -> None:
         box = page.locator("[data-box]").nth(index)
         box.click()
         visit.expect(f"{box.get_attribute('data-box')}", page.is_visible("#numbers *"), True)
+        page.keyboard.press("Escape")
+    visit.shows("#panel", "Escape closes a box", False)
     page.focus("#stops button")
     visit.settle(lambda: page.keyboard.press("Enter"))
     for number in range(1, 9):
-        title = visit.text("#stop-title")
-        visit.expect(title, title.startswith(f"{number} of 8."), True)
-        visit.shows("#error", "  no error", False)
+        at_stop(visit, number)
         if number < 8:
             visit.click("#stop-on")
+    page.click("#stop-close")
+    visit.shows("#stop", "the tour can be left", False)
+
+
+def at_stop(visit: Visit, number: int) -> None:
+    """Look at a stop of the tour, and let it show its task."""
+    page = visit.page
+    title = visit.text("#stop-title")
+    visit.expect(title, title.startswith(f"{number} of 8."), True)
+    visit.shows("#error", "  no error", False)
+    target, card = (page.locator(place).bounding_box() for place in (".toured", "#stop"))
+    assert target is not None
+    assert card is not None
+    size = page.evaluate("[document.documentElement.clientWidth, innerHeight]")
+    visible = all(target[at] < end and target[at] >= -1 for at, end in zip("xy", size, strict=True))
+    visit.expect("  its target begins inside the window", visible, True)
+    inside = all(
+        card[at] >= 0 and card[at] + card[side] <= end
+        for at, side, end in zip("xy", ("width", "height"), size, strict=True)
+    )
+    visit.expect("  and its card is inside", inside, True)
+    visit.shows("#stop.done", "  its task is still to be done", 0)
+    page.click("#stop-show")
+    page.wait_for_selector("#stop.done")
+    print("right:   which is shown, and found to be done", flush=True)
 
 
 def links(visit: Visit, address: str) -> None:
@@ -302,6 +328,10 @@ def links(visit: Visit, address: str) -> None:
     visit.shows("h1", "embedded, without its head", False)
     visit.says("#box-title", "and with the box that was asked for", "Linear & softmax")
     visit.shows("#ignored", "with nothing to be told", False)
+    opened(f"{address}?embed=box#s=The+cat.&box=cross")
+    visit.shows("#panel", "or one box alone", True)
+    fits = page.evaluate("document.documentElement.scrollHeight <= innerHeight")
+    visit.expect("at the height of its frame", fits, True)
     opened(f"{address}#beam_size=1.999&head=cross.9.9&colour=red&alpha=1.5")
     for name in ("beam_size=1.999", "head=cross.9.9", "colour=red"):
         visit.says("#ignored", f"a link's {name} is told", f"...{name}")

@@ -21,6 +21,7 @@ const KNOWN = {
 const OPTIONS = { search: "beam", beam_size: 4, alpha: 0.6, temperature: 1, top_p: 0.9, seed: 1 };
 const usual = () => ({
   ...{ model: "a", sentence: "Hi", box: "cross", layer: 1, src_at: 0, step: Infinity, stop: null },
+  ...{ lit: 0, shown: "whole" },
   ...{ head: { stack: "cross", layer: 2, head: 1 }, options: { ...OPTIONS } },
   cuts: { before: [], after: [], removed: [] },
 });
@@ -34,6 +35,7 @@ function read(hash) {
 test("a link restores what it was written from, and nothing of it is ignored", () => {
   const other = {
     ...{ model: "b", sentence: "A & b # c?", box: "output", layer: 2, src_at: 3, step: 5, stop: 8 },
+    ...{ lit: 3, shown: "cut" },
     head: { stack: "encoder", layer: 2, head: 3 },
     options: { search: "draw", beam_size: 1, alpha: 0, temperature: 1.5, top_p: 0.5, seed: 1e9 },
     cuts: {
@@ -66,6 +68,8 @@ test("a value that is wrong leaves everything as it is, and is told by its name"
     before: ["", "-1", "1,2", "2.2", "01", "1."],
     after: ["x", "1000", Array.from({ length: 201 }, (_, i) => i).join(".")],
     removed: ["", "cross.2.1_", "cross.0.1", "cross.1.1_cross.1.1", "cross.1.1,cross.1.2"],
+    lit: ["-1", "1.5", "x"],
+    shown: ["", "both"],
     colour: ["red"],
   };
   for (const [name, values] of Object.entries(wrong)) {
@@ -131,9 +135,9 @@ test("what the model or its translation has not is told, its last is not", () =>
     const { state, ignored } = read(hash);
     return [...ignored, ...beyond(hash, state, sizes)].map((line) => line.split(" ")[0]);
   };
-  assert.deepEqual(told("#step=5&src_at=6&layer=2&head=cross.2.4"), []);
-  assert.deepEqual(told("#step=6&src_at=7&layer=3&head=cross.2.5"), [
-    ...["step=6", "src_at=7", "layer=3", "head=cross.2.5"],
+  assert.deepEqual(told("#step=5&src_at=6&layer=2&lit=4&head=cross.2.4"), []);
+  assert.deepEqual(told("#step=6&src_at=7&layer=3&lit=5&head=cross.2.5"), [
+    ...["step=6", "src_at=7", "layer=3", "lit=5", "head=cross.2.5"],
   ]);
   assert.deepEqual(told("#head=cross.3.1&step=x"), ["step=x", "head=cross.3.1"]); // each once
   assert.deepEqual(told("#__proto__=1&constructor=1"), ["__proto__=1", "constructor=1"]);

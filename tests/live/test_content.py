@@ -36,7 +36,7 @@ def test_every_stop_says_what_the_package_says(content: dict[str, Any]) -> None:
         translator = translators.setdefault(name, Translator.load(name))
         (said,) = translator.translate([sentence])
         assert said == stop["says"], stop["title"]
-        assert stop["box"] in content["boxes"]
+        assert stop["box"] is None or stop["box"] in content["boxes"]
         if "first" in stop:
             first = translator.tgt_tokenizer.encode(said)[0]
             chance = float(next_token_probabilities(translator, sentence, **stop["cuts"])[first])

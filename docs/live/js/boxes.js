@@ -22,7 +22,7 @@ export const BOXES = {
     does: "Each token's query is compared with the keys of all tokens of the sentence. The output is an average of their values, weighted by how well query and key match.",
   },
   encoder_norm: {
-    name: "Add & norm",
+    name: "Residual connection and norm",
     stack: "encoder",
     section: "§3.1",
     file: "layers.js",
@@ -37,12 +37,19 @@ export const BOXES = {
     does: "Each token on its own: its vector is mapped to d_ff numbers, those below 0 become 0, and the result is mapped back to d_model.",
   },
   encoder_feed_norm: {
-    name: "Add & norm",
+    name: "Residual connection and norm",
     stack: "encoder",
     section: "§3.1",
     file: "layers.js",
     frame: "encoder_feed",
-    does: "The same around the second sub-layer. The last layer's result is called memory, and every layer of the decoder reads it.",
+    does: "The same around the second sub-layer.",
+  },
+  memory: {
+    name: "The encoder's last norm: memory",
+    stack: "encoder",
+    section: "§3.1",
+    file: "model.js",
+    does: "The last layer's result, normalised once more, is called memory: every layer of the decoder reads it. The paper's layers end in a norm of their own.",
   },
   target: {
     name: "Embedding + position",
@@ -60,7 +67,7 @@ export const BOXES = {
     does: "Each position attends to itself and to those before it. Later ones are masked: they are what the model has to predict.",
   },
   decoder_norm: {
-    name: "Add & norm",
+    name: "Residual connection and norm",
     stack: "decoder",
     section: "§3.1",
     file: "layers.js",
@@ -76,7 +83,7 @@ export const BOXES = {
     does: "The translation attends to the source: queries come from the decoder, keys and values from the encoder's memory.",
   },
   cross_norm: {
-    name: "Add & norm",
+    name: "Residual connection and norm",
     stack: "decoder",
     section: "§3.1",
     file: "layers.js",
@@ -91,12 +98,19 @@ export const BOXES = {
     does: "Each position on its own, as in the encoder.",
   },
   decoder_feed_norm: {
-    name: "Add & norm",
+    name: "Residual connection and norm",
     stack: "decoder",
     section: "§3.1",
     file: "layers.js",
     frame: "decoder_feed",
     does: "The sub-layer's input is added to its output.",
+  },
+  decoder_end: {
+    name: "The decoder's last norm",
+    stack: "decoder",
+    section: "§3.1",
+    file: "model.js",
+    does: "The last layer's result is normalised once more before the linear map. The paper's layers end in a norm of their own.",
   },
   output: {
     name: "Linear & softmax",
@@ -108,4 +122,4 @@ export const BOXES = {
 };
 
 /** Tell whether a box stands in a layer, so that there is one in each. */
-export const is_layered = (box) => !["source", "target", "output"].includes(box);
+export const is_layered = (box) => !["source", "memory", "target", "decoder_end", "output"].includes(box);

@@ -50,14 +50,14 @@ export function greedy_search(model, src, max_len = Infinity) {
  * @param {Transformer} model
  * @param {number[]} src Source ids with eos, (src_len).
  * @param {object} options beam_size; alpha, the exponent of the length penalty; max_len, the most
- *   tokens of a target.
+ *   tokens of a target; on_step, called after each step with its number and the most that there can be.
  * @returns {{hypotheses: object[], steps: object[][]}} The hypotheses, the best first: ids, score
  *   (over the length penalty), finished. And of each step its candidates, the best total first:
  *   ids, the last of them new; its log_prob; the total of all; status, "kept", "finished" or
  *   "dropped".
  */
 export function beam_search(model, src, options = {}) {
-  const { beam_size = BEAM_SIZE, alpha = LENGTH_PENALTY, max_len = Infinity } = options;
+  const { beam_size = BEAM_SIZE, alpha = LENGTH_PENALTY, max_len = Infinity, on_step = null } = options;
   const is_size = Number.isInteger(beam_size) && beam_size >= 1;
   require(is_size, `beam_size is ${beam_size}: give a whole number of 1 or more`);
   require(alpha >= 0 && alpha < Infinity, `alpha is ${alpha}: give a number of 0 or more`);
@@ -70,6 +70,7 @@ export function beam_search(model, src, options = {}) {
     const candidates = top_continuations(prefixes, log_probs, beam_size);
     if (candidates.length === 0) break; // no token can follow
     steps.push(candidates);
+    on_step?.(steps.length, limit);
     const penalty = length_penalty(steps.length, alpha);
     for (const { ids, total, status } of candidates) {
       if (status !== "finished") continue;

@@ -21,6 +21,14 @@ export function make(tag, properties = {}, ...inside) {
   return element;
 }
 
+/** Return a new element of a drawing, with these attributes. */
+export function make_svg(tag, attributes = {}, ...inside) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...inside);
+  return element;
+}
+
 /** Say something in an element that a screen reader follows, unless it says so already. */
 export function say(element, text) {
   if (element.textContent !== text) element.textContent = text;

@@ -2,28 +2,53 @@
 
 import { UserError } from "./errors.js";
 
+/** What a question that was given up is answered with. */
+export class Stopped extends Error {}
+
 export class Engine {
   constructor() {
-    this.waiting = new Map(); // by number of the question
     this.asked = 0;
+    this._start();
+  }
+
+  /**
+   * Ask the worker, and return a promise of its answer.
+   * @param {string} act One of the worker's.
+   * @param {object} values What it is given.
+   * @param {?function(number, number)} on_step Called while it searches, with the step and the most
+   *   that there can be.
+   */
+  ask(act, values, on_step = null) {
+    if (this.failure !== null) return Promise.reject(this.failure);
+    const number = this.asked++;
+    return new Promise((resolve, reject) => {
+      this.waiting.set(number, { resolve, reject, on_step });
+      this.worker.postMessage({ number, act, values });
+    });
+  }
+
+  /** Give up all questions, and begin anew: what the worker had loaded is gone. */
+  stop() {
+    this.worker.terminate();
+    const given_up = this.waiting;
+    this._start();
+    for (const { reject } of given_up.values()) reject(new Stopped());
+  }
+
+  _start() {
+    this.waiting = new Map(); // by number of the question
     this.failure = null; // why there will be no more answers
     this.worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
     this.worker.addEventListener("message", ({ data }) => this._answer(data));
     this.worker.addEventListener("error", () => this._fail());
   }
 
-  /** Ask the worker, and return a promise of its answer. */
-  ask(act, values) {
-    if (this.failure !== null) return Promise.reject(this.failure);
-    const number = this.asked++;
-    return new Promise((resolve, reject) => {
-      this.waiting.set(number, { resolve, reject });
-      this.worker.postMessage({ number, act, values });
-    });
-  }
-
-  _answer({ number, answer, error }) {
-    const { resolve, reject } = this.waiting.get(number);
+  _answer({ number, answer, error, step, limit }) {
+    const { resolve, reject, on_step } = this.waiting.get(number);
+    if (step !== undefined) {
+      on_step?.(step, limit);
+      return;
+    }
     this.waiting.delete(number);
     if (error === undefined) resolve(answer);
     else reject(new UserError(error));

@@ -1,6 +1,6 @@
 // An attention's heads: a picker, and the map of the one chosen.
 
-import { by_id, fill_radios, make, refill, say } from "./dom.js";
+import { by_id, make, refill, say } from "./dom.js";
 import { draw_map, draw_small } from "./heat_map.js";
 
 /** Return a head's name as the package writes it: "cross 2.1". */
@@ -13,7 +13,7 @@ export const same_head = (a, b) => head_name(a) === head_name(b);
  * Draw the section.
  * @param {object} state head, shown ("whole" or "cut"), cuts.
  * @param {object} result The worker's: whole and cut.
- * @param {object} act choose_head, choose_shown, toggle_head: what the controls do.
+ * @param {object} act choose_head, toggle_head: what the controls do.
  */
 export function draw_heads(state, result, act) {
   const { cut, whole } = result;
@@ -21,13 +21,6 @@ export function draw_heads(state, result, act) {
   const { stack, layer, head } = state.head;
   draw_head_picker(state, looked.maps[stack], act);
   draw_remove_button(state, act);
-  const shown = by_id("shown-picker");
-  shown.hidden = cut === null;
-  const choices = [
-    ["whole", "the whole model"],
-    ["cut", "the cut one"],
-  ];
-  fill_radios(shown, choices, state.shown, act.choose_shown);
   const sides = { encoder: ["src", "src"], decoder: ["said", "read"], cross: ["said", "src"] };
   const tokens = {
     src: looked.src_tokens,

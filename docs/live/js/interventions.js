@@ -29,12 +29,12 @@ export class SourceMaskedModel {
 
   /** Encode without the places that are hidden before the encoder. */
   encode(src, src_mask) {
-    return this.model.encode(src, without(src_mask, this.before));
+    return this.model.encode(src, mask_without(src_mask, this.before));
   }
 
   /** Decode without the places that are hidden. */
   decode(tgt_in, memory, src_mask, cache = null) {
-    return this.model.decode(tgt_in, memory, without(src_mask, this.after), cache);
+    return this.model.decode(tgt_in, memory, mask_without(src_mask, this.after), cache);
   }
 
   /** Return the model's own empty cache. */
@@ -45,13 +45,13 @@ export class SourceMaskedModel {
   /** Return every attention weight, with the places hidden. */
   attention_maps(src, tgt_in) {
     const mask = padding_mask(src);
-    const masks = [without(mask, this.before), without(mask, this.after)];
+    const masks = [mask_without(mask, this.before), mask_without(mask, this.after)];
     return this.model.attention_maps(src, tgt_in, ...masks);
   }
 }
 
 /** Return a copy of a source mask, (1, src_len), with some places closed. */
-function without(mask, hidden) {
+export function mask_without(mask, hidden) {
   const open = new Matrix(1, mask.cols, mask.data.slice());
   for (const place of hidden) {
     if (!(place >= 0 && place < mask.cols)) {

@@ -8,7 +8,7 @@ export const RANGES = {
   top_p: { least: 0.05, most: 1 },
   seed: { least: 1, most: 1e9, whole: true },
 };
-const PLACES = ["step", "src_at", "stop", "layer"]; // of the state, as they are named there
+const PLACES = ["step", "src_at", "stop", "layer", "lit"]; // of the state, as they are named there
 const HIDDEN = ["before", "after"]; // of the cuts: where source tokens are hidden
 const MAX_CUTS = 200; // tokens or heads that a link may take away
 const MAX_TOLD = 5; // settings of a link that are told one by one
@@ -35,6 +35,7 @@ export function write_link(state) {
   for (const [name, value] of Object.entries(options)) values.set(name, value);
   for (const name of PLACES) if (state[name] !== null) values.set(name, state[name]);
   for (const name of HIDDEN) if (cuts[name].length > 0) values.set(name, cuts[name].join("."));
+  if (state.shown === "cut") values.set("shown", "cut");
   if (cuts.removed.length > 0) values.set("removed", cuts.removed.map(write_head).join("_"));
   return `#${values}`;
 }
@@ -110,6 +111,8 @@ function readers_of(state, known) {
     src_at: place("src_at", 0, 1000),
     stop: place("stop", 1, known.num_stops),
     layer: place("layer", 1, 100),
+    lit: place("lit", 0, 100),
+    shown: choice(["whole", "cut"], "whole or cut", put_into(state, "shown")),
   };
 }
 
@@ -166,6 +169,7 @@ export function beyond(hash, asked, { num_layers, num_heads, src_len, tgt_len })
     step: [asked.step, 1, tgt_len],
     src_at: [asked.src_at, 0, src_len - 1],
     layer: [asked.layer, 1, num_layers],
+    lit: [asked.lit, 0, num_heads],
   };
   return settings_of(hash).flatMap(([name, text]) => {
     if (name === "head" && (layer > num_layers || head > num_heads)) {

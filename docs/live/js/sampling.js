@@ -15,13 +15,13 @@ const MAX_CANDIDATES = 8; // of a drawn step that are returned
  * @param {Transformer} model
  * @param {number[]} src Source ids with eos, (src_len).
  * @param {object} options temperature, above 0: below 1 it sharpens, above 1 it flattens; top_p, at
- *   most 1; seed; max_len, most tokens.
+ *   most 1; seed; max_len, most tokens; on_step, as in `beam_search`.
  * @returns {{hypotheses: object[], steps: object[][]}} As `beam_search` returns them: one
  *   hypothesis, its score the sum of log probabilities of the model itself; of each step the most
  *   probable tokens and the one drawn, whose status is "kept", or "finished" where it is eos.
  */
 export function sample_search(model, src, options = {}) {
-  const { temperature = 1, top_p = 1, seed = 1, max_len = Infinity } = options;
+  const { temperature = 1, top_p = 1, seed = 1, max_len = Infinity, on_step = null } = options;
   require(temperature > 0, `temperature is ${temperature}: give a number above 0`);
   require(top_p > 0 && top_p <= 1, `top_p is ${top_p}: give a number above 0, at most 1`);
   require(Number.isInteger(seed) && seed >= 0, `seed is ${seed}: give a whole number of 0 or more`);
@@ -44,6 +44,7 @@ export function sample_search(model, src, options = {}) {
       return { ids: [...ids, token], log_prob, total: score + log_probs[token], status };
     });
     steps.push(candidates.filter(({ status }, rank) => rank < MAX_CANDIDATES || status !== "dropped"));
+    on_step?.(steps.length, limit);
     score += log_probs[order[drawn]];
     finished = order[drawn] === EOS_ID;
     if (!finished) ids.push(order[drawn]);

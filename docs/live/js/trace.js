@@ -4,6 +4,7 @@
 
 import { scaled_dot_product_attention } from "./attention.js";
 import { BOS_ID } from "./config.js";
+import { mask_without } from "./interventions.js";
 import { causal_mask, padding_mask } from "./masks.js";
 import { columns, Matrix, multiply_transposed, relu, side_by_side } from "./matrix.js";
 
@@ -12,11 +13,15 @@ import { columns, Matrix, multiply_transposed, relu, side_by_side } from "./matr
  * @param {Transformer} model
  * @param {number[]} src Source ids with eos, (src_len).
  * @param {number[]} said Target ids, (tgt_len); row t has read those before it.
+ * @param {number[]} before Places of the source that are hidden before the encoder.
+ * @param {number[]} after Places that are hidden after it (see `SourceMaskedModel`).
  * @returns {object} source and target (see `embed`); of each layer of encoder and decoder its
- *   sub-layers (see `attend` and `feed`); and the logits, (tgt_len, vocab_size).
+ *   sub-layers (see `attend` and `feed`); the stacks' ends, `memory` and `decoder_end` (see
+ *   `normed`); and the logits, (tgt_len, vocab_size).
  */
-export function trace(model, src, said) {
-  const src_mask = padding_mask(src);
+export function trace(model, src, said, before = [], after = []) {
+  const src_mask = mask_without(padding_mask(src), before);
+  const memory_mask = mask_without(padding_mask(src), [...before, ...after]);
   const tgt_mask = causal_mask(said.length);
   const source = embed(model.src_embedding, src);
   const encoder = [];
@@ -34,18 +39,19 @@ export function trace(model, src, said) {
   for (const layer of model.decoder.layers) {
     const own = attend(layer.self_attention, layer.self_attention_residual, hidden, tgt_mask);
     const residual = layer.cross_attention_residual;
-    const cross = attend(layer.cross_attention, residual, own.sum, src_mask, memory);
+    const cross = attend(layer.cross_attention, residual, own.sum, memory_mask, memory.output);
     const fed = feed(layer, cross.sum);
     decoder.push({ decoder: own, cross, decoder_feed: fed });
     hidden = fed.sum;
   }
-  const logits = model.output.forward(normed(model.decoder, hidden)); // (tgt_len, vocab_size)
-  return { source, target, encoder, decoder, logits };
+  const decoder_end = normed(model.decoder, hidden);
+  const logits = model.output.forward(decoder_end.output); // (tgt_len, vocab_size)
+  return { source, target, encoder, memory, decoder, decoder_end, logits };
 }
 
-/** Return hidden states after a stack's last normalisation, which only pre-norm has. */
+/** Return a stack's last hidden states, and its output: their norm in pre-norm, else the same. */
 function normed({ norm }, hidden) {
-  return norm === null ? hidden : norm.forward(hidden);
+  return { hidden, output: norm === null ? hidden : norm.forward(hidden) };
 }
 
 /** Return the scaled vectors of words, their positions, and the sum, (length, d_model) each. */
@@ -62,13 +68,14 @@ function embed(embedding, ids) {
 
 /** Return what an attention does in its residual connection: of each head all of Equation 1. */
 function attend(attention, residual, hidden, mask, memory = null) {
-  let heads, output;
+  let heads, output, read;
   const sum = residual.forward(hidden, (input) => {
+    read = input;
     heads = attend_by_head(attention, input, memory ?? input, mask);
     output = attention.output_projection.forward(side_by_side(heads.map((head) => head.output)));
     return output;
   });
-  return { mask, hidden, heads, output, sum };
+  return { mask, hidden, read, heads, output, sum };
 }
 
 /** Return of each head its query, key and value, their products, the weights and the output. */
@@ -92,11 +99,12 @@ function attend_by_head(attention, input, memory, mask) {
 
 /** Return what a feed-forward network does in its residual connection. */
 function feed({ feed_forward, feed_forward_residual }, hidden) {
-  let inner, output;
+  let inner, output, read;
   const sum = feed_forward_residual.forward(hidden, (input) => {
+    read = input;
     inner = relu(feed_forward.inner.forward(input)); // (length, d_ff)
     output = feed_forward.outer.forward(inner);
     return output;
   });
-  return { hidden, inner, output, sum };
+  return { hidden, read, inner, output, sum };
 }

@@ -66,10 +66,14 @@ export class Translator {
 
   /**
    * Follow a sentence and its translation through the model's boxes (see trace.js).
+   * @param {number[]} src Source ids with eos.
+   * @param {number[]} said Target ids.
+   * @param {object} cuts What is taken away (see `look`).
    * @returns {object} In place of the logits the most probable tokens of each row.
    */
-  trace(src, said) {
-    const { logits, ...rest } = trace(this.model, src, said);
+  trace(src, said, { before = [], after = [], removed = [] } = {}) {
+    const run = () => trace(this.model, src, said, before, after);
+    const { logits, ...rest } = ablate_heads(this.model, removed, run);
     const next = said.map((_, t) => this.most_probable(logits.row(t)));
     return { ...rest, next };
   }

@@ -43,12 +43,12 @@ function read(manifest, ...files) {
   const start = performance.now();
   check_files(manifest, files);
   const translator = new Translator(files);
-  const { num_layers, num_heads } = translator.model.config;
+  const { num_layers, num_heads, pre_norm } = translator.model.config;
   const { src_lang, tgt_lang, corpus } = translator.recipe.data ?? {};
   return {
     translator,
     about: {
-      ...{ num_layers, num_heads, src_lang, tgt_lang, corpus },
+      ...{ num_layers, num_heads, pre_norm, src_lang, tgt_lang, corpus },
       bytes: files.reduce((sum, file) => sum + file.byteLength, 0),
       ms_to_read: performance.now() - start,
     },
@@ -69,7 +69,7 @@ let last = { asked: "", whole: null }; // while only cuts change, the whole mode
 
 /** Return what the whole model makes of a sentence. */
 function look_whole(translator, name, sentence, options) {
-  const asked = JSON.stringify([name, sentence, options]);
+  const asked = JSON.stringify([name, sentence, options]); // without its function, on_step
   if (asked !== last.asked) last = { asked, whole: translator.look(sentence, options) };
   return last.whole;
 }
@@ -97,18 +97,24 @@ const ACTS = {
     }
   },
 
+  /** Return how many tokens a sentence has in a model, eos included. */
+  async length({ name, sentence }) {
+    return (await find(name)).translator.encode(sentence).length;
+  },
+
   /** Translate a sentence, and once more with cuts, where there are any. */
-  async look({ name, sentence, options, cuts }) {
+  async look({ name, sentence, options: asked, cuts }, on_step) {
     const { translator } = await find(name);
+    const options = { ...asked, on_step };
     if (translator.encode(sentence).length === 0) return null;
     const whole = look_whole(translator, name, sentence, options);
     const cut = cuts === null ? null : translator.look(sentence, options, cuts, whole.said);
     return { whole: for_readers(translator, whole), cut: cut && for_readers(translator, cut) };
   },
 
-  /** Follow a sentence and its translation through the whole model. */
-  async trace({ name, src, said }) {
-    return (await find(name)).translator.trace(src, said);
+  /** Follow a sentence and its translation through a model, whole or with cuts. */
+  async trace({ name, src, said, cuts }) {
+    return (await find(name)).translator.trace(src, said, cuts ?? {});
   },
 
   /** Return the words of a model's training text; null where they cannot be had. */
@@ -131,8 +137,9 @@ function for_readers({ tgt_tokenizer }, looked) {
 }
 
 self.addEventListener("message", async ({ data: { number, act, values } }) => {
+  const on_step = (step, limit) => self.postMessage({ number, step, limit });
   try {
-    self.postMessage({ number, answer: await ACTS[act](values) });
+    self.postMessage({ number, answer: await ACTS[act](values, on_step) });
   } catch (error) {
     const known = error instanceof UserError;
     if (!known) console.error(error);

@@ -1,53 +1,31 @@
-// The drawn architecture: boxes to open, and the tokens that flow through them.
+// The tokens of both sides as buttons beside the drawing, and the steps of the translation.
 
-import { BOXES } from "./boxes.js";
 import { by_id, make, readable, say } from "./dom.js";
 
-/** Draw the boxes, bottom to top, as the paper's Figure 1 has them. */
-export function draw_boxes(act) {
-  for (const stack of ["encoder", "decoder"]) {
-    const names = Object.keys(BOXES).filter((name) => BOXES[name].stack === stack);
-    const buttons = names.map((name) => {
-      const kind = name.endsWith("_norm") ? "norm" : (BOXES[name].head ?? name);
-      const button = make("button", { type: "button", className: kind }, BOXES[name].name);
-      button.dataset.box = name;
-      button.addEventListener("click", () => act.open_box(name));
-      return button;
-    });
-    by_id(`${stack}-boxes`).replaceChildren(...buttons);
-  }
-}
-
-/** Mark the opened box. */
-export function mark_box(opened) {
-  for (const button of document.querySelectorAll("[data-box]")) {
-    button.setAttribute("aria-pressed", String(button.dataset.box === opened));
-  }
-}
-
 /**
- * Draw the tokens of both sides as buttons; those not written yet are open places.
+ * Draw the tokens that both stacks read as buttons; those not written yet are open places.
  * @param {object} state src_at, step.
- * @param {object} tokens src and tgt.
+ * @param {object} tokens src, tgt, and read: what the decoder reads at each step.
  * @param {object} act choose_source, choose_step.
  */
 export function draw_tokens(state, tokens, act) {
-  const row = (id, side, chosen, choose, shown = () => true) => {
+  const row = (id, texts, [side, first], chosen, choose, shown = () => true) => {
     const focused = by_id(id).contains(document.activeElement);
-    const buttons = tokens[side].map((token, i) => {
+    const buttons = texts.map((token, i) => {
       const text = shown(i) ? readable(token) : "·";
-      const button = make("button", { type: "button", "data-side": side, "data-at": i }, text);
+      const place = { "data-side": side, "data-at": i + first };
+      const button = make("button", { type: "button", title: text, ...place }, text);
       button.setAttribute("aria-pressed", String(i === chosen));
-      if (!shown(i)) button.setAttribute("aria-label", `place ${i + 1}, not written yet`);
+      if (!shown(i)) button.setAttribute("aria-label", `place ${i + 1}, not read yet`);
       button.addEventListener("click", () => choose(i));
       return button;
     });
     by_id(id).replaceChildren(...buttons);
     if (focused) buttons[chosen]?.focus();
   };
-  row("src-tokens", "src", state.src_at, act.choose_source);
+  row("src-tokens", tokens.src, ["src", 0], state.src_at, act.choose_source);
   const last = Math.min(state.step, tokens.tgt.length) - 1;
-  row("tgt-tokens", "tgt", last, (i) => act.choose_step(i + 1), (i) => i <= last);
+  row("tgt-tokens", tokens.read, ["tgt", -1], last, (i) => act.choose_step(i + 1), (i) => i <= last);
   draw_step(last + 1, tokens.tgt.length);
 }
 

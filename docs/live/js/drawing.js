@@ -1,0 +1,110 @@
+// What the page draws of a result: everything anew, or what depends on the step and the opened box.
+
+import { draw_box } from "./box_view.js";
+import { BOXES } from "./boxes.js";
+import { draw_controls } from "./controls_view.js";
+import { draw_cuts } from "./cuts_view.js";
+import { by_id, say } from "./dom.js";
+import { stack_parts } from "./flow_layout.js";
+import { draw_box_buttons, draw_flow } from "./flow_view.js";
+import { draw_heads } from "./heads_view.js";
+import { place_panel } from "./panel_view.js";
+import { write_link } from "./permalink.js";
+import { draw_search } from "./search_view.js";
+import { keep_in_range, state } from "./state.js";
+import { draw_tokens } from "./token_buttons.js";
+
+const SECTIONS = ["architecture", "cuts"];
+
+/** The result that is drawn, and how. */
+export class Drawing {
+  /**
+   * @param {object} acts What the controls do (see acts.js).
+   * @param {function(object)} on_drawn Called with what the page shows now (see `seen_now`).
+   */
+  constructor(acts, on_drawn) {
+    Object.assign(this, { acts, on_drawn });
+    this.result = null; // of the last translation
+    this.traced = null; // its ways through the boxes, whole and cut
+    this.about = null; // what the worker says of the model
+  }
+
+  /** Take a result, and draw everything that depends on it. */
+  show(result, traced, about) {
+    Object.assign(this, { result, traced, about });
+    keep_in_range(about);
+    if (result === null) {
+      this.clear("Type a sentence.");
+      return;
+    }
+    for (const id of SECTIONS) by_id(id).hidden = false;
+    const { translation, src_tokens } = result.whole;
+    state.src_at = Math.min(state.src_at, src_tokens.length - 1);
+    say(by_id("translation"), translation);
+    this._say_costs();
+    const [encoder, decoder] = ["encoder", "decoder"].map((stack) => stack_parts(stack, about.pre_norm));
+    draw_box_buttons({ encoder, decoder }, this.acts.open_box);
+    this.redraw();
+    draw_cuts(state, result, this.acts);
+  }
+
+  /** Hide all but what one needs to go on. */
+  clear(status) {
+    [this.result, this.traced] = [null, null];
+    for (const id of SECTIONS) by_id(id).hidden = true;
+    say(by_id("translation"), "");
+    say(by_id("status"), status);
+  }
+
+  /** Return the part of the result that is shown: the whole model's, or that of the cut one. */
+  get part() {
+    const { whole, cut } = this.result;
+    return state.shown === "cut" && cut !== null ? cut : whole;
+  }
+
+  /** Draw the tokens' flow, and the box that is open. */
+  redraw() {
+    if (this.result === null) return;
+    const { part, result, traced, about, acts } = this;
+    const { src_tokens: src, tgt_tokens: tgt } = part;
+    const tokens = { src, tgt, read: ["<bos>", ...tgt.slice(0, -1)] };
+    const way = part === result.cut ? traced.cut : traced.whole;
+    draw_controls(state, about, result.cut !== null, acts);
+    draw_tokens(state, tokens, acts);
+    draw_flow(state, way, tokens, about);
+    place_panel(state.box);
+    if (state.box !== null) this._draw_panel(way, tokens);
+    history.replaceState(null, "", write_link({ ...state, step: Math.min(state.step, tgt.length) }));
+    this.on_drawn(this.seen_now());
+  }
+
+  /** Return what the page shows, for the tour's tasks: the state, and what of the result they ask for. */
+  seen_now() {
+    const { translation, tgt_tokens, hypotheses } = this.part;
+    const [best, second] = hypotheses.map(({ ids }) => ids);
+    const parting = second && best.findIndex((id, i) => id !== second[i]) + 1;
+    const step = Math.min(state.step, tgt_tokens.length);
+    return { ...structuredClone(state), step, tgt_len: tgt_tokens.length, translation, parting };
+  }
+
+  /** Fill the opened box's panel. */
+  _draw_panel(way, tokens) {
+    const { head } = BOXES[state.box];
+    draw_box(state, way, tokens, this.about.pre_norm);
+    by_id("heads").hidden = head === undefined;
+    by_id("search").hidden = state.box !== "output";
+    if (head !== undefined) draw_heads(state, this.result, this.acts);
+    if (state.box === "output") draw_search(state, this.part);
+  }
+
+  /** Say how long the translation took, and how large the model is. */
+  _say_costs() {
+    const { src_tokens, tgt_tokens, ms } = this.result.whole;
+    const megabytes = (this.about.bytes / 1e6).toFixed(1);
+    say(
+      by_id("status"),
+      `${src_tokens.length} tokens in, ${tgt_tokens.length} out, ${Math.round(ms)} ms; ` +
+        `model ${megabytes} MB, read in ${Math.round(this.about.ms_to_read)} ms`,
+    );
+  }
+}

@@ -1,0 +1,138 @@
+// Where everything stands in the drawing: the parts of both stacks from left to right, in the order in
+// which the model computes them, and a row for each token. Lengths are in pixels.
+
+export const ROW = 24; // of a token
+export const MAX_BARS = 8; // next tokens that are drawn
+const NARROW = 960; // below it the parts are thin, and the next tokens stand below
+const WIDE_SIZES = { token: 118, embed: 28, norm: 26, add: 26, feed: 44, linear: 44, gap: 9, lane: 34 };
+const NARROW_SIZES = { token: 70, embed: 12, norm: 10, add: 11, feed: 15, linear: 15, gap: 2, lane: 16 };
+const BETWEEN = 6; // encoder and decoder
+const LEAST_ATTENTION = 16;
+const LEAST_BARS = 230;
+
+/**
+ * Return the parts of a stack in the order in which it computes them.
+ * @param {string} stack "encoder" or "decoder".
+ * @param {boolean} pre_norm Whether a sub-layer's input is normalised, not the sum (the paper's way).
+ * @returns {object[]} Of each part its `kind`, the `box` that it opens, whether there is one in every
+ *   layer (`layered`), and, of norms and sums, the `frame`: the sub-layer that they belong to.
+ */
+export function stack_parts(stack, pre_norm) {
+  const sublayers = stack === "encoder" ? ["encoder", "encoder_feed"] : ["decoder", "cross", "decoder_feed"];
+  const layer = sublayers.flatMap((box) => {
+    const around = (kind) => ({ kind, box: `${box}_norm`, frame: box, layered: true });
+    const sublayer = { kind: box.endsWith("feed") ? "feed" : "attention", box, layered: true };
+    return pre_norm
+      ? [around("norm"), sublayer, around("add")]
+      : [sublayer, around("add"), around("norm")];
+  });
+  const last = { kind: "norm", box: stack === "encoder" ? "memory" : "decoder_end" };
+  return [
+    { kind: "embed", box: stack === "encoder" ? "source" : "target" },
+    ...layer,
+    ...(pre_norm ? [last] : []),
+    ...(stack === "decoder" ? [{ kind: "linear", box: "output" }] : []),
+  ];
+}
+
+/** Put parts beside each other; an attention is as wide as `widths` says of its box. */
+function place_parts(parts, sizes, widths) {
+  let x = sizes.token + sizes.gap;
+  return parts.map((part) => {
+    const placed = { ...part, x, width: widths[part.box] ?? sizes[part.kind] };
+    x += placed.width + sizes.gap;
+    return placed;
+  });
+}
+
+/** Return the widths of the attentions, so that the memory ends left of the cross-attention. */
+function attention_widths(encoder, decoder, sizes, room) {
+  const fixed = (parts) =>
+    parts.reduce((sum, { kind }) => sum + (sizes[kind] ?? 0) + sizes.gap, sizes.token + sizes.gap);
+  const before_cross = decoder.slice(0, decoder.findIndex(({ box }) => box === "cross"));
+  const left = Math.max(room - fixed(decoder), 60);
+  const beyond = fixed(encoder) + sizes.gap - fixed(before_cross); // of the encoder's parts
+  const own = Math.max(Math.round(left * 0.58), beyond + LEAST_ATTENTION);
+  return { decoder: own, cross: left - own, encoder: own - beyond };
+}
+
+/**
+ * Return where everything stands.
+ * @param {number} width Of the drawing.
+ * @param {object} model pre_norm; src_len and tgt_len, in tokens.
+ * @returns {object} width, height, is_narrow; of `encoder` and `decoder` the top, the parts, the y of
+ *   each row and the edges of the layer (`from`, `to`); of `bars` the x, the width and each y.
+ */
+export function lay_out(width, { pre_norm, src_len, tgt_len }) {
+  const is_narrow = width < NARROW;
+  const sizes = is_narrow ? NARROW_SIZES : WIDE_SIZES;
+  const num_bars = MAX_BARS;
+  const bars = is_narrow ? 0 : Math.max(LEAST_BARS, Math.round(width * 0.19));
+  const [encoder, decoder] = ["encoder", "decoder"].map((stack) => stack_parts(stack, pre_norm));
+  const widths = attention_widths(encoder, decoder, sizes, width - bars);
+  const stack_of = (parts, top, length) => {
+    const placed = place_parts(parts, sizes, widths);
+    const layered = placed.filter((part) => part.layered);
+    const last = layered.at(-1);
+    const rows = Array.from({ length }, (_, i) => top + sizes.lane + ROW * (i + 0.5));
+    const edges = { from: layered[0].x - sizes.gap / 2, to: last.x + last.width + sizes.gap / 2 };
+    return { top, lane: sizes.lane, parts: placed, rows, bottom: top + sizes.lane + ROW * length, ...edges };
+  };
+  const above = stack_of(encoder, 0, src_len);
+  const below = stack_of(decoder, above.bottom + BETWEEN, tgt_len);
+  const first_bar = is_narrow ? below.bottom + BETWEEN : below.top + below.lane;
+  const ys = Array.from({ length: num_bars }, (_, i) => first_bar + ROW * (i + 0.5));
+  const height = Math.max(below.bottom, ys.at(-1) + ROW / 2);
+  return {
+    ...{ width, height, is_narrow, token_width: sizes.token, encoder: above, decoder: below },
+    bars: { x: is_narrow ? 0 : width - bars + 24, width: is_narrow ? width : bars - 24, ys },
+  };
+}
+
+/**
+ * Return the ribbons of an attention: one for each weight that can be seen.
+ * @param {{rows: number, cols: number, data: Float32Array}[]} heads The weights of each head.
+ * @param {number} least The smallest weight that is drawn.
+ * @returns {object[]} head, from 1; from, the key's row; to, the query's; weight; and offset, from -0.5
+ *   to 0.5: the ribbon's place where it arrives, among those of its query, which fill it in the order
+ *   of the keys.
+ */
+export function ribbons_of(heads, least = 0.04) {
+  const ribbons = [];
+  const queries = heads[0]?.rows ?? 0;
+  for (let to = 0; to < queries; to++) {
+    let filled = 0; // of 1, the sum of all heads' weights over their number
+    for (let from = 0; from < heads[0].cols; from++) {
+      heads.forEach(({ cols, data }, h) => {
+        const weight = data[to * cols + from];
+        const share = weight / heads.length;
+        if (weight >= least) {
+          ribbons.push({ head: h + 1, from, to, weight, offset: filled + share / 2 - 0.5 });
+        }
+        filled += share;
+      });
+    }
+  }
+  return ribbons;
+}
+
+/**
+ * Return what happens at a step, in a sentence.
+ * @param {object} tokens src, tgt and read, as a reader sees them.
+ * @param {number} at The step's row, from 0.
+ * @param {{weights: {cols: number, data: Float32Array}}[]} heads The chosen layer's cross-attention.
+ * @param {{piece: string, chance: number}} best The most probable next token.
+ */
+export function describe_step({ src, read }, at, heads, best) {
+  let strongest = { weight: -1 };
+  heads.forEach(({ weights: { cols, data } }, h) => {
+    for (let j = 0; j < cols; j++) {
+      const weight = data[at * cols + j];
+      if (weight > strongest.weight) strongest = { weight, head: h + 1, token: src[j] };
+    }
+  });
+  return {
+    ...{ read: read.slice(0, at + 1), head: strongest.head, source: strongest.token },
+    ...{ weight: strongest.weight, next: best.piece, chance: best.chance },
+  };
+}

@@ -1,0 +1,195 @@
+// The drawing: a sentence's tokens flow through the model's parts to the next token's probabilities.
+// A ribbon's width is an attention weight, its colour the head; each token's own line is the residual
+// stream, which runs past every sub-layer.
+
+import { by_id, chance_text, make, make_svg, readable, say, two_decimals } from "./dom.js";
+import { BOXES } from "./boxes.js";
+import { describe_step, lay_out, ribbons_of, ROW } from "./flow_layout.js";
+import { isolate } from "./languages.js";
+
+const KINDS = { norm: "Norm", add: "+", feed: "Feed-forward", linear: "Linear & softmax", embed: "Embedding + position" };
+const NAMES = { encoder: "Encoder", decoder: "Decoder" };
+const NUM_COLOURS = 8; // of heads, in style.css
+
+/** Return a head's colour class; heads beyond the eighth begin again. */
+export const head_class = (head) => `head-${((head - 1) % NUM_COLOURS) + 1}`;
+
+/**
+ * Draw the model at a step.
+ * @param {object} state layer, lit (the head that is lit, 0 for all), step, src_at, box.
+ * @param {object} traced The worker's (see trace.js), of the model that is shown.
+ * @param {object} tokens src, tgt and read.
+ * @param {object} about The worker's: pre_norm, num_layers.
+ * @returns {object} Where everything stands (see `lay_out`).
+ */
+export function draw_flow(state, traced, tokens, about) {
+  const sizes = { pre_norm: about.pre_norm, src_len: tokens.src.length, tgt_len: tokens.tgt.length };
+  const layout = lay_out(by_id("stage").clientWidth, sizes);
+  const at = Math.min(state.step, tokens.tgt.length) - 1;
+  const view = { layout, at, state, traced, tokens, layer: state.layer - 1 };
+  by_id("stage").classList.toggle("narrow", layout.is_narrow);
+  by_id("stage").style.setProperty("--height", `${layout.height}px`);
+  const svg = by_id("drawing");
+  svg.setAttribute("viewBox", `0 0 ${layout.width} ${layout.height}`);
+  svg.setAttribute("height", layout.height);
+  svg.replaceChildren(
+    draw_stack(layout.encoder, about.num_layers, "encoder", layout.is_narrow),
+    draw_stack(layout.decoder, about.num_layers, "decoder", layout.is_narrow),
+    draw_lines(layout.encoder, "source", () => true, (i) => i === state.src_at),
+    draw_lines(layout.decoder, "target", (i) => i <= at, (i) => i === at),
+    draw_attention(view, "encoder"),
+    draw_memory(view),
+    draw_attention(view, "decoder"),
+    draw_attention(view, "cross"),
+    ...draw_next(view),
+  );
+  place_buttons(layout);
+  say_step(view);
+  return layout;
+}
+
+/** Draw a stack's frame, N times, and the residual connections: each past a sub-layer and its norm. */
+function draw_stack({ top, lane, parts, from, to, bottom }, num_layers, stack, is_narrow) {
+  const frame = make_svg("rect", { class: "frame", x: from, y: top + 1, width: to - from, height: bottom - top - 2, rx: 8 });
+  const times = `${num_layers} ×`;
+  const label = make_svg("text", { class: "frame-label", x: from + 10, y: top + 25 }, is_narrow ? "" : times);
+  const arrows = parts.flatMap((part, i) => {
+    if (part.kind !== "add") return [];
+    const first = parts.findIndex(({ box, frame: of }) => box === part.frame || of === part.frame);
+    const start = parts[first].x - 4;
+    const end = part.x + part.width / 2;
+    const [low, high] = [top + lane, top + (lane > 20 ? 7 : 5)];
+    const path = `M${start} ${low}V${high + 5}Q${start} ${high} ${start + 5} ${high}H${end - 5}Q${end} ${high} ${end} ${high + 5}V${low - 3}`;
+    return [
+      make_svg("path", { class: "residual", d: path }),
+      make_svg("path", { class: "tip", d: `M${end - 3.5} ${low - 6}L${end} ${low}L${end + 3.5} ${low - 6}Z` }),
+    ];
+  });
+  const name = make_svg("text", { class: "stack-name", x: 0, y: top + (is_narrow ? 12 : 24) });
+  name.append(is_narrow ? `${NAMES[stack]} ${times}` : NAMES[stack]);
+  // A wide drawing's parts are buttons.
+  const thin = is_narrow ? parts.filter(({ kind }) => kind !== "attention") : [];
+  const slabs = thin.map(({ kind, x, width }) => {
+    const across = { class: "part", x, width, rx: kind === "add" ? width / 2 : 2 };
+    const along = kind === "add" ? { y: (top + lane + bottom - width) / 2, height: width } : { y: top + lane, height: bottom - top - lane };
+    return make_svg("rect", { ...across, ...along });
+  });
+  return make_svg("g", { class: stack }, frame, label, name, ...slabs, ...arrows);
+}
+
+/** Draw each token's line from its embedding to the stack's end. */
+function draw_lines({ parts, rows }, className, is_there, is_chosen) {
+  const end = parts.at(-1);
+  const lines = rows.map((y, i) => {
+    const state = is_chosen(i) ? "chosen" : is_there(i) ? "" : "open";
+    return make_svg("path", { class: `line ${state}`, d: `M${parts[0].x - 8} ${y}H${end.x + end.width / 2}` });
+  });
+  return make_svg("g", { class: className }, ...lines);
+}
+
+/** Draw an attention's ribbons: of all heads, those of the chosen query strong. */
+function draw_attention({ layout, at, state, traced, layer }, box) {
+  const stack = box === "encoder" ? "encoder" : "decoder";
+  const { parts, rows } = layout[stack];
+  const { x, width } = parts.find((part) => part.box === box);
+  const heads = traced[stack][layer][box].heads.map(({ weights }) => weights);
+  const chosen = stack === "encoder" ? state.src_at : at;
+  const memory = layout.encoder.parts.at(-1);
+  const start = box === "cross" ? memory.x + memory.width : x;
+  const from_rows = box === "cross" ? layout.encoder.rows : rows;
+  const bend = (x + width - start) * (box === "cross" ? 0.55 : 0.5);
+  const paths = ribbons_of(heads).flatMap(({ head, from, to, weight, offset }) => {
+    const is_chosen = to === chosen;
+    if (stack === "decoder" && to > at) return []; // it is not written yet
+    const lit = state.lit === 0 || state.lit === head;
+    const [y0, y1] = [from_rows[from], rows[to] + offset * ROW * 0.8];
+    const thick = Math.max((weight / heads.length) * ROW * 0.8, 0.75);
+    const d = `M${start} ${y0}C${start + bend} ${y0} ${x + width - bend} ${y1} ${x + width} ${y1}`;
+    const marks = `${head_class(head)}${is_chosen ? " chosen" : ""}${lit ? "" : " unlit"}`;
+    return [make_svg("path", { class: `ribbon ${marks}`, d, "stroke-width": thick.toFixed(2), pathLength: 1 })];
+  });
+  return make_svg("g", { class: `ribbons of-${box}`, "data-open": box }, ...paths);
+}
+
+/** Say at the encoder's end what its lines are called. */
+function draw_memory({ layout }) {
+  const end = layout.encoder.parts.at(-1);
+  const label = { class: "memory-label", x: end.x + end.width + 6, y: layout.encoder.top + 13 };
+  return make_svg("text", label, layout.is_narrow ? "" : "memory, for every decoder layer");
+}
+
+/** Draw the most probable next tokens as bars, each with its ribbon from the softmax. */
+function draw_next({ layout, at, traced, tokens }) {
+  const { bars, decoder, is_narrow } = layout;
+  const linear = decoder.parts.at(-1);
+  const [start, y0] = [linear.x + linear.width, decoder.rows[at]];
+  const label_width = is_narrow ? 90 : Math.min(100, bars.width * 0.4);
+  const x = bars.x + label_width + 8;
+  const longest = bars.x + bars.width - x - 44;
+  const drawn = traced.next[at].map(({ piece, chance }, i) => {
+    const y = bars.ys[i];
+    const written = piece === tokens.tgt[at];
+    const d = `M${start} ${y0}C${start + 14} ${y0} ${bars.x - 16} ${y} ${bars.x - 2} ${y}`;
+    const thick = Math.max(chance * ROW * 0.7, 0.75);
+    const ribbon = make_svg("path", { class: "next-ribbon", d, "stroke-width": thick, pathLength: 1 });
+    return make_svg(
+      "g",
+      { class: written ? "next written" : "next" },
+      ...(is_narrow ? [] : [ribbon]),
+      make_svg("text", { class: "piece", x: bars.x + label_width, y: y + 4, "text-anchor": "end" }, shortened(readable(piece))),
+      make_svg("rect", { class: "chance", x, y: y - 7, width: Math.max(chance * longest, 1), height: 14, rx: 2 }),
+      make_svg("text", { class: "told", x: x + Math.max(chance * longest, 1) + 5, y: y + 4 }, chance_text(chance)),
+    );
+  });
+  const title = is_narrow ? [] : [make_svg("text", { class: "next-title", x: bars.x, y: decoder.top + 26 }, "Next token")];
+  return [...title, ...drawn];
+}
+
+const shortened = (text) => (text.length > 13 ? `${text.slice(0, 12)}…` : text);
+
+/** Put the boxes' and the tokens' buttons where the layout has them. */
+function place_buttons({ encoder, decoder, token_width, is_narrow }) {
+  for (const [stack, { top, lane, parts, bottom, rows }] of Object.entries({ encoder, decoder })) {
+    const buttons = by_id(`${stack}-boxes`).children;
+    parts.forEach(({ kind, x, width }, i) => {
+      const is_title = kind === "attention";
+      const box = { left: x, top: is_title ? top + 10 : top + lane, width, height: is_title ? 24 : bottom - top - lane };
+      for (const [name, value] of Object.entries(box)) buttons[i].style[name] = `${value}px`;
+    });
+    const tokens = by_id(stack === "encoder" ? "src-tokens" : "tgt-tokens").children;
+    rows.forEach((y, i) => {
+      tokens[i].style.top = `${y - ROW / 2 + 1}px`;
+      tokens[i].style.width = `${token_width - (is_narrow ? 4 : 2)}px`;
+    });
+  }
+}
+
+/** Fill the buttons of both stacks, one for each part (see `stack_parts`). */
+export function draw_box_buttons(layouts, open_box) {
+  for (const [stack, parts] of Object.entries(layouts)) {
+    const buttons = parts.map(({ kind, box }) => {
+      const name = KINDS[kind] ?? BOXES[box].name;
+      const label = kind === "norm" || kind === "add" ? `${name === "+" ? "Add" : name}: ${BOXES[box].name}` : BOXES[box].name;
+      const button = make("button", { type: "button", className: `${kind} ${stack}`, "aria-label": label });
+      button.append(make("span", {}, name));
+      button.dataset.box = box;
+      button.addEventListener("click", () => open_box(box));
+      return button;
+    });
+    by_id(`${stack}-boxes`).replaceChildren(...buttons);
+  }
+}
+
+/** Say beside the drawing, and as its description, what happens at this step. */
+function say_step({ at, traced, tokens, layer }) {
+  const heads = traced.decoder[layer].cross.heads;
+  const told = describe_step(tokens, at, heads, traced.next[at][0]);
+  const quoted = (token) => `“${isolate(readable(token))}”`;
+  const read = told.read.map((token) => isolate(readable(token))).join(" ");
+  say(
+    by_id("now"),
+    `Step ${at + 1}: the decoder has read “${read}”. In layer ${layer + 1} its strongest look at the source is head ` +
+      `${told.head}'s at ${quoted(told.source)} (${two_decimals(told.weight)}). Most probable next: ` +
+      `${quoted(told.next)}, ${chance_text(told.chance)}.`,
+  );
+}

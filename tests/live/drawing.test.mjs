@@ -1,0 +1,121 @@
+// The drawing's places, the tour's tasks: node --test FILE
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+
+import { scores_by_step } from "../../docs/live/js/attention_steps.js";
+import { BOXES } from "../../docs/live/js/boxes.js";
+import { describe_step, lay_out, ribbons_of, stack_parts } from "../../docs/live/js/flow_layout.js";
+import { place_beside, place_card } from "../../docs/live/js/placement.js";
+import { STOPS } from "../../docs/live/js/tour.js";
+import { FILES, Translator } from "../../docs/live/js/translator.js";
+
+const kinds = (stack, pre_norm) => stack_parts(stack, pre_norm).map(({ kind }) => kind).join(" ");
+
+test("a pre-norm model normalises before each sub-layer and at the end, the paper's after each sum", () => {
+  assert.equal(kinds("encoder", true), "embed norm attention add norm feed add norm");
+  assert.equal(kinds("encoder", false), "embed attention add norm feed add norm");
+  const cross = "norm attention add ".repeat(2);
+  assert.equal(kinds("decoder", true), `embed ${cross}norm feed add norm linear`);
+  assert.equal(kinds("decoder", false), `embed ${"attention add norm ".repeat(2)}feed add norm linear`);
+  for (const stack of ["encoder", "decoder"]) {
+    for (const { box } of stack_parts(stack, true)) assert.equal(BOXES[box].stack, stack, box);
+  }
+});
+
+test("parts stand in order, inside the drawing, and the memory left of the cross-attention", () => {
+  for (const width of [310, 959, 960, 1066, 1316, 1870]) {
+    for (const pre_norm of [true, false]) {
+      const { encoder, decoder, bars } = lay_out(width, { pre_norm, src_len: 11, tgt_len: 7 });
+      for (const { parts } of [encoder, decoder]) {
+        parts.slice(1).forEach((part, i) => assert.ok(part.x >= parts[i].x + parts[i].width, width));
+        assert.ok(parts.at(-1).x + parts.at(-1).width <= width, `${width} ${pre_norm}`);
+      }
+      const memory = encoder.parts.at(-1);
+      const cross = decoder.parts.find(({ box }) => box === "cross");
+      assert.ok(memory.x + memory.width <= cross.x, `memory at ${width}`);
+      assert.ok(cross.width > 20, `cross-attention at ${width}`);
+      assert.ok(bars.x + bars.width <= width + 1);
+      assert.deepEqual([encoder.rows.length, decoder.rows.length], [11, 7]);
+      assert.ok(decoder.rows[0] > encoder.rows[10]);
+    }
+  }
+});
+
+test("ribbons: a query's fill its row in the order of the keys, and small weights are left out", () => {
+  const heads = [
+    { rows: 1, cols: 3, data: Float32Array.of(0.5, 0.5, 0) },
+    { rows: 1, cols: 3, data: Float32Array.of(0.02, 0, 0.98) },
+  ];
+  const found = ribbons_of(heads).map(({ head, from, offset }) => [head, from, Number(offset.toFixed(3))]);
+  // 0.25 of the row, 0.01 that is not drawn, 0.25, 0.49
+  assert.deepEqual(found, [[1, 0, -0.375], [1, 1, -0.115], [2, 2, 0.255]]);
+});
+
+test("a step is described by the strongest weight of its row, and the best next token", () => {
+  const heads = [
+    { weights: { cols: 2, data: Float32Array.of(1, 0, 0.5, 0.5) } },
+    { weights: { cols: 2, data: Float32Array.of(0, 1, 0.25, 0.75) } },
+  ];
+  const tokens = { src: ["a", "b"], read: ["<bos>", "x", "y"] };
+  const told = describe_step(tokens, 1, heads, { piece: "z", chance: 0.5 });
+  assert.deepEqual(told, { read: ["<bos>", "x"], head: 2, source: "b", weight: 0.75, next: "z", chance: 0.5 });
+});
+
+test("Equation 1 in steps: divided by the root of d_k, and nothing where the mask is 0", () => {
+  const row = { products: [4, -2, 6], allowed: [1, 1, 0], weights: [0.9, 0.1, 0], d_k: 4 };
+  const { product, scaled, masked, weight } = scores_by_step(row);
+  assert.deepEqual([product, scaled, masked, weight], [[4, -2, 6], [2, -1, 3], [2, -1, null], [0.9, 0.1, 0]]);
+});
+
+test("a panel stands right of its box where there is room, a card where it hides nothing", () => {
+  assert.deepEqual(place_beside(100, 30, 1300), { left: 142, width: 560 });
+  assert.deepEqual(place_beside(1000, 40, 1300), { left: 428, width: 560 });
+  const [card, room] = [{ width: 300, height: 200 }, { width: 1000, height: 700 }];
+  const beside = (left, top, right, bottom) => place_card({ left, top, right, bottom }, card, room);
+  assert.deepEqual(beside(10, 20, 500, 600), { left: 512, top: 20 });
+  assert.deepEqual(beside(500, 600, 990, 690), { left: 188, top: 488 });
+  assert.deepEqual(beside(10, 20, 990, 300), { left: 12, top: 312 });
+  assert.deepEqual(beside(10, 300, 990, 690), { left: 12, top: 88 });
+  assert.deepEqual(beside(0, 0, 1000, 700), { left: 688, top: 488 });
+});
+
+const translators = new Map();
+
+function translator_of(name) {
+  if (!translators.has(name)) {
+    const folder = new URL(`../../data/models/${name}/`, import.meta.url);
+    const files = FILES.map((file) => Uint8Array.from(readFileSync(new URL(file, folder))).buffer);
+    translators.set(name, new Translator(files));
+  }
+  return translators.get(name);
+}
+
+test("what each stop shows does its task: not at the beginning, but at its end", () => {
+  const options = { search: "beam", beam_size: 4, alpha: 0.6, temperature: 1, top_p: 0.9, seed: 1 };
+  for (const { model, title, deeds, is_done, ...stop } of STOPS) {
+    const state = {
+      ...{ sentence: stop.sentence, options, head: stop.head ?? { stack: "cross", layer: 1, head: 1 } },
+      ...{ cuts: { before: [], after: [], removed: [], ...stop.cuts }, src_at: 0, step: stop.step ?? Infinity },
+    };
+    const trail = [];
+    const see = () => {
+      const { translation, hypotheses, tgt_tokens } = translator_of(model).look(state.sentence, state.options);
+      const [best, second] = hypotheses.map(({ ids }) => ids);
+      const parting = second && best.findIndex((id, i) => id !== second[i]) + 1;
+      const step = Math.min(state.step, tgt_tokens.length);
+      trail.push({ ...structuredClone(state), step, tgt_len: tgt_tokens.length, translation, parting });
+    };
+    see();
+    assert.equal(is_done(trail), false, title);
+    for (const { options: more, plays, ...others } of deeds) {
+      Object.assign(state, others, { options: { ...state.options, ...more } });
+      for (const step of plays ? [1, trail[0].tgt_len] : [state.step]) {
+        state.step = step;
+        see();
+      }
+    }
+    assert.equal(is_done(trail), true, title);
+  }
+});
