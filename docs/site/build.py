@@ -41,6 +41,7 @@ def stage() -> None:
 def bundle() -> None:
     """Put what pages load beside them: Vega as vl-convert ships it, KaTeX's style and fonts."""
     import vl_convert
+    from course_site.head import PICTURE
     from course_site.outputs import VEGALITE_VERSION
 
     fonts = STATIC / "katex" / "fonts"
@@ -52,6 +53,7 @@ def bundle() -> None:
     (STATIC / "vega.js").write_text(f"(() => {{\n{script}\n}})();\n", encoding="utf-8")
     for font in (KATEX / "fonts").glob("*.woff2"):
         shutil.copy(font, fonts)
+    shutil.copy(ROOT / "figures" / PICTURE, STATIC)
     style = OTHER_FONTS.sub("", (KATEX / "katex.min.css").read_text(encoding="utf-8"))
     (STATIC / "katex" / "katex.min.css").write_text(style, encoding="utf-8")
 
@@ -72,6 +74,10 @@ def main() -> int:
     if status:
         return status
     copy_live_page(ROOT, SITE)
+    # The page of a lesson offers its notebook, and GitHub Pages shows 404.html for what is missing.
+    for lesson in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        shutil.copy(lesson, SITE / "notebooks")
+    shutil.copy(HERE / "404.html", SITE)
     files = [path for path in SITE.rglob("*") if path.is_file()]
     pages = sum(path.suffix == ".html" for path in files)
     size = sum(path.stat().st_size for path in files) / 1e6

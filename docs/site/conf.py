@@ -4,16 +4,19 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "docs" / "site"), str(ROOT)]
+sys.path[:0] = [str(ROOT / "docs" / "site"), str(ROOT / "docs" / "colab"), str(ROOT)]
 
 import sphinxcontrib.katex  # noqa: E402
 from course_site.package import Package  # noqa: E402
+from stamping import address, readme  # noqa: E402
 
 project = "Attention Is All You Need, in notebooks"
 language = "en"
 extensions = ["myst_nb", "sphinxcontrib.katex", "course_site"]
 course_root = ROOT
 course_package = Package(ROOT)
+repository = address.read(ROOT / "pyproject.toml")
+course_address = readme.site(repository) if repository else None
 
 include_patterns = [
     *("index.md", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "package/**.md"),

@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("sphinx", reason="needs the extra [site]")
 
-from course_site import lessons, live, names, outputs
+from course_site import head, lessons, live, names, outputs
 from course_site.docstrings import to_nodes
 from course_site.package import Package
 from docutils import nodes
@@ -113,6 +113,26 @@ def test_pictures_get_their_words_and_charts_their_drawing(tmp_path: Path) -> No
     assert page.children[-1].astext() == "Open it"
 
 
+def test_a_page_describes_itself_where_its_link_is_shown() -> None:
+    page = new_document("page")
+    page += nodes.title(text="A <b>")
+    page += [nodes.paragraph(text=f'{"word " * 17}"{name}".') for name in "abc"]
+    for address in (None, "https://me.github.io/it/"):
+        config = SimpleNamespace(course_address=address, project="P")
+        context: dict[str, Any] = {}
+        head.add_head_elements(SimpleNamespace(config=config), "docs/a", "page.html", context, page)
+        elements = context["metatags"].splitlines()
+        words = ("word " * 17).strip()
+        said = f"{words} &quot;a&quot;. {words} &quot;b&quot;."
+        assert elements[0] == f'<meta name="description" content="{said}">'
+        assert '<meta property="og:title" content="A &lt;b&gt;">' in elements
+        picture = '<meta property="og:image" content="https://me.github.io/it/_static/'
+        assert any(element.startswith(picture) for element in elements) == bool(address)
+    long = new_document("long")
+    long += nodes.paragraph(text="word " * 99)
+    assert head.describe(long) == ("word " * 39).strip() + " ..."
+
+
 def test_every_name_in_code_leads_to_its_page() -> None:
     builder = SimpleNamespace(get_relative_uri=lambda page, target: f"../{target}.html")
     config = SimpleNamespace(course_package=Package(ROOT))
@@ -179,12 +199,13 @@ def test_the_live_page_gets_its_models_which_are_shipped(tmp_path: Path) -> None
 def test_a_page_folds_answers_and_says_where_the_lesson_runs(tmp_path: Path) -> None:
     path = tmp_path / "00_a.ipynb"
     badge = "[![Open in Colab](https://x/y.svg)](https://colab.research.google.com/github/me/it/a)"
-    for head, where in ((badge, "[on Colab](https://colab"), ("", "open it with `make lab`")):
+    for opening, where in ((badge, "[on Colab](https://colab"), ("", "open it with `make lab`")):
         folded = {"metadata": {"jupyter": {"outputs_hidden": True}}, "source": [""]}
-        cells = [{"metadata": {}, "source": ["# A\n\n", head]}, folded, {"metadata": {}}]
+        cells = [{"metadata": {}, "source": ["# A\n\n", opening]}, folded, {"metadata": {}}]
         path.write_text(json.dumps({"cells": cells}))
         lessons.prepare(path)
         first, second, third = json.loads(path.read_text())["cells"]
         assert where in first["source"]
+        assert '<a href="00_a.ipynb" download>' in first["source"]
         assert second["metadata"]["tags"] == ["hide-output"]
         assert third == {"metadata": {}}

@@ -5,6 +5,7 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from course_site.head import add_head_elements
 from course_site.lessons import Lessons, leave_out_set_up
 from course_site.live import link_live_page
 from course_site.names import leave_words, link_names, name_columns
@@ -35,6 +36,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Register the extension with Sphinx."""
     app.add_config_value("course_root", None, "env")
     app.add_config_value("course_package", None, "")
+    app.add_config_value("course_address", None, "html")
     app.add_directive("beside", Beside)
     app.add_directive("lessons", Lessons)
     app.add_directive("lesson-chart", LessonChart)
@@ -44,6 +46,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-read", name_columns)
     app.connect("doctree-read", link_live_page)
     app.connect("doctree-resolved", link_names)
+    app.connect("html-page-context", add_head_elements)
     app.connect("html-page-context", scripts_of_page)
     app.connect("html-page-context", shown_branch, priority=400)  # before the theme's
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -88,7 +88,7 @@ def read_lessons(root: Path) -> list[Lesson]:
 
 READ_HERE = (
     "\n\n*This page shows the lesson as it was run. To write in its gaps and have the answers "
-    "judged, open it {where}.*"
+    'judged, open it {where}, or <a href="{file}" download>download this notebook</a>.*'
 )
 BADGE = re.compile(r"\[!\[Open in Colab\]\([^)]*\)\]\((.*?)\)")
 
@@ -106,7 +106,9 @@ def prepare(path: Path) -> None:
     first = source(book["cells"][0])
     colab = BADGE.search(first)
     where = f"[on Colab]({colab[1]}), or " if colab else ""
-    book["cells"][0]["source"] = first + READ_HERE.format(where=f"{where}with `make lab`")
+    book["cells"][0]["source"] = first + READ_HERE.format(
+        where=f"{where}with `make lab`", file=path.name
+    )
     path.write_text(json.dumps(book), encoding="utf-8")
 
 

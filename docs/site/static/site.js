@@ -17,6 +17,29 @@ document.addEventListener("DOMContentLoaded", () => {
 window.addEventListener("load", reachable);
 window.addEventListener("resize", reachable);
 
+// A button copies a block of code; where the browser has no clipboard, the code is selected.
+function copyButtons() {
+  for (const code of document.querySelectorAll("div.highlight")) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "copy";
+    button.textContent = "Copy";
+    button.addEventListener("click", async () => {
+      const pre = code.querySelector("pre");
+      try {
+        await navigator.clipboard.writeText(pre.textContent.trimEnd());
+        button.textContent = "Copied";
+      } catch {
+        getSelection().selectAllChildren(pre);
+        button.textContent = "Selected";
+      }
+      setTimeout(() => { button.textContent = "Copy"; }, 2000);
+    });
+    code.append(button);
+  }
+}
+document.addEventListener("DOMContentLoaded", copyButtons);
+
 // The search shows a passage of each page that it finds; from a folder no page may be read.
 if (location.protocol === "file:" && typeof DOCUMENTATION_OPTIONS !== "undefined") {
   DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;

@@ -1,0 +1,43 @@
+"""What a page says of itself to search engines, and where its link is shown: head elements."""
+
+import html
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+MAX_DESCRIPTION_CHARACTERS = 200
+PICTURE = "architecture.png"  # of figures/, beside the style sheet
+
+
+def describe(doctree: nodes.document) -> str:
+    """Return the first sentences below a page's title, `MAX_DESCRIPTION_CHARACTERS` at most."""
+    said = ""
+    for paragraph in doctree.findall(nodes.paragraph):
+        said = f"{said} {' '.join(paragraph.astext().split())}".strip()
+        if len(said) >= MAX_DESCRIPTION_CHARACTERS // 2:
+            break
+    if len(said) <= MAX_DESCRIPTION_CHARACTERS:
+        return said
+    return said[: MAX_DESCRIPTION_CHARACTERS - 4].rpartition(" ")[0] + " ..."
+
+
+def add_head_elements(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    """Add a page's description; with the site's address, the picture of its links too."""
+    if doctree is None:
+        return
+    named = doctree.next_node(nodes.title)
+    title = html.escape(named.astext() if named else app.config.project)
+    said = html.escape(describe(doctree))
+    entries = [
+        f'<meta name="description" content="{said}">',
+        f'<meta property="og:title" content="{title}">',
+        f'<meta property="og:description" content="{said}">',
+        '<meta property="og:type" content="article">',
+    ]
+    if address := app.config.course_address:
+        entries.append(f'<meta property="og:url" content="{address}{page}.html">')
+        entries.append(f'<meta property="og:image" content="{address}_static/{PICTURE}">')
+    context["metatags"] = context.get("metatags", "") + "\n".join(entries)
