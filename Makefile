@@ -70,8 +70,8 @@ test quick lessons notebooks: export COURSE_PROFILE := quick
 # If this were set, each of the hundreds of processes would compile the packages again.
 test quick lessons notebooks: export PYTHONDONTWRITEBYTECODE :=
 
-# In lesson 18 the learner's own file trains for minutes. A check needs to see that it runs, not good
-# translations.
+# In lessons 18 and 19 the learner's own classes train for minutes. A check needs to see that they run,
+# not good translations.
 test lessons: export COURSE_OWN_STEPS := 80
 
 lessons: $(STAMP)

@@ -77,6 +77,8 @@ def format_value(value: Any) -> str:
     if isinstance(value, float):
         return repr(float(f"{value:.{SIGNIFICANT_DIGITS_SHOWN}g}"))
     if isinstance(value, Tensor):
+        if value.numel() == 0 and value.ndim > 1:  # a list of no numbers has lost its last axes
+            return f"torch.zeros{tuple(value.shape)}"
         return f"torch.tensor({format_value(value.tolist())})"
     if isinstance(value, np.ndarray):
         return f"np.array({format_value(value.tolist())})"
