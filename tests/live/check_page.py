@@ -303,6 +303,23 @@ def at_stop(visit: Visit, number: int) -> None:
     print("right:   which is shown, and found to be done", flush=True)
 
 
+def waits(visit: Visit) -> None:
+    """A long search tells how far it is, marks what stands there as old, and can be stopped."""
+    page = visit.page
+    visit.type("The cat is black.")
+    page.fill("#sentence", "The cat is black and " * 45)
+    told = "document.querySelector('.slow #progress-said')?.innerText.includes('token')"
+    page.wait_for_function(told)
+    visit.shows("#old", "a long search: the translation is told to be old", True)
+    visit.click("#stop-search")
+    visit.says("#status", "it can be stopped", "...Stopped")
+    visit.shows("#progress", "and says no more", False)
+    wide = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+    visit.expect("nothing sticks out", wide <= 0, True)
+    visit.type("The dog is black.")
+    visit.says("#translation", "and the next sentence is translated", "Le chien est noir.")
+
+
 def links(visit: Visit, address: str) -> None:
     """What the address says is shown again, and a page within a page has no furniture."""
     page = visit.page
@@ -526,6 +543,7 @@ def main() -> int:
             unseen(visit)
             explores(visit)
             searches(visit)
+            waits(visit)
             boxes_and_tour(visit)
             links(visit, address)
             options(visit)

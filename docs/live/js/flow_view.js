@@ -20,32 +20,51 @@ export const head_class = (head) => `head-${((head - 1) % NUM_COLOURS) + 1}`;
  * @param {object} traced The worker's (see trace.js), of the model that is shown.
  * @param {object} tokens src, tgt and read.
  * @param {object} about The worker's: pre_norm, num_layers.
- * @returns {object} Where everything stands (see `lay_out`).
+ * @param {number} width Of the drawing, pixels.
  */
-export function draw_flow(state, traced, tokens, about) {
+export function draw_flow(state, traced, tokens, about, width) {
   const sizes = { pre_norm: about.pre_norm, src_len: tokens.src.length, tgt_len: tokens.tgt.length };
-  const layout = lay_out(by_id("stage").clientWidth, sizes);
+  const layout = lay_out(width, sizes);
   const at = Math.min(state.step, tokens.tgt.length) - 1;
   const view = { layout, at, state, traced, tokens, layer: state.layer - 1 };
-  by_id("stage").classList.toggle("narrow", layout.is_narrow);
-  by_id("stage").style.setProperty("--height", `${layout.height}px`);
-  const svg = by_id("drawing");
-  svg.setAttribute("viewBox", `0 0 ${layout.width} ${layout.height}`);
-  svg.setAttribute("height", layout.height);
-  svg.replaceChildren(
-    draw_stack(layout.encoder, about.num_layers, "encoder", layout.is_narrow),
-    draw_stack(layout.decoder, about.num_layers, "decoder", layout.is_narrow),
+  const [{ is_narrow, height }, svg] = [layout, by_id("drawing")];
+  by_id("stage").classList.toggle("narrow", is_narrow);
+  by_id("stage").style.setProperty("--height", `${height}px`);
+  svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  svg.setAttribute("height", height);
+  const frame = [width, ...Object.values(sizes), about.num_layers];
+  refill_group("stacks", frame, () => draw_stacks(layout, about.num_layers));
+  refill_group("source", [traced, state.layer, state.lit, state.src_at, width], () => [
     draw_lines(layout.encoder, "source", () => true, (i) => i === state.src_at),
-    draw_lines(layout.decoder, "target", (i) => i <= at, (i) => i === at),
     draw_attention(view, "encoder"),
-    draw_memory(view),
+  ]);
+  refill_group("target", [view], () => [
+    draw_lines(layout.decoder, "target", (i) => i <= at, (i) => i === at),
     draw_attention(view, "decoder"),
     draw_attention(view, "cross"),
     ...draw_next(view),
-  );
+  ]);
   place_buttons(layout);
   say_step(view);
-  return layout;
+}
+
+const drawn_of = new Map(); // of each group the values that it was drawn of
+
+/** Fill a group of the drawing with what `draw` returns, unless it was drawn of the same values. */
+function refill_group(name, values, draw) {
+  if (drawn_of.get(name)?.every((value, i) => value === values[i])) return;
+  drawn_of.set(name, values);
+  by_id(`${name}-group`).replaceChildren(...draw());
+}
+
+/** Draw what is there before any token: both stacks, and what the encoder's result is called. */
+function draw_stacks(layout, num_layers) {
+  const { encoder, decoder, is_narrow } = layout;
+  return [
+    draw_stack(encoder, num_layers, "encoder", is_narrow),
+    draw_stack(decoder, num_layers, "decoder", is_narrow),
+    draw_memory(layout),
+  ];
 }
 
 /** Draw a stack's frame, N times, and the residual connections: each past a sub-layer and its norm. */
@@ -112,7 +131,7 @@ function draw_attention({ layout, at, state, traced, layer }, box) {
 }
 
 /** Say at the encoder's end what its lines are called. */
-function draw_memory({ layout }) {
+function draw_memory(layout) {
   const end = layout.encoder.parts.at(-1);
   const label = { class: "memory-label", x: end.x + end.width + 6, y: layout.encoder.top + 13 };
   return make_svg("text", label, layout.is_narrow ? "" : "memory, for every decoder layer");
