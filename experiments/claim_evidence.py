@@ -5,10 +5,12 @@ Not in the paper. docs/claims.toml has the claims, and says for each where its f
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from statistics import mean
 from typing import Any, NamedTuple
 
+from experiments.modern_table import COMPARISONS
 from lessonkit.analysis.significance import (
     difference_interval,
     difference_p_value,
@@ -17,6 +19,7 @@ from lessonkit.analysis.significance import (
     mean_interval,
     one_sided_t_test,
 )
+from lessonkit.analysis.variant_comparison import WORTH_BY_MEASURE, compare_variants
 from lessonkit.records import READINGS, load_result, load_runs, precision_of_run, scores_by_variant
 
 SIGNIFICANCE_LEVEL = 0.05
@@ -99,6 +102,18 @@ def _evidence_of_comparison_family(claim: ClaimTomlTable) -> Evidence:
     )
 
 
+def _evidence_of_test_comparisons(claim: ClaimTomlTable) -> Evidence:
+    """Find what the family of docs/modern.md shows to be higher or lower, by measure."""
+    runs = load_result(claim["record"])["runs"]
+    found = compare_variants(runs, COMPARISONS)
+    significant: dict[str, list[str]] = {measure: [] for measure in WORTH_BY_MEASURE}
+    for (name, base, measure), comparison in found.items():
+        if comparison.verdict in ("higher", "lower"):
+            significant[measure].append(f"{name} {comparison.verdict} than {base}")
+    fewest = min(Counter(run["variant"] for run in runs).values())
+    return _evidence_from_figures_and_records([], runs, fewest, significant, len(found))
+
+
 def _evidence_of_bleu_losses(claim: ClaimTomlTable) -> Evidence:
     """Compute by how much the means of some variants of an experiment are below its base's."""
     record = load_result(claim["record"])
@@ -149,6 +164,7 @@ EVIDENCE_FUNCTIONS: dict[str, Callable[[ClaimTomlTable], Evidence]] = {
     "above": _evidence_of_mean_above_goal,
     "difference": _evidence_of_difference,
     "family": _evidence_of_comparison_family,
+    "test family": _evidence_of_test_comparisons,
     "costs": _evidence_of_bleu_losses,
     "single runs": _evidence_of_single_runs,
     "heads": _evidence_of_head_costs,

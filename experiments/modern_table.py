@@ -95,7 +95,8 @@ def _comparison_cells(comparison: Comparison, places: int) -> list[str]:
     """Return "+0.52 (-0.10 to +1.14)", the p-value and the verdict."""
     numbers = (comparison.difference, *comparison.interval)
     difference, low, high = (f"{number:+.{places}f}" for number in numbers)
-    return [f"{difference} ({low} to {high})", f"{comparison.p_value:.3f}", comparison.verdict]
+    p_value = f"{comparison.p_value:.3f}" if comparison.p_value >= 0.0005 else "< 0.001"
+    return [f"{difference} ({low} to {high})", p_value, comparison.verdict]
 
 
 def costs_table(figures: Mapping[str, Any]) -> str:
