@@ -53,7 +53,7 @@ def _leaked_test_share_cases() -> list[tuple[list[SentencePair], list[SentencePa
     pairs = [("a", "x"), ("a", "y"), ("b", "x"), ("b", "y"), ("c", "z")]
     trains = [list(each) for n in (1, 2, 3) for each in itertools.combinations(pairs, n)]
     tests = [list(each) for n in (1, 2) for each in itertools.combinations(pairs, n)]
-    cases = list(itertools.product(trains, tests))
+    cases = list(itertools.product(trains, tests))[::4]
     again = [("a", "x"), ("a", "x"), ("d", "v")]  # each pair counts, also one that stands twice
     return [
         *cases,

@@ -113,6 +113,8 @@ def are_identical(one: Any, other: Any) -> bool:
     """
     if type(one) is not type(other):
         return False
+    if isinstance(one, bool | int | str):
+        return one == other
     if isinstance(one, Tensor):
         if one.dtype != other.dtype or one.shape != other.shape:
             return False

@@ -285,7 +285,7 @@ def _top_p_sample_cases() -> list[tuple[Tensor, float, float, float]]:
         if _is_draw_robust_to_rounding(row, temperature, top_p, chance)
     ]
     steep = torch.tensor([80.0, 81.0, 79.0]), 0.1, 0.9, 0.5  # e ** 810 is no float
-    return [*cases, (torch.tensor([5.0]), 1.0, 0.5, 0.7), steep]
+    return [*cases[::2], (torch.tensor([5.0]), 1.0, 0.5, 0.7), steep]
 
 
 _SAMPLE_EXAMPLE_LOGITS = torch.tensor([math.log(2), math.log(5), math.log(3)])

@@ -96,7 +96,8 @@ def _unseen_pairs_cases() -> list[tuple[list[SentencePair], list[SentencePair]]]
     trains = [list(each) for n in (1, 2, 3) for each in itertools.combinations(pairs, n)]
     held_out = [list(each) for n in (1, 2) for each in itertools.combinations(pairs, n)]
     more = [([("x", "a"), ("d", "v"), ("d", "v"), ("c", "w")], [("a", "x"), ("b", "z")])]
-    return [*itertools.product(trains, held_out), *more, ([("a", "x")], []), ([], [("a", "x")])]
+    some = list(itertools.product(trains, held_out))[::4]
+    return [*some, *more, ([("a", "x")], []), ([], [("a", "x")])]
 
 
 unseen_pairs = Exercise(

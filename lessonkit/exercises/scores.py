@@ -43,7 +43,7 @@ def _clipped_counts_by_sacrebleu(
 def _clipped_ngram_cases() -> list[tuple[WordList, WordList, int]]:
     sides = [list(words) for k in (1, 2, 3) for words in itertools.product("ab", repeat=k)]
     pairs = itertools.product(sides, repeat=2)
-    cases = [(said, wanted, n) for said, wanted in pairs for n in (1, 2)]
+    cases = [(said, wanted, n) for said, wanted in pairs for n in (1, 2)][::3]
     more = [
         ("ab c", "a bc", 2),  # other words of the same letters
         ("The a", "the a", 1),

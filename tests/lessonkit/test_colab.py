@@ -84,20 +84,21 @@ def test_drive_that_was_not_allowed_is_one_line(monkeypatch: Patch) -> None:
 
 @pytest.mark.slow
 def test_set_up_is_silent_and_says_where_runs_are_kept(
-    stub: Path, capsys: pytest.CaptureFixture
+    stub: Path, monkeypatch: Patch, capsys: pytest.CaptureFixture
 ) -> None:
     colab.set_up()
     assert records.RUNS_FOLDER_VARIABLE not in os.environ
     assert os.environ["OMP_WAIT_POLICY"] == "PASSIVE"
     assert capsys.readouterr().out == ""
+    monkeypatch.setattr(colab, "install_packages", lambda packages: None)  # pip takes seconds
     colab.set_up(keep_on_drive=True)
     assert records.lesson_run_folder("lesson").parent.samefile(stub / colab.RUNS_FOLDER_ON_DRIVE)
 
 
-@pytest.mark.slow
 def test_a_tpu_is_told_to_be_of_no_use(
     stub: Path, monkeypatch: Patch, capsys: pytest.CaptureFixture
 ) -> None:
+    monkeypatch.setattr(colab, "install_packages", lambda packages: None)
     monkeypatch.setenv("TPU_ACCELERATOR_TYPE", "v5e-1")
     colab.set_up()
     assert capsys.readouterr().out.startswith("This runtime has a TPU, which the course cannot")

@@ -25,7 +25,12 @@ from lessonkit.exercises.outcome import (
     format_short,
 )
 from lessonkit.exercises.own.devices import OTHER_DEVICE, raise_unless_usable_on_another_device
-from lessonkit.exercises.own.gradients import evaluate_case_code, raise_unless_gradients_match
+from lessonkit.exercises.own.gradients import (
+    ValueAndGradients,
+    compute_value_and_gradients,
+    evaluate_case_code,
+    raise_unless_gradients_match,
+)
 from lessonkit.exercises.own.weights import CheckWeights
 from lessonkit.exercises.rules import BrokenRuleError
 from lessonkit.exercises.wording import read_lesson_wording
@@ -36,6 +41,13 @@ COURSE_PACKAGES = ("lessonkit", "transformer")  # whose classes are no answers
 ConstructorSizes = tuple[float, ...]  # a dropout rate among them
 # A call as code, the sizes to build with, and what the code names.
 CodeCase = tuple[str, ConstructorSizes, dict[str, Any]]
+
+
+class ReferenceResult(NamedTuple):
+    """What the reference computes in a case."""
+
+    value: Any  # in evaluation mode
+    in_training: ValueAndGradients | None  # None if the value is no tensor
 
 
 class ClassExercise(Exercise):
@@ -65,6 +77,7 @@ class ClassExercise(Exercise):
         self.is_moved = is_moved
         self.lesson = CLASS_EXERCISE_WORDS.exercises[reference.__name__]["lesson"]
         self._weights: dict[ConstructorSizes, CheckWeights] = {}
+        self._reference_results: dict[Any, ReferenceResult] = {}
         self._construct = construct or (lambda build, *sizes: build(*sizes))
         expected = self.to_case_function(reference)
         super().__init__(
@@ -114,20 +127,33 @@ class ClassExercise(Exercise):
             for name, weight in module.state_dict().items():
                 if not torch.equal(weight, before[name]):
                     raise BrokenRuleError(f"it changes its weight {name} when it is called")
-            reference = self.build_with_check_weights(self.reference, *sizes).eval()
-            right = evaluate_case_code(code, reference, copy.deepcopy(unchanged_inputs))
             if not are_identical(inputs, unchanged_inputs):
                 return value  # which is refused: see `run_case`
-            if not describe_difference_safely(value, right):
-                raise_unless_gradients_match(
-                    code, module.train(), reference.train(), unchanged_inputs
-                )
+            right = self._reference_result(code, sizes, unchanged_inputs)
+            if not describe_difference_safely(value, right.value):
+                if right.in_training is not None:
+                    raise_unless_gradients_match(
+                        code, module.train(), right.in_training, unchanged_inputs
+                    )
                 if self.is_moved:
                     raise_unless_usable_on_another_device(code, module, unchanged_inputs)
             return value
 
         run.__wrapped__ = getattr(build, "forward", build)  # type: ignore[attr-defined]
         return run
+
+    def _reference_result(
+        self, code: str, sizes: ConstructorSizes, inputs: dict[str, Tensor]
+    ) -> ReferenceResult:
+        """Return what the reference computes in a case, which is computed once."""
+        contents = [(name, x.dtype, x.shape, x.numpy().tobytes()) for name, x in inputs.items()]
+        key = (code, sizes, *contents)
+        if key not in self._reference_results:
+            reference = self.build_with_check_weights(self.reference, *sizes).eval()
+            value = evaluate_case_code(code, reference, copy.deepcopy(inputs))
+            in_training = compute_value_and_gradients(code, reference.train(), inputs)
+            self._reference_results[key] = ReferenceResult(value, in_training)
+        return self._reference_results[key]
 
     def case_input(self, number: int, name: str) -> Any:
         """Return a copy of an input of a case; cases are numbered from 0, smallest first."""

@@ -85,7 +85,7 @@ def test_wrong_answers_are_refused_with_their_own_hints(exercise: Exercise) -> N
 def shows_the_smallest_that_fails(exercise: Exercise, name: str, text: str) -> None:
     call, yours, expected = re.findall(r"^    (?:call|yours|expected) +(.*)$", text, re.M)
     assert yours != expected or "it changes what it was given" in text
-    tried = exercise._judged_cases_of_answer(exercise.mistaken_functions_by_name[name])
+    tried = exercise._judged_cases_by_mistake[name]
     sizes = {
         exercise.call_code(each): len(format_value(each.args)) for each in tried if each.complaint
     }
