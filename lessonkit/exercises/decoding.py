@@ -218,7 +218,7 @@ beam_search = Exercise(
     lesson_wording,
     # 0.4 * 0.9 = 0.36, against 0.6 * 0.45 * 0.9 = 0.243
     worked=[((_HAND_WORKED_TABLE, 3, 2), [5])],
-    cases=unambiguous_search_cases((2, 1, 2, 3)),
+    cases=unambiguous_search_cases((2, 1, 2, 3), num_tables=80),
     expected=best_sentence_by_beam_search,
 )
 

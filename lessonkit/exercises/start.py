@@ -133,7 +133,7 @@ most_probable_sentence = Exercise(
             [],
         ),  # at once, with no word
     ],
-    cases=[case[:2] for case in unambiguous_search_cases((EXHAUSTIVE_BEAM_SIZE,))]
+    cases=[case[:2] for case in unambiguous_search_cases((EXHAUSTIVE_BEAM_SIZE,), num_tables=27)]
     + _most_probable_sentence_cases(),
     expected=lambda next_probs, limit: best_sentence_by_beam_search(
         next_probs, limit, EXHAUSTIVE_BEAM_SIZE

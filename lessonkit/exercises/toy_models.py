@@ -67,11 +67,13 @@ def best_sentence_by_beam_search(next_probs: Any, limit: int, beam_size: int) ->
     return list(best_prefix)
 
 
-def unambiguous_search_cases(beam_sizes: Sequence[int]) -> list[tuple[ProbabilityTable, int, int]]:
+def unambiguous_search_cases(
+    beam_sizes: Sequence[int], num_tables: int
+) -> list[tuple[ProbabilityTable, int, int]]:
     """Draw tables, limits and beams whose best sentence stays if all probabilities change a bit."""
     chance = random.Random(7 + CASE_SEED_SHIFT)
     cases = []
-    for number in range(80):
+    for number in range(num_tables):
         beam_size = beam_sizes[number % len(beam_sizes)]
         rows = _random_next_token_probs(chance)
         for limit in (2, 3, 4):
