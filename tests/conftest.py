@@ -35,6 +35,20 @@ def default_handler() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
+@pytest.fixture
+def few_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Corpora of 1,000 training pairs and 50 others, which are ready in a second."""
+    from transformer.data import corpora
+
+    load = corpora.load
+
+    def load_few(corpus: str, split: str, *languages: str) -> "ParallelText":
+        text, count = load(corpus, split, *languages), 1000 if split == "train" else 50
+        return replace(text, src=text.src[:count], tgt=text.tgt[:count], alignments=None)
+
+    monkeypatch.setattr(corpora, "load", load_few)
+
+
 @pytest.fixture(scope="session")
 def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a tiny demo after two steps on a few sentences; copy it before changing it."""

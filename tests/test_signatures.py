@@ -53,7 +53,7 @@ class Budget:
 
 
 # What is slow by its nature is tried less often on each change: no list names it.
-PLAIN = Effort(examples=3, call_seconds=1, function_seconds=0.2)
+PLAIN = Effort(examples=2, call_seconds=1, function_seconds=0.2)
 WEEKLY = Effort(examples=100, call_seconds=10, function_seconds=120)
 # What waits for other processes is stopped by the clock, in the plain run alone.
 MAX_PLAIN_WAIT = 10  # seconds

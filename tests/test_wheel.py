@@ -7,7 +7,7 @@ import pytest
 
 from engines.live_page import COPIED_MODEL_FILES
 from lessonkit import records as results
-from tests.helpers import ROOT, python, wheel
+from tests.helpers import ROOT, TINY, python, wheel
 from transformer.models.folder import MANIFEST
 
 pytestmark = pytest.mark.slow
@@ -46,19 +46,20 @@ def test_the_licences_travel_inside(site: Path) -> None:
 
 def test_recorded_runs_are_read_from_the_wheel(site: Path, tmp_path: Path) -> None:
     code = (
+        "import transformer.config as c; print(c.__file__)\n"
         "from lessonkit.records import load_result, describe_run\n"
         "load_result('text/multi30k')\n"
         "print(describe_run(load_result('demo')))"
     )
-    (said,) = run(site, tmp_path, "-c", code).splitlines()
+    used, said = run(site, tmp_path, "-c", code).splitlines()
+    assert Path(used).is_relative_to(site)
     assert said == results.describe_run(results.load_result("demo"))
 
 
 def test_demo_trains_and_translates_from_the_wheel(site: Path, tmp_path: Path) -> None:
-    used = run(site, tmp_path, "-c", "import transformer.config as c; print(c.__file__)")
-    assert Path(used.strip()).is_relative_to(site)
     command = ("-m", "transformer")
-    run(site, tmp_path, *command, "train", "demo", "--steps", "2", "--out", "runs/demo")
+    settings = [word for key, value in TINY.items() for word in ("--set", f"{key}={value}")]
+    run(site, tmp_path, *command, "train", "demo", *settings, "--steps", "2", "--out", "runs/demo")
     sentences = "the dog sleeps .\n\nthe cat sees a house .\n"
     translated = run(site, tmp_path, *command, "translate", "runs/demo", stdin=sentences)
     lines = translated.split("\n")

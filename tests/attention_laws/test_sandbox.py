@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -10,8 +11,16 @@ from pathlib import Path
 
 import pytest
 
+from attention_laws import command_line
 from attention_laws.command_line import main
-from attention_laws.sandbox import LAWS_BY_NAME
+from attention_laws.errors import UserError
+from attention_laws.factory import (
+    import_and_call_factory,
+    prepended_to_sys_path,
+    to_adapter_or_pipeline,
+)
+from attention_laws.report import Report
+from attention_laws.sandbox import LAWS_BY_NAME, SandboxRequest, diagnose_in_sandbox
 from tests.helpers import ROOT, python, weekly
 
 pytestmark = pytest.mark.slow
@@ -110,7 +119,16 @@ CASES = {
 }
 
 
-WEEKLY = ("quits", "quits_later", "crashes", "loops", "adapter_that_raises", "exits_at_once")
+WEEKLY = (
+    "quits",
+    "quits_later",
+    "crashes",
+    "loops",
+    "loops_later",
+    "raises_evil",
+    "adapter_that_raises",
+    "exits_at_once",
+)
 FEW = ("Cyclic", "shouts", "loops_later", "slow_train_step")  # laws are enough
 
 
@@ -188,14 +206,22 @@ def test_without_numpy_nothing_is_said_of_it(folder: Path) -> None:
     assert done.stderr == ""
 
 
+ONLY = ("logits_have_expected_shape", "all_padding_source_is_harmless")
+
+
 def test_laws_are_chosen_made_strict_and_accepted(
-    folder: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    only = [
-        "sound:make_adapter",
-        "--only",
-        "logits_have_expected_shape,all_padding_source_is_harmless",
-    ]
+    reports: dict[str, Report] = {}
+
+    def diagnose_once(request: SandboxRequest) -> Report:
+        """Start a process for each request, not again for one that was answered."""
+        if str(request) not in reports:
+            reports[str(request)] = diagnose_in_sandbox(request)
+        return reports[str(request)]
+
+    monkeypatch.setattr(command_line, "diagnose_in_sandbox", diagnose_once)
+    only = ["sound:make_adapter", "--only", ",".join(ONLY)]
     assert main(only) == 0
     assert main([*only, "--strict"]) == 1
     (folder / "accepted.txt").write_text(
@@ -207,25 +233,44 @@ def test_laws_are_chosen_made_strict_and_accepted(
         "ACCEPTED\n  all_padding_source_is_harmless: none gets into a batch (src [0, 0, 0, 0]"
         in out
     )
-    skipped = ",".join(name for name in LAWS_BY_NAME if name != "logits_have_expected_shape")
-    assert main(["sound:make_model", "--skip", skipped, "--json"]) == 0
-    report = json.loads(capsys.readouterr().out)
-    assert [line["law"] for line in report["lines"]] == ["logits_have_expected_shape"]
+    assert main([*only, "--json"]) == 0
+    lines = json.loads(capsys.readouterr().out)["lines"]
+    assert {line["law"] for line in lines} == set(ONLY)
+    assert len(reports) == 1
+    skipped = [name for name in LAWS_BY_NAME if name != ONLY[0]]
+    assert command_line.chosen_law_names([], skipped) == [ONLY[0]]
+
+
+def test_what_cannot_be_tried_is_told_in_a_line(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    only = ["sound:make_adapter", "--only", ",".join(ONLY)]
     (folder / "accepted.txt").write_text("all_padding_source_is_harmless:\n", "utf-8")
     for typed, said in (
         (["sound:make_adapter", "--only", "no_such_law"], "there is no law 'no_such_law'"),
         ([*only, "--baseline", "accepted.txt"], "all_padding_source_is_harmless has no reason"),
         ([*only, "--baseline", "nowhere.txt"], "no baseline can be read"),
         (["sound"], "sound is not MODULE:NAME"),
-        (["sound:make_adpter"], "did you mean 'make_adapter'?"),
-        (["nowhere:make"], "'nowhere'"),
-        (["nowhere.within:make"], "'nowhere'"),
         (["nowhere/sound.py:make_model"], "there is no file"),
-        (["sound:PAD"], "int"),
-        (["sound:make_adapter", "--pad", "1"], "--pad-id"),
-        (["sound:make_model", "--masks", "may"], "there is no way 'may' to write masks"),
+        (["nowhere.within:make"], "'nowhere'"),  # which its process tells
     ):
         assert main(typed) == 2
         (line,) = capsys.readouterr().err.splitlines()
         assert said in line
         assert "importlib" not in line
+
+
+def test_what_is_no_model_is_told_by_the_process_that_imports_it(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "sound", raising=False)
+    for module, name, options, said in (
+        ("sound", "make_adpter", {}, "did you mean 'make_adapter'?"),
+        ("nowhere", "make", {}, "'nowhere'"),
+        ("sound", "PAD", {}, "int"),
+        ("sound", "make_adapter", {"pad_id": 1}, "--pad-id"),
+        ("sound", "make_model", {"masks": "may"}, "there is no way 'may' to write masks"),
+    ):
+        with prepended_to_sys_path(folder), pytest.raises(UserError, match=re.escape(said)):
+            to_adapter_or_pipeline(import_and_call_factory(module, name), options)
+    sys.modules.pop("sound", None)

@@ -40,11 +40,12 @@ def test_train_refuses(run: Run, here: Path) -> None:
     assert (here / "file").read_text() == "mine"
 
 
-@pytest.mark.slow
-def test_train_refuses_what_only_the_text_shows_to_be_wrong(run: Run, here: Path) -> None:
+def test_train_refuses_what_only_the_text_shows_to_be_wrong(
+    run: Run, few_sentences: None, here: Path
+) -> None:
     for setting, said in (
         ("batch_tokens=5", "batch_tokens is 5, and the longest sentence has"),
-        ("max_train_tokens=1", "none of the 20000 pairs has 1 to 1 tokens"),
+        ("max_train_tokens=1", "none of the 1000 pairs has 1 to 1 tokens"),
         ("min_frequency=999999", "no word is seen min_frequency = 999999 times"),
     ):
         kind = "words" if "frequency" in setting else "bpe"

@@ -52,7 +52,9 @@ def test_corpora_are_listed_with_their_terms_and_need_not_all_be_fetched(run: Ru
 
 
 @pytest.mark.slow
-def test_train_says_what_it_does_and_leaves_a_model(run: Run, tmp_path: Path) -> None:
+def test_train_says_what_it_does_and_leaves_a_model(
+    run: Run, few_sentences: None, tmp_path: Path
+) -> None:
     out = tmp_path / "a" / "b"
     status, said, err = run("train", "demo", *TINY_SETTINGS, "--steps", 2, "--out", out)
     assert (status, err) == (0, "")
@@ -77,9 +79,8 @@ def test_train_says_what_it_does_and_leaves_a_model(run: Run, tmp_path: Path) ->
     assert json.loads((out / "run.json").read_text())["steps"] == 3
 
 
-@pytest.mark.slow
 def test_a_second_ctrl_c_names_the_command_that_goes_on(
-    run: Run, tmp_path: Path, monkeypatch: Patch
+    run: Run, few_sentences: None, tmp_path: Path, monkeypatch: Patch
 ) -> None:
     def press(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
@@ -233,7 +234,9 @@ def test_a_line_is_answered_before_the_next_one_comes(tiny_folder: Path) -> None
 
 
 @pytest.mark.slow
-def test_evaluate_prints_json(run: Run, tiny_folder: Path, tmp_path: Path) -> None:
+def test_evaluate_prints_json(
+    run: Run, few_sentences: None, tiny_folder: Path, tmp_path: Path
+) -> None:
     record = tmp_path / "new" / "record.json"
     arguments = ("--split", "test_long", "--beam", 1, "--alpha", 1.5, "--record", record)
     status, out, err = run("evaluate", tiny_folder, *arguments)
