@@ -15,10 +15,15 @@ OUTPUT_TIMEOUT = 600
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let a busy machine take its time over outputs."""
-    for item in items:
-        if hasattr(item, "output_timeout"):  # a notebook's cell
-            item.output_timeout = OUTPUT_TIMEOUT
+    """Let a busy machine take its time over outputs; the longest lessons first.
+
+    If a long one came last, one of two workers would wait for it.
+    """
+    cells = [item for item in items if hasattr(item, "output_timeout")]
+    for item in cells:
+        item.output_timeout = OUTPUT_TIMEOUT
+    train = {item.path for item in cells if "train_recipe(" in item.cell.source}
+    items.sort(key=lambda item: item.path not in train)
 
 
 # Without pytest-xdist there is no such hook.
@@ -26,7 +31,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_xdist_make_scheduler(config: Any, log: Any) -> Any:
     """Keep a lesson's cells on one worker: `-n 2` alone would scatter them.
 
-    Lessons begin in their order and not with the most cells: 00 trains longest.
+    Lessons begin in the order above and not with the most cells.
     """
     from xdist.scheduler import LoadFileScheduling
 
