@@ -130,7 +130,7 @@ def test_every_run_is_recorded_and_none_is_made_twice(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("quick")
 def test_faults_are_switched_on_and_recorded(tmp_path: Path) -> None:
     budget = {**SMALL.budget, "average_last": "1"}
-    variants = {"as it is": {}, "lost": {}}
+    variants: dict[str, dict[str, str]] = {"as it is": {}, "lost": {}}
     faults = {"lost": ("the decoder's self-attention is lost",)}
     small = dataclasses.replace(SMALL, budget=budget, variants=variants, faults=faults)
     record = tmp_path / "record.json"
@@ -204,16 +204,12 @@ def test_a_run_takes_the_place_of_an_earlier_one(tmp_path: Path) -> None:
 
 def test_a_record_that_does_not_fit_is_refused_before_any_training(tmp_path: Path) -> None:
     today = "no record of 'small' with its recipe and budget of today"
-    for number, (earlier, message) in enumerate(
-        (
-            (
-                {"variants": {"as it was": {}}},
-                "a run of 'as it was', which is no variant of 'small'",
-            ),
-            ({"budget": {"steps": "3"}}, today),
-            ({"name": "large"}, today),
-        )
-    ):
+    refused: list[tuple[dict[str, Any], str]] = [
+        ({"variants": {"as it was": {}}}, "a run of 'as it was', which is no variant of 'small'"),
+        ({"budget": {"steps": "3"}}, today),
+        ({"name": "large"}, today),
+    ]
+    for number, (earlier, message) in enumerate(refused):
         other = dataclasses.replace(SMALL, **earlier)
         record = tmp_path / f"{number}.json"
         add_run_to_record(record, other, run(next(iter(other.variants)), 1, 1.0))
