@@ -17,6 +17,7 @@ from attention_laws.report import (
 )
 from attention_laws.subject import Subject
 from attention_laws.torch_calls import (
+    FUSED_ATTENTION_CALL_NAME,
     MULTI_HEAD_ATTENTION_CALL_NAME,
     PRODUCT_CALL_NAMES,
     TorchCall,
@@ -102,18 +103,40 @@ def _judge_both_sides(scores: dict[str, list[_DistanceScores]]) -> Finding:
 
 
 def _reads_equal_words_alike(calls: list[TorchCall], length: int) -> bool:
-    """Return whether the first map of a sentence of this length reads the same at each place."""
+    """Return whether each map before the first attention of a side reads the same at each place.
+
+    The side is that of sentences of this length. False, too, if there is no such map.
+    """
+    is_seen = False
     for call in calls:
-        if call.name not in ("linear", MULTI_HEAD_ATTENTION_CALL_NAME, *PRODUCT_CALL_NAMES):
-            continue
-        for arg in call.args:
-            if not isinstance(arg, Tensor) or isinstance(arg, nn.Parameter):
-                continue
-            if arg.dim() == 3 and arg.is_floating_point() and length in arg.shape[:2]:
-                axis = arg.shape.index(length)
-                first = arg.narrow(axis, 0, 1)
-                return bool((arg - first).abs().max() <= 1e-5 * first.abs().max())
-    return False
+        for hidden in _hidden_states_read_by_map(call, length):
+            is_seen = True
+            axis = hidden.shape.index(length)
+            first = hidden.narrow(axis, 0, 1)
+            if bool((hidden - first).abs().max() > 1e-5 * first.abs().max()):
+                return False
+        if is_seen and _is_self_attention(call, length):
+            break
+    return is_seen
+
+
+def _hidden_states_read_by_map(call: TorchCall, length: int) -> list[Tensor]:
+    """Return what a map with weights reads, (batch, length, width) or length first."""
+    tensors = [arg for arg in call.args if isinstance(arg, Tensor) and arg.is_floating_point()]
+    is_map = call.name in ("linear", MULTI_HEAD_ATTENTION_CALL_NAME) or (
+        call.name in PRODUCT_CALL_NAMES and any(isinstance(x, nn.Parameter) for x in tensors)
+    )
+    hidden = [x for x in tensors if not isinstance(x, nn.Parameter) and x.dim() == 3]
+    return [x for x in hidden if is_map and length in x.shape[:2]]
+
+
+def _is_self_attention(call: TorchCall, length: int) -> bool:
+    """Return whether a call ends the scores of a self-attention of this length."""
+    if call.name == "softmax":
+        return call.args[0].shape[-2:] == (length, length)
+    if call.name == FUSED_ATTENTION_CALL_NAME:
+        return bool(call.args) and call.args[0].shape[-2] == length
+    return call.name == MULTI_HEAD_ATTENTION_CALL_NAME
 
 
 def _scores_by_distance(attention: AttentionCall, length: int) -> _DistanceScores | None:

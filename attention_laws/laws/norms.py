@@ -123,7 +123,7 @@ def _sizes_read_by_maps(
 def _record_norm_inputs(subject: Subject) -> dict[str, Tensor]:
     """Return what each norm reads in a pass, (positions, width), by the norm's name."""
     inputs: dict[str, Tensor] = {}
-    names = {part: name for name, part in subject.module.named_modules() if _is_norm(name, part)}
+    names = {part: name for name, part in subject.module.named_modules() if _is_norm(part)}
 
     def record(part: nn.Module, args: tuple[object, ...], output: object) -> None:
         x = args[0] if len(args) == 1 else None
@@ -143,13 +143,12 @@ def _record_norm_inputs(subject: Subject) -> dict[str, Tensor]:
     return inputs
 
 
-def _is_norm(name: str, part: nn.Module) -> bool:
-    """Return whether a module is called a norm and has nothing but vectors."""
-    is_called_norm = "norm" in type(part).__name__.lower() or "norm" in name.rpartition(".")[2]
-    is_batch_norm = "batch" in type(part).__name__.lower()
+def _is_norm(part: nn.Module) -> bool:
+    """Return whether a module's class is called a norm, and it has nothing but vectors."""
+    class_name = type(part).__name__.lower()
     weights = list(part.parameters())
-    has_vectors = all(weight.dim() <= 1 for weight in weights)
-    return is_called_norm and has_vectors and bool(weights) and not is_batch_norm
+    has_vectors = bool(weights) and all(weight.dim() <= 1 for weight in weights)
+    return has_vectors and "norm" in class_name and "batch" not in class_name
 
 
 @torch.no_grad()

@@ -8,6 +8,8 @@ from tests.attention_laws.one_law import expect
 
 LAW = "scores_depend_on_distance_alone"
 MODERN, FUNCTIONAL, PAPER = (SOUND_MODELS[name].text for name in ("modern", "functional", "paper"))
+MADE = "        self.dropout = nn.Dropout(DROPOUT)\n        place ="
+MAPPED = f"        self.mapped = nn.Linear(D_MODEL, D_MODEL)\n{MADE}"
 TURNED_KEYS = "            k = self.rotary(k, start)\n"
 
 
@@ -35,6 +37,8 @@ def test_sound_positions() -> None:
         (variant_text("modern", "interleaved_rotary"), "kept"),
         (variant_text("functional", "alibi"), "kept"),
         (variant_text("functional", "absolute_positions"), "not tried"),
+        # Words are mapped before positions are added to them.
+        (PAPER.replace("words + ", "self.mapped(words) + ").replace(MADE, MAPPED), "not tried"),
         (PAPER, "not tried"),
     ):
         expect(run_as_module(text).make_adapter(), LAW, verdict)
