@@ -1,6 +1,6 @@
 """Write the repository's public address into what needs it: `make colab REPO=owner/name`.
 
-    python docs/colab/stamp.py [--repo owner/name] [--revision v1.2]
+    python docs/colab/stamp.py [--repo owner/name] [--revision v1.2] [--release]
 
 The address goes into pyproject.toml, and from there into lessons and README: a cell that fetches
 the course on Colab, badges, absolute links, the lessons beside each. Another address replaces it (a
@@ -10,16 +10,23 @@ release names its tag, so that a lesson copied today runs with today's code in a
 """
 
 import argparse
+import re
 import sys
 from pathlib import Path
 
 from stamping import address, lessons, readme
+from stamping.links import PAGES, relinked
 
 ROOT = Path(__file__).resolve().parents[2]
+PICTURES_LINK = re.compile(r"(?<=\)\]\()(?![a-z]+:|#)")  # where one within the repository begins
 
 
-def texts(root: Path, repo: str | None, revision: str | None = None) -> dict[Path, str]:
+def texts(
+    root: Path, repo: str | None, revision: str | None = None, release: bool = False
+) -> dict[Path, str]:
     """Return every stamped file's text for an address; nothing is written.
+
+    In a release README's links and pictures are absolute: a package index shows it alone.
 
     Raises:
         ValueError: a file has no place for what belongs into it.
@@ -33,6 +40,10 @@ def texts(root: Path, repo: str | None, revision: str | None = None) -> dict[Pat
         for path, book in books.items()
     }
     found[page] = readme.stamped(page.read_text(encoding="utf-8"), repo)
+    if release:
+        inner = relinked(found[page], repo, None, "")
+        # A picture that is itself a link is none of the links above.
+        found[page] = PICTURES_LINK.sub(PAGES.format(repo), inner)
     found[pyproject] = address.written(pyproject.read_text(encoding="utf-8"), repo)
     return found
 
@@ -42,12 +53,15 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description="Write the repository's address where it belongs.")
     parser.add_argument("--repo", metavar="OWNER/NAME", help="the address; else the one there is")
     parser.add_argument("--revision", metavar="NAME", help="what lessons fetch; else as before")
+    parser.add_argument(
+        "--release", action="store_true", help="give README absolute links, for a package index"
+    )
     given = parser.parse_args(arguments)
     try:
         known = given.repo is None
         repo = address.read(ROOT / "pyproject.toml") if known else address.check(given.repo)
         changed = 0
-        for path, text in texts(ROOT, repo, given.revision).items():
+        for path, text in texts(ROOT, repo, given.revision, given.release).items():
             if text != path.read_text(encoding="utf-8"):
                 path.write_text(text, encoding="utf-8")
                 changed += 1

@@ -37,7 +37,7 @@ DESK = {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light"}
 VIEWS: dict[str, dict[str, Any]] = {
     "desk": DESK,
     "dark": DESK | {"color_scheme": "dark"},
-    "phone": DESK | {"viewport": {"width": 390, "height": 844}},
+    "phone": DESK | {"viewport": {"width": 360, "height": 740}},
 }
 
 

@@ -102,3 +102,7 @@ def test_every_file_says_where_it_lies() -> None:
     assert {path.name for path in texts} == {"README.md", "pyproject.toml", *BOOKS}
     assert "https://colab.research.google.com/github/me/it/" in texts[ROOT / "README.md"]
     assert "https://github.com/me/it" in texts[ROOT / "pyproject.toml"]
+    page = stamp.texts(ROOT, "me/it", release=True)[ROOT / "README.md"]
+    targets = re.findall(r"\]\(([^)\s]+)\)", page)
+    assert PICTURES.format("me/it") + "docs/live.webp" in targets
+    assert not [target for target in targets if not re.match(r"https?:|#", target)]
