@@ -201,6 +201,38 @@ def test_the_parts_together_are_llamas() -> None:
     close(gated(hidden), mlp(hidden))
 
 
+@pytest.mark.weekly
+def test_the_parts_together_are_those_of_x_transformers() -> None:
+    """It rotates neighbours, as here; query head i has its key head i % key_heads: other rows."""
+    library = pytest.importorskip("x_transformers.x_transformers")
+    heads, key_heads, d_k = 6, 2, 10
+    theirs = library.Attention(
+        D_MODEL, dim_head=d_k, heads=heads, kv_heads=key_heads, causal=True, flash=False
+    )
+    ours = RotaryGroupedQueryAttention(D_MODEL, heads, d_k, d_k, key_heads)
+    by_key_head = torch.arange(heads).view(-1, key_heads).T.flatten()
+    hidden = random(BATCH, LENGTH, D_MODEL)
+    with torch.no_grad():
+        queries = theirs.to_q.weight.view(heads, d_k, D_MODEL)[by_key_head]
+        ours.query_projection.weight.copy_(queries.flatten(0, 1))
+        ours.key_projection.weight.copy_(theirs.to_k.weight)
+        ours.value_projection.weight.copy_(theirs.to_v.weight)
+        joined = theirs.to_out.weight.view(D_MODEL, heads, d_k)[:, by_key_head]
+        ours.output_projection.weight.copy_(joined.flatten(1))
+    turns = library.RotaryEmbedding(d_k).forward_from_seq_len(LENGTH)
+    expected = theirs(hidden, rotary_pos_emb=turns)
+    close(ours(hidden, mask=causal_mask(LENGTH))[0], expected)
+    close(RMSNorm(D_MODEL, epsilon=1e-12)(hidden), library.RMSNorm(D_MODEL)(hidden))
+    glu = library.FeedForward(D_MODEL, mult=2, glu=True, swish=True, no_bias=True)
+    gated, (joint, _, outer) = GatedFeedForward(D_MODEL, 2 * D_MODEL), glu.ff
+    nn.init.zeros_(joint.proj.bias)
+    inner, gate = joint.proj.weight.chunk(2)
+    gated.load_state_dict(
+        {"gate.weight": gate, "inner.weight": inner, "outer.weight": outer.weight}
+    )
+    close(gated(hidden), glu(hidden))
+
+
 # --- laws, errors ---
 
 
