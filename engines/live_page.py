@@ -2,7 +2,8 @@
 
 Not in the paper. What is written is a folder for any server of files:
 
-    index.html, style.css, icon.svg, js/  the page (docs/live/ of the repository)
+    index.html, style.css, icon.svg,
+    preview.png, js/                      the page (docs/live/ of the repository)
     models.json                           the model that it offers, with sentences to try
     models/NAME/                          its recipe, tokenizers, weights and check sums
     LICENSE                               of the page's code
@@ -41,7 +42,7 @@ from transformer.support.signatures import check_argument_types
 
 MODEL_LIST_FILE_NAME = "models.json"
 # The course's own page has lists of its models' words, too.
-COPIED_PAGE_FILES = ("index.html", "style.css", "icon.svg", "js")
+COPIED_PAGE_FILES = ("index.html", "style.css", "icon.svg", "preview.png", "js")
 COPIED_MODEL_FILES = (RECIPE, SRC_TOKENIZER, TGT_TOKENIZER, WEIGHTS)
 NUM_SAMPLES = 4
 MAX_RANDOM_SAMPLE_CHARACTERS = 80

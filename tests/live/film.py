@@ -41,6 +41,8 @@ def main(out: Path, still: Path | None) -> None:
         page = browser.new_page(viewport=SIZE, bypass_csp=True, reduced_motion="reduce")
         visit = Visit(page, [])
         visit.settle(lambda: page.goto(f"{address}#s={quote(SENTENCE)}&step=2&layer=2"), opens=True)
+        # How long this computer took is no part of the film.
+        page.evaluate("document.querySelector('#status').hidden = true")
         shoot(2500)
         page.evaluate("document.querySelector('#cuts').scrollIntoView({ block: 'end' })")
         page.check("#mode-picker input[value='before']", force=True)
@@ -61,11 +63,11 @@ def main(out: Path, still: Path | None) -> None:
             shoot(1200)
             page.keyboard.press("Escape")
     first, *others = frames
-    first.save(
-        out, save_all=True, append_images=others, duration=lengths, loop=0, quality=60, method=6
-    )
     if still is not None:
         first.quantize(128).save(still, optimize=True)
+    first.save(
+        out, save_all=True, append_images=others, duration=lengths, loop=0, quality=60, method=4
+    )
     print(f"{out}: {len(frames)} frames, {out.stat().st_size / 1e6:.2f} MB")
 
 

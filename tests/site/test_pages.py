@@ -177,11 +177,15 @@ def test_a_column_without_a_heading_gets_one_that_is_heard() -> None:
     assert [entry.astext() for entry in page.findall(nodes.entry)] == ["row", "BLEU"]
 
 
-def test_the_live_page_gets_its_models_which_are_shipped(tmp_path: Path) -> None:
+def test_the_live_page_gets_its_models_which_are_shipped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_REPOSITORY", "Me/it")
     root, site = tmp_path / "course", tmp_path / "site"
     (root / "docs" / "live" / "js").mkdir(parents=True)
     (root / "docs" / "live" / "js" / "page.js").write_text("1")
-    shutil.copyfile(ROOT / "docs" / "live" / "models.json", root / "docs" / "live" / "models.json")
+    for file in ("models.json", "index.html"):
+        shutil.copyfile(ROOT / "docs" / "live" / file, root / "docs" / "live" / file)
     offered = live.model_names(root)
     assert offered
     for name in offered:
@@ -191,6 +195,8 @@ def test_the_live_page_gets_its_models_which_are_shipped(tmp_path: Path) -> None
         assert all((ROOT / "data" / "models" / name / file).is_file() for file in live.FILES)
     live.copy_live_page(root, site)
     assert (site / "live" / "js" / "page.js").read_text() == "1"
+    page = (site / "live" / "index.html").read_text()
+    assert 'content="https://me.github.io/it/live/preview.png"' in page
     for name in offered:
         there = {file.name for file in (site / "live" / "models" / name).iterdir()}
         assert there == set(live.FILES)

@@ -16,6 +16,15 @@ import { draw_tokens } from "./token_buttons.js";
 
 const SECTIONS = ["architecture", "cuts"];
 
+/** Put a link into the page's address; a browser that has had too many at once takes the next one. */
+function write_address(link) {
+  try {
+    history.replaceState(null, "", link);
+  } catch (error) {
+    if (error.name !== "SecurityError") throw error;
+  }
+}
+
 /** The result that is drawn, and how. */
 export class Drawing {
   /**
@@ -75,7 +84,7 @@ export class Drawing {
     draw_flow(state, way, tokens, about, width);
     place_panel(state.box);
     if (state.box !== null) this._draw_panel(way, tokens);
-    history.replaceState(null, "", write_link({ ...state, step: Math.min(state.step, tgt.length) }));
+    write_address(write_link({ ...state, step: Math.min(state.step, tgt.length) }));
     this.on_drawn(this.seen_now());
   }
 

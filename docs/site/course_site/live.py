@@ -1,6 +1,7 @@
 """The page that translates in the browser: the site has a copy, and lesson 00 leads to it."""
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -15,6 +16,7 @@ FILES = (
     "recipe.json",
     "card.json",
 )
+PREVIEW = "preview.png"  # what a link to the page shows
 FIRST_LESSON = "notebooks/00_start_here"
 INVITATION = "Translate in the browser"
 
@@ -32,6 +34,20 @@ def copy_live_page(root: Path, site: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         for file in FILES:
             shutil.copyfile(root / "data" / "models" / name / file, folder / file)
+    index = site / "live" / "index.html"
+    index.write_text(with_absolute_preview(index.read_text("utf-8")), encoding="utf-8")
+
+
+def with_absolute_preview(page: str) -> str:
+    """Return the page with its picture's whole address, which other sites need to show a link.
+
+    Only a workflow of GitHub's knows where the page will be published; elsewhere nothing changes.
+    """
+    owner, _, name = os.environ.get("GITHUB_REPOSITORY", "").partition("/")
+    if not name:
+        return page
+    address = f"https://{owner.lower()}.github.io/{name}/live/{PREVIEW}"
+    return page.replace(f'content="{PREVIEW}"', f'content="{address}"')
 
 
 def model_names(root: Path) -> list[str]:
