@@ -90,8 +90,7 @@ def test_a_contender_learns_a_batch(peer: str, precision: Precision) -> None:
     assert losses[1] < losses[0] - 0.1
 
 
-@pytest.mark.slow
-def test_a_recipe_s_first_batches() -> None:
+def test_a_recipe_s_first_batches(few_sentences: None) -> None:
     found = peers.load_training_workload("demo", 2)
     assert found.record_fields()["corpus"] == "embedded"
     assert found.record_fields()["batches"] == len(found.batches) == 2

@@ -159,7 +159,7 @@ def test_a_run_goes_on_with_the_options_that_it_was_begun_with(tmp_path: Path) -
 
 
 def test_a_schedule_and_an_optimizer_of_ones_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, few_sentences: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A function each, and an entry in a table."""
 
