@@ -203,7 +203,8 @@ class CallingConvention:
     ) -> "CallingConvention":
         """Return the convention for a module that returns a loss.
 
-        Its logits are what the last submodule returned that returned any.
+        Its logits are what the last submodule returned that returned any, and that reads the
+        source: a smoothing of targets has their shape as well.
         """
         call_order: list[str] = []
 
@@ -215,12 +216,22 @@ class CallingConvention:
             for name, submodule in self.module.named_modules()
         ):
             self._call_module(src, tgt_in)
+        unrelated = None
         for name in reversed(call_order):
             if name:
                 with contextlib.suppress(NoLogitsError):
                     by_submodule = replace(self, logits_module=name)
-                    return by_submodule.with_logits_located(src, tgt_in, recorder)
+                    located = by_submodule.with_logits_located(src, tgt_in, recorder)
+                    if self.signature.decoder_only or located._reads_source(src, tgt_in):
+                        return located
+                    unrelated = unrelated or located
+        if unrelated is not None:
+            return unrelated
         raise NoLogitsError("it returns a loss, and no submodule returns logits")
+
+    def _reads_source(self, src: Tensor, tgt_in: Tensor) -> bool:
+        """Return whether another source gives other logits."""
+        return not torch.equal(self(src, tgt_in), self(src + 1, tgt_in))
 
     @property
     def description(self) -> str:

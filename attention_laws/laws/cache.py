@@ -17,6 +17,10 @@ ROW_ORDER_WITHIN_SENTENCES = [1, 0, 0, 5, 5, 3]
 ROW_ORDER_ACROSS_SENTENCES = [5, 0, 3, 3, 1, 0]
 
 
+class _WrongRowsError(ValueError):
+    """A step of decoding returned logits of other rows than it was given."""
+
+
 def _decode_with_cache(subject: Subject, tokens: Tensor, cache: Any) -> tuple[Tensor, Any]:
     """Read (batch, length) token by token; return logits (batch, length, vocab) and the cache."""
     steps = []
@@ -25,7 +29,8 @@ def _decode_with_cache(subject: Subject, tokens: Tensor, cache: Any) -> tuple[Te
         logits, cache = step(tokens[:, position : position + 1], cache)
         if logits.dim() != 2 or len(logits) != len(tokens):
             shapes = f"{tuple(logits.shape)} for {len(tokens)} rows"
-            raise ValueError(f"`cached.step` returned logits {shapes}, and not (batch, vocab)")
+            kind = _WrongRowsError if logits.dim() == 2 else ValueError
+            raise kind(f"`cached.step` returned logits {shapes}, and not (batch, vocab)")
         steps.append(logits.to(torch.promote_types(logits.dtype, torch.float32)))
     return torch.stack(steps, dim=1), cache
 
@@ -73,7 +78,10 @@ def cached_decoding_matches_forward(subject: Subject) -> Finding:
         )
         expected = subject.logits(src, tgt_in)
         cache = assert_not_none(subject.adapter.cached).start(src)
-        logits, _ = _decode_with_cache(subject, tgt_in, cache)
+        try:
+            logits, _ = _decode_with_cache(subject, tgt_in, cache)
+        except _WrongRowsError as error:
+            return broken_finding(str(error), src=src[-1], tgt_in=tgt_in[-1])
         for step in range(NUM_DECODING_STEPS):
             moved = subject.difference_or_zero_if_tolerated(logits[:, step], expected[:, step])
             if moved:

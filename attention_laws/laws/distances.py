@@ -71,15 +71,16 @@ def scores_depend_on_distance_alone(subject: Subject) -> Finding:
     )
     src, tgt_in = word.expand(1, SRC_LEN), word.expand(1, TGT_LEN)
     calls = subject.torch_calls_of_forward(src, tgt_in)
-    if not all(_reads_equal_words_alike(calls, length) for length in LENGTH_BY_SIDE.values()):
+    lengths = {"target": TGT_LEN} if subject.adapter.decoder_only else LENGTH_BY_SIDE
+    if not all(_reads_equal_words_alike(calls, length) for length in lengths.values()):
         return not_tried_finding("positions are added to words, or no map that reads them was seen")
     attentions = attention_calls_of_forward(subject, src, tgt_in)
     scores = {
         side: [found for a in attentions if (found := _scores_by_distance(a, length)) is not None]
-        for side, length in LENGTH_BY_SIDE.items()
+        for side, length in lengths.items()
     }
     if not all(scores.values()):
-        return not_tried_finding("no scores of self-attention were seen on both sides")
+        return not_tried_finding(f"no scores of self-attention were seen: {', '.join(lengths)}")
     for side, layers in scores.items():
         for number, layer in enumerate(layers, start=1):
             if layer.spread > MAX_RELATIVE_SPREAD:
@@ -92,11 +93,11 @@ def scores_depend_on_distance_alone(subject: Subject) -> Finding:
 def _judge_both_sides(scores: dict[str, list[_DistanceScores]]) -> Finding:
     """Return whether both sides know distances, and the source's before from after."""
     knowing = [side for side, layers in scores.items() if any(x.knows_distance for x in layers)]
-    if len(knowing) == 1:
+    if len(knowing) == 1 < len(scores):
         return broken_finding(f"only the {knowing[0]}'s scores depend on distance")
     if not knowing:
         return not_tried_finding("scores do not depend on positions: see `token_order_matters`")
-    if all(layer.is_mirrored for layer in scores["source"]):
+    if "source" in scores and all(layer.is_mirrored for layer in scores["source"]):
         return warned_finding("the source's scores do not tell the words before from those after")
     count = sum(len(layers) for layers in scores.values())
     return kept_finding(f"in {count} self-attentions scores of one distance are equal")

@@ -5,17 +5,22 @@ repository under its name, OWNER+NAME: `python experiments/laws/public_code.py F
 """
 
 import argparse
+import ast
 import importlib
+import math
+import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from attention_laws import Adapter, diagnose
+from attention_laws import Adapter, CachedDecoder, diagnose
+from attention_laws.bare_module import adapter_from_module
+from attention_laws.older_code import use_cpu_for_cuda
 
 # Small, since the laws are about code and not about size.
 SRC_TYPES, TGT_TYPES, D_MODEL, D_FF, HEADS, LAYERS = 23, 29, 32, 64, 4, 2
@@ -100,12 +105,154 @@ def make_feather_ai(folder: Path) -> nn.Module:
     return made
 
 
+def make_tanjeffreyz(folder: Path) -> Adapter:
+    """Return the `Transformer` of modules/, and the loss of its train.py."""
+    module: Any = import_from(folder, "modules.transformer")
+    model = module.Transformer(D_MODEL, SRC_TYPES, TGT_TYPES, 1, 1, HEADS, LAYERS)
+    criterion = nn.CrossEntropyLoss()
+    return adapter_from_module(model).replace(
+        loss=lambda logits, tgt_out: criterion(logits.flatten(end_dim=1), tgt_out.flatten())
+    )
+
+
+def make_dreamgonfly(folder: Path) -> Adapter:
+    """Return the model of models.py, and the cache that predictors.py decodes with."""
+    module: Any = import_from(folder, "models")
+    masks: Any = import_from(folder, "utils.pad")
+    sizes = {"d_model": D_MODEL, "layers_count": LAYERS, "heads_count": HEADS, "d_ff": D_FF}
+    config = {"positional_encoding": True, "dropout_prob": 0.1, **sizes}
+    model = module.build_model(config, SRC_TYPES, TGT_TYPES)
+
+    def start(src: Tensor) -> Any:
+        memory = model.encoder(src, masks.pad_masking(src, src.shape[1]))
+        return memory, masks.pad_masking(src, 1), model.decoder.init_decoder_state()
+
+    def step(tokens: Tensor, cache: Any) -> tuple[Tensor, Any]:
+        memory, memory_mask, state = cache
+        logits, state = model.decoder(tokens, memory, memory_mask, state=state)
+        return logits[:, -1], (memory, memory_mask, state)
+
+    return adapter_from_module(model).replace(cached=CachedDecoder(start=start, step=step))
+
+
+def make_sooftware(folder: Path) -> nn.Module:
+    """Return the `Transformer` of transformer.py, whose decoder leaves out eos, 3 here."""
+    module: Any = import_from(folder, "transformer")
+    sizes = (D_MODEL, D_FF, HEADS, LAYERS, LAYERS, 0.1)
+    made: nn.Module = module.Transformer(SRC_TYPES, TGT_TYPES, *sizes, sos_id=2, eos_id=3)
+    return made
+
+
+def make_p3n9w31(folder: Path) -> nn.Module:
+    """Return the `AttModel` of AttModel.py with its learned positions."""
+    return _make_att_model(folder)
+
+
+def make_leviswind(folder: Path) -> nn.Module:
+    """Return the `AttModel` of AttModel.py, written for a GPU and for torch 0.3.
+
+    Its embeddings call a function that torch has under another name today.
+    """
+    use_cpu_for_cuda()
+    lookup = SimpleNamespace(apply=lambda ids, table, *_: nn.functional.embedding(ids, table))
+    backend = SimpleNamespace(Embedding=lookup)
+    modules: Any = import_from(folder, "modules")
+    for kind in (modules.embedding, modules.positional_encoding):
+        kind._backend = backend
+    return _make_att_model(folder)
+
+
+def _make_att_model(folder: Path) -> nn.Module:
+    module: Any = import_from(folder, "AttModel")
+    hyperparameters: Any = import_from(folder, "hyperparams").Hyperparams
+    sizes = {"hidden_units": D_MODEL, "num_blocks": LAYERS, "num_heads": HEADS, "maxlen": 50}
+    for name, value in {**sizes, "dropout_rate": 0.1}.items():
+        setattr(hyperparameters, name, value)
+    made: nn.Module = module.AttModel(hyperparameters, SRC_TYPES, TGT_TYPES)
+    return made
+
+
+def make_tunz(folder: Path) -> nn.Module:
+    """Return the `Transformer` of model/transformer.py, which shifts its target itself."""
+    module: Any = import_from(folder, "model.transformer")
+    sizes = {"n_layers": LAYERS, "hidden_size": D_MODEL, "filter_size": D_FF}
+    options = {"share_target_embedding": False, "src_pad_idx": 0, "trg_pad_idx": 0}
+    made: nn.Module = module.Transformer(SRC_TYPES, TGT_TYPES, **sizes, **options)
+    return made
+
+
+def make_d2l(folder: Path) -> Adapter:
+    """Return the encoder and decoder of the chapter on the Transformer, as its page defines them.
+
+    What the page takes from the book's package is read from d2l/torch.py, class by class: the
+    package itself imports a dozen libraries.
+    """
+    names: dict[str, Any] = {"torch": torch, "nn": nn, "math": math}
+    names["d2l"] = SimpleNamespace(
+        Module=nn.Module,
+        Encoder=nn.Module,
+        Decoder=nn.Module,
+        zeros=torch.zeros,
+        arange=torch.arange,
+    )
+    _define(folder / "d2l" / "torch.py", D2L_PACKAGE_NAMES, names)
+    page = folder / "chapter_attention-mechanisms-and-transformers" / "transformer.md"
+    _define(page, D2L_PAGE_NAMES, names)
+    sizes = (D_MODEL, D_FF, HEADS, LAYERS, 0.1)
+    encoder = names["TransformerEncoder"](SRC_TYPES, *sizes)
+    decoder = names["TransformerDecoder"](TGT_TYPES, *sizes)
+
+    def forward(src: Tensor, tgt_in: Tensor) -> Tensor:
+        lengths = (src != 0).sum(dim=1)
+        logits: Tensor = decoder(tgt_in, decoder.init_state(encoder(src, lengths), lengths))[0]
+        return logits
+
+    # Its maps find their widths in the first pass.
+    forward(torch.full((1, 3), 4), torch.full((1, 2), 4))
+    return Adapter(
+        forward=forward,
+        module=nn.ModuleList([encoder, decoder]),
+        src_vocab_size=SRC_TYPES,
+        tgt_vocab_size=TGT_TYPES,
+    )
+
+
+D2L_PACKAGE_NAMES = ("masked_softmax", "DotProductAttention", "MultiHeadAttention")
+D2L_PACKAGE_NAMES += ("PositionalEncoding", "AttentionDecoder")
+D2L_PAGE_NAMES = ("PositionWiseFFN", "AddNorm", "TransformerEncoderBlock", "TransformerEncoder")
+D2L_PAGE_NAMES += ("TransformerDecoderBlock", "TransformerDecoder")
+
+
+def _define(file: Path, wanted: Sequence[str], names: dict[str, Any]) -> None:
+    """Run the definitions of these names in a file, or in the PyTorch cells of a page.
+
+    They are put into `names`, and into the book's package there.
+    """
+    text = file.read_text(encoding="utf-8")
+    blocks = [text]
+    if file.suffix == ".md":
+        blocks = re.findall(r"```\{\.python \.input\}\n%%tab pytorch\n(.*?)```", text, re.DOTALL)
+    nodes = [node for block in blocks for node in ast.parse(block).body]
+    defined = [node for node in nodes if getattr(node, "name", "") in wanted]
+    for node in defined:
+        name = getattr(node, "name", "")
+        exec(compile(ast.Module([node], []), str(file), "exec"), names)
+        setattr(names["d2l"], name, names[name])
+
+
 FACTORIES_BY_REPOSITORY: dict[str, Callable[[Path], Adapter | nn.Module]] = {
     "feather-ai+transformers-tutorial": make_feather_ai,
     "arxyzan+vanilla-transformer": make_arxyzan,
     "SamLynnEvans+Transformer": make_sam_lynn_evans,
     "jadore801120+attention-is-all-you-need-pytorch": make_jadore801120,
     "devjwsong+transformer-translator-pytorch": make_devjwsong,
+    "tanjeffreyz+attention-is-all-you-need": make_tanjeffreyz,
+    "dreamgonfly+transformer-pytorch": make_dreamgonfly,
+    "sooftware+transformer": make_sooftware,
+    "P3n9W31+transformer-pytorch": make_p3n9w31,
+    "leviswind+pytorch-transformer": make_leviswind,
+    "d2l-ai+d2l-en": make_d2l,
+    "tunz+transformer-pytorch": make_tunz,
 }
 
 

@@ -38,6 +38,8 @@ def a_flag_between(self: Any, x: Tensor, training: bool = True, y: Any = None) -
 def two_losses(self: Any, src: Tensor, tgt: Tensor) -> Any:
     logits = self.scores(src, tgt[:, :-1]).transpose(1, 2)
     losses = nn.functional.cross_entropy(logits, tgt[:, 1:], reduction="none")
+    targets = nn.functional.one_hot(tgt[:, 1:], logits.shape[1])
+    self.smoothing(targets.float().flatten(end_dim=1))
     return losses.mean(), losses.sum()
 
 
@@ -69,6 +71,7 @@ class TwoLosses(EncoderDecoder):
     def __init__(self) -> None:
         super().__init__()
         self.scores = EncoderDecoder()
+        self.smoothing = nn.Dropout(0.0)
         for name in ("src", "tgt", "encoder", "decoder", "output"):
             delattr(self, name)
 
