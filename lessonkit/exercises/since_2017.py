@@ -18,7 +18,10 @@ from lessonkit.exercises.wording import read_lesson_wording
 
 lesson_wording = read_lesson_wording("19")
 earlier_lessons_quiz = lesson_wording.earlier_lessons_quiz()
-cache_megabytes = lesson_wording.prediction("cache_megabytes")
+rms_norm_effect = lesson_wording.prediction("rms_norm_effect")
+rotary_effect = lesson_wording.prediction("rotary_effect")
+swiglu_effect = lesson_wording.prediction("swiglu_effect")
+grouped_query_effect = lesson_wording.prediction("grouped_query_effect")
 decoder_only_loss = lesson_wording.prediction("decoder_only_loss")
 
 _draw_normal = make_normal_sampler(7)
