@@ -39,6 +39,8 @@ OFFERED = ("demo-en-fr", "demo-fr-en", "de-en")  # of the others none is there, 
 SIZE = {"width": 1100, "height": 900}
 SETTLED = """before => (document.body.dataset.done ?? "0") !== before
   && !document.body.classList.contains("busy")"""
+EDGES = "element => (({ left, top, right, bottom }) => [left, top, right, bottom])"
+EDGES += "(element.getBoundingClientRect())"
 MODEL_FILES = ("recipe.json", "src_tokenizer.json", "tgt_tokenizer.json", "model.safetensors")
 DROP = """files => {
   const dataTransfer = new DataTransfer();
@@ -286,16 +288,10 @@ def at_stop(visit: Visit, number: int) -> None:
     title = visit.text("#stop-title")
     visit.expect(title, title.startswith(f"{number} of 8."), True)
     visit.shows("#error", "  no error", False)
-    target, card = (page.locator(place).bounding_box() for place in (".toured", "#stop"))
-    assert target is not None
-    assert card is not None
-    size = page.evaluate("[document.documentElement.clientWidth, innerHeight]")
-    visible = all(target[at] < end and target[at] >= -1 for at, end in zip("xy", size, strict=True))
-    visit.expect("  its target begins inside the window", visible, True)
-    inside = all(
-        card[at] >= 0 and card[at] + card[side] <= end
-        for at, side, end in zip("xy", ("width", "height"), size, strict=True)
-    )
+    (left, top, *_), card = (page.eval_on_selector(place, EDGES) for place in (".toured", "#stop"))
+    wide, high = page.evaluate("[document.documentElement.clientWidth, innerHeight]")
+    visit.expect("  its target is in the window", -1 <= left < wide and -1 <= top < high, True)
+    inside = card[0] >= 0 and card[1] >= 0 and card[2] <= wide and card[3] <= high
     visit.expect("  and its card is inside", inside, True)
     visit.shows("#stop.done", "  its task is still to be done", 0)
     page.click("#stop-show")
