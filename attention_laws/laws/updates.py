@@ -112,7 +112,8 @@ def train_step_returns_its_loss(subject: Subject) -> Finding:
             if min(losses) - margin <= loss <= max(losses) + margin:
                 unit = "" if factor == 1 else f", but for a factor of {factor:g}"
                 return kept_finding(f"{seen}{unit}")
-    return broken_finding(seen)
+    # A step may rightly train by a smoothed loss where the adapter's is plain.
+    return warned_finding(seen)
 
 
 @law("module", "optimizer", "train_step", compares=False)
