@@ -195,6 +195,8 @@ def slow_libraries() -> None:
     """Begin what takes seconds, or much address space, before calls are limited in both."""
     importlib.import_module("spacy")
     importlib.import_module("torch.utils.benchmark")
+    # The first optimizer imports this; cut short, it would stay half imported.
+    importlib.import_module("torch._dynamo")
     to_mime_bundle(schedule_explorer().to_dict())
 
 
