@@ -1,5 +1,6 @@
 """The picture of a family of comparisons: intervals, verdicts, and which of them are good."""
 
+import numpy as np
 import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
@@ -30,9 +31,9 @@ def test_a_loss_is_better_where_it_is_lower(lower_is_better: bool, shown: list[s
     _, *lines = ax.lines  # the first stands at no difference
     intervals, means = lines[::2], lines[1::2]
     for row, (interval, mean, verdict) in enumerate(zip(intervals, means, shown, strict=True)):
-        assert list(interval.get_xdata()) == pytest.approx([row - 0.5, row + 0.7])
-        assert list(mean.get_xdata()) == [row]
-        assert list(interval.get_ydata()) == [row, row]
+        assert np.asarray(interval.get_xdata()).tolist() == pytest.approx([row - 0.5, row + 0.7])
+        assert np.asarray(mean.get_xdata()).tolist() == [row]
+        assert np.asarray(interval.get_ydata()).tolist() == [row, row]
         colour, shape = LOOK_BY_VERDICT[verdict]
         assert (to_hex(mean.get_color()), mean.get_marker()) == (to_hex(colour), shape)
     (band,) = ax.patches
