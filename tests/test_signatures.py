@@ -190,6 +190,11 @@ CASES = pytest.mark.parametrize(
 )
 
 
+# A call whose time is up may be stopped inside a callback, such as the one with which Hypothesis
+# counts garbage collections; what it raises there is ignored, and the call stopped a second later.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
+
 @pytest.fixture(autouse=True, scope="module")
 def slow_libraries() -> None:
     """Begin what takes seconds, or much address space, before calls are limited in both."""

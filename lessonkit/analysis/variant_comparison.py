@@ -33,12 +33,14 @@ class Comparison(NamedTuple):
     verdict: str  # "higher", "lower", "no difference" or "not shown"
 
 
+@check_argument_types
 def measure_values(runs: Runs, measure: str) -> list[float]:
     """Return a measure of each run on the test text: "BLEU", "chrF++", "loss" or "perplexity"."""
-    figures = [run["figures"]["test"] for run in runs]
-    if measure in ("BLEU", "chrF++"):
-        return [float(figure[measure.lower()]["score"]) for figure in figures]
-    return [float(figure[measure]) for figure in figures]
+    with reading_record("runs"):
+        figures = [run["figures"]["test"] for run in runs]
+        if measure in ("BLEU", "chrF++"):
+            return [float(figure[measure.lower()]["score"]) for figure in figures]
+        return [float(figure[measure]) for figure in figures]
 
 
 @check_argument_types
