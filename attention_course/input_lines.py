@@ -1,4 +1,4 @@
-"""A file or standard input as lines of text, which come as soon as they are typed or piped in."""
+"""A file or standard input as lines of text; what is typed or piped in comes line by line."""
 
 import io
 import sys
@@ -14,10 +14,13 @@ MAX_LINE_BYTES = 1_000_000
 
 
 def read_input_blocks(file: Path | None) -> Iterator[list[str]]:
-    """Yield the lines of a file, or of standard input as they come, `MAX_LINES_PER_BLOCK` at most.
+    """Yield blocks of at most `MAX_LINES_PER_BLOCK` lines, of standard input as they come.
+
+    Args:
+        file: What is read; None is standard input.
 
     Raises:
-        UserError: there is no such file; or a line is too long, or not UTF-8.
+        UserError: the file cannot be opened, or a line is too long or not UTF-8.
     """
     if file is None:
         if sys.stdin.isatty():
@@ -35,7 +38,11 @@ def read_input_blocks(file: Path | None) -> Iterator[list[str]]:
 
 
 def _read_stream_blocks(stream: io.BufferedReader) -> Iterator[list[str]]:
-    """Yield the lines of a stream of bytes as they come."""
+    """Yield the lines of a stream of bytes in blocks, as they come.
+
+    Raises:
+        UserError: a line is too long, or not UTF-8.
+    """
     unfinished = b""  # the beginning of a line whose end is still to come
     number = 1  # of that line
     while chunk := stream.read1(MAX_BYTES_PER_READ):

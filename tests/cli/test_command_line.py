@@ -203,7 +203,7 @@ def test_n_best_as_fields_between_tabs_and_as_json(run: Run, monkeypatch: Patch)
 def test_lines_are_cut_at_line_feeds_alone(monkeypatch: Patch) -> None:
     def blocks(content: bytes) -> list[list[str]]:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
-        return list(input_lines.read_standard_input_blocks())
+        return list(input_lines.read_input_blocks(None))
 
     assert blocks(b"") == []
     monkeypatch.setattr(input_lines, "MAX_BYTES_PER_READ", 5)
