@@ -29,8 +29,10 @@ def texts(
     In a release README's links and pictures are absolute: a package index shows it alone.
 
     Raises:
-        ValueError: a file has no place for what belongs into it.
+        ValueError: a file has no place for what belongs into it, or a release has no address.
     """
+    if release and not repo:
+        raise ValueError("a release needs the repository's address: give it with --repo")
     pyproject, page = root / "pyproject.toml", root / "README.md"
     old = address.read(pyproject)
     books = {path: lessons.read(path) for path in sorted((root / lessons.FOLDER).glob("*.ipynb"))}

@@ -106,3 +106,5 @@ def test_every_file_says_where_it_lies() -> None:
     targets = re.findall(r"\]\(([^)\s]+)\)", page)
     assert PICTURES.format("me/it") + "docs/live.webp" in targets
     assert not [target for target in targets if not re.match(r"https?:|#", target)]
+    with pytest.raises(ValueError, match="a release needs the repository's address"):
+        stamp.texts(ROOT, None, release=True)
