@@ -13,7 +13,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-sys.path[:0] = [str(HERE), str(ROOT)]
+sys.path[:0] = [str(HERE), str(ROOT / "docs" / "colab"), str(ROOT)]
 
 BUILD = ROOT / "build"
 SOURCES, STATIC = BUILD / "site-sources", BUILD / "site-static"
@@ -61,6 +61,7 @@ def bundle() -> None:
 def main() -> int:
     """Build the site anew; the exit status is Sphinx's, which takes a warning for a failure."""
     from course_site.live import copy_live_page
+    from stamping import readme
 
     start = time.monotonic()
     if shutil.which("node") is None or not KATEX.is_dir():
@@ -73,7 +74,7 @@ def main() -> int:
     status = subprocess.run(command, check=False).returncode
     if status:
         return status
-    copy_live_page(ROOT, SITE)
+    copy_live_page(ROOT, SITE, readme.read_site(ROOT / "pyproject.toml"))
     # The page of a lesson offers its notebook, and GitHub Pages shows 404.html for what is missing.
     for lesson in sorted((ROOT / "notebooks").glob("*.ipynb")):
         shutil.copy(lesson, SITE / "notebooks")

@@ -8,15 +8,14 @@ sys.path[:0] = [str(ROOT / "docs" / "site"), str(ROOT / "docs" / "colab"), str(R
 
 import sphinxcontrib.katex  # noqa: E402
 from course_site.package import Package  # noqa: E402
-from stamping import address, readme  # noqa: E402
+from stamping import readme  # noqa: E402
 
 project = "Attention Is All You Need, in notebooks"
 language = "en"
 extensions = ["myst_nb", "sphinxcontrib.katex", "course_site"]
 course_root = ROOT
 course_package = Package(ROOT)
-repository = address.read(ROOT / "pyproject.toml")
-course_address = readme.site(repository) if repository else None
+course_address = readme.read_site(ROOT / "pyproject.toml")
 
 include_patterns = [
     *("index.md", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "package/**.md"),

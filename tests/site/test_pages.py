@@ -177,10 +177,7 @@ def test_a_column_without_a_heading_gets_one_that_is_heard() -> None:
     assert [entry.astext() for entry in page.findall(nodes.entry)] == ["row", "BLEU"]
 
 
-def test_the_live_page_gets_its_models_which_are_shipped(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("GITHUB_REPOSITORY", "Me/it")
+def test_the_live_page_gets_its_models_which_are_shipped(tmp_path: Path) -> None:
     root, site = tmp_path / "course", tmp_path / "site"
     (root / "docs" / "live" / "js").mkdir(parents=True)
     (root / "docs" / "live" / "js" / "page.js").write_text("1")
@@ -193,7 +190,7 @@ def test_the_live_page_gets_its_models_which_are_shipped(
         for file in (*live.FILES, "log.jsonl"):
             (root / "data" / "models" / name / file).write_text(name)
         assert all((ROOT / "data" / "models" / name / file).is_file() for file in live.FILES)
-    live.copy_live_page(root, site)
+    live.copy_live_page(root, site, "https://me.github.io/it/")
     assert (site / "live" / "js" / "page.js").read_text() == "1"
     page = (site / "live" / "index.html").read_text()
     assert 'content="https://me.github.io/it/live/preview.png"' in page

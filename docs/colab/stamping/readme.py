@@ -1,8 +1,9 @@
 """What README has of the address: badges between two comments, and where each lesson opens."""
 
 import re
+from pathlib import Path
 
-from stamping.address import GITHUB
+from stamping.address import GITHUB, read
 from stamping.links import COLAB, badge
 
 FIRST, LAST = "<!-- badges -->\n", "<!-- /badges -->\n"
@@ -49,6 +50,16 @@ def site(repo: str) -> str:
     """Return where GitHub Pages shows the site of a repository."""
     owner, name = repo.split("/")
     return f"https://{owner.lower()}.github.io/{name}/"
+
+
+def read_site(pyproject: Path) -> str | None:
+    """Return where the site of pyproject.toml's repository is; None if that names no address.
+
+    Raises:
+        ValueError: what stands there is no address.
+    """
+    repo = read(pyproject)
+    return site(repo) if repo else None
 
 
 def _links(page: str, repo: str | None) -> str:

@@ -12,14 +12,14 @@ PICTURE = "architecture.png"  # of figures/, beside the style sheet
 
 def describe(doctree: nodes.document) -> str:
     """Return the first sentences below a page's title, `MAX_DESCRIPTION_CHARACTERS` at most."""
-    said = ""
+    text = ""
     for paragraph in doctree.findall(nodes.paragraph):
-        said = f"{said} {' '.join(paragraph.astext().split())}".strip()
-        if len(said) >= MAX_DESCRIPTION_CHARACTERS // 2:
+        text = f"{text} {' '.join(paragraph.astext().split())}".strip()
+        if len(text) >= MAX_DESCRIPTION_CHARACTERS // 2:
             break
-    if len(said) <= MAX_DESCRIPTION_CHARACTERS:
-        return said
-    return said[: MAX_DESCRIPTION_CHARACTERS - 4].rpartition(" ")[0] + " ..."
+    if len(text) <= MAX_DESCRIPTION_CHARACTERS:
+        return text
+    return text[: MAX_DESCRIPTION_CHARACTERS - 4].rpartition(" ")[0] + " ..."
 
 
 def add_head_elements(
@@ -28,13 +28,13 @@ def add_head_elements(
     """Add a page's description; with the site's address, the picture of its links too."""
     if doctree is None:
         return
-    named = doctree.next_node(nodes.title)
-    title = html.escape(named.astext() if named else app.config.project)
-    said = html.escape(describe(doctree))
+    heading = doctree.next_node(nodes.title)
+    title = html.escape(heading.astext() if heading else app.config.project)
+    description = html.escape(describe(doctree))
     entries = [
-        f'<meta name="description" content="{said}">',
+        f'<meta name="description" content="{description}">',
         f'<meta property="og:title" content="{title}">',
-        f'<meta property="og:description" content="{said}">',
+        f'<meta property="og:description" content="{description}">',
         '<meta property="og:type" content="article">',
     ]
     if address := app.config.course_address:

@@ -1,7 +1,6 @@
 """The page that translates in the browser: the site has a copy, and lesson 00 leads to it."""
 
 import json
-import os
 import shutil
 from pathlib import Path
 
@@ -21,12 +20,13 @@ FIRST_LESSON = "notebooks/00_start_here"
 INVITATION = "Translate in the browser"
 
 
-def copy_live_page(root: Path, site: Path) -> None:
+def copy_live_page(root: Path, site: Path, address: str | None) -> None:
     """Put the page and the models that it reads into a finished site.
 
     Args:
         root: The course's folder: `docs/live/` and `data/models/` in it.
         site: The site's; it gets `live/` and `live/models/NAME/`.
+        address: Where the site will be published, "https://.../"; None if nobody knows.
     """
     shutil.copytree(root / "docs" / "live", site / "live", dirs_exist_ok=True)
     for name in model_names(root):
@@ -35,19 +35,11 @@ def copy_live_page(root: Path, site: Path) -> None:
         for file in FILES:
             shutil.copyfile(root / "data" / "models" / name / file, folder / file)
     index = site / "live" / "index.html"
-    index.write_text(with_absolute_preview(index.read_text("utf-8")), encoding="utf-8")
-
-
-def with_absolute_preview(page: str) -> str:
-    """Return the page with its picture's whole address, which other sites need to show a link.
-
-    Only a workflow of GitHub's knows where the page will be published; elsewhere nothing changes.
-    """
-    owner, _, name = os.environ.get("GITHUB_REPOSITORY", "").partition("/")
-    if not name:
-        return page
-    address = f"https://{owner.lower()}.github.io/{name}/live/{PREVIEW}"
-    return page.replace(f'content="{PREVIEW}"', f'content="{address}"')
+    if address:
+        # Other sites, which show the picture beside a link, need its whole address.
+        page = index.read_text("utf-8")
+        whole = page.replace(f'content="{PREVIEW}"', f'content="{address}live/{PREVIEW}"')
+        index.write_text(whole, encoding="utf-8")
 
 
 def model_names(root: Path) -> list[str]:
