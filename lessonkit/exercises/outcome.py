@@ -114,8 +114,9 @@ def fixed_torch_state_context() -> Iterator[None]:
     """Check in a state of PyTorch that is always the same, and leave the learner's as it was."""
     dtype, random_state = torch.get_default_dtype(), random.getstate()
     torch.set_default_dtype(torch.float32)
-    # Inside `torch.device`, each call of a PyTorch function takes twice as long.
-    is_on_cpu = torch.get_default_device() == torch.device("cpu")
+    # Inside `torch.device`, each call of a PyTorch function takes twice as long. Before torch 2.8
+    # `get_default_device` knew nothing of such a context: a tensor tells.
+    is_on_cpu = torch.empty(0).device.type == "cpu"
     try:
         with (
             torch.inference_mode(False),
