@@ -19,8 +19,8 @@ from lessonkit.analysis.variant_comparison import (
 from transformer.support.files import read_json
 from transformer.support.folders import results_folder
 
-# The same variants on two corpora: each experiment with the ending of its tables' places.
-MARK_ENDINGS = {"modern": "", "modern_multi30k": "_multi30k"}
+# The same variants on two corpora: the ending of the places of each experiment's tables.
+MARK_ENDING_BY_EXPERIMENT = {"modern": "", "modern_multi30k": "_multi30k"}
 VARIANTS = list(EXPERIMENTS["modern"].variants)
 PAPER, ALL_TOGETHER, DECODER_ONLY = "the paper's", "all together", "decoder-only"
 # Each changed variant with what it is held against.
@@ -31,12 +31,12 @@ TOO_FEW = "too few runs"
 
 
 def modern_tables_by_mark() -> dict[str, str]:
-    """Return the tables of docs/modern.md by the name of their place, of what is recorded.
+    """Return the tables of docs/modern.md, of what is recorded, by the name of their place.
 
     The comparisons on each corpus are a family of their own.
     """
     tables = {}
-    for name, ending in MARK_ENDINGS.items():
+    for name, ending in MARK_ENDING_BY_EXPERIMENT.items():
         record = results_folder() / "experiments" / f"{name}.json"
         runs = read_json(record)["runs"] if record.exists() else []
         tables[f"scores{ending}"] = scores_table(runs)

@@ -52,8 +52,11 @@ def compare_variants(
     Those whose variants have too few runs are left out, and the others adjusted for all the same.
 
     Args:
-        runs: Of an experiment's record that read the test text.
-        compared: Pairs of variants, each with what it is held against.
+        runs: Of the record of an experiment that is measured on the test text.
+        compared: Pairs of variants: one, and what it is held against.
+
+    Raises:
+        UserError: the runs are not those of such a record.
     """
     with reading_record("runs"):
         pairs = {
@@ -81,7 +84,16 @@ def compare_variants(
 
 
 def family_verdict(interval: ConfidenceInterval, p_value: float, worth: float) -> str:
-    """Return what a comparison of a family shows, by the protocol of docs/modern.md."""
+    """Return what a comparison of a family shows, by the protocol of docs/modern.md.
+
+    Args:
+        interval: Of the difference, not adjusted.
+        p_value: Adjusted for the family.
+        worth: The least difference worth having.
+
+    Returns:
+        "higher", "lower", "no difference" or "not shown".
+    """
     if p_value <= MAX_SHOWN_P_VALUE:
         return "higher" if sum(interval) > 0 else "lower"
     return "no difference" if -worth < interval.low and interval.high < worth else "not shown"

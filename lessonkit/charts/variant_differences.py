@@ -40,6 +40,9 @@ def draw_variant_differences(
 
     Colours and shapes say the verdicts of the family. The band around 0 is `worth` wide to either
     side: the least difference worth having, in `unit`.
+
+    Raises:
+        UserError: there is no comparison.
     """
     check_has_items("comparisons", comparisons)
     ax.axvspan(-worth, worth, color=INK_COLOUR, alpha=0.15, linewidth=0)
