@@ -54,13 +54,13 @@ class Experiment:
 
 
 def _experiment_from_table(name: str, table: Mapping[str, Any]) -> Experiment:
-    """Make an experiment of its table, with its faults, if it has some.
+    """Make an experiment from its table, with its faults, if it has some.
 
-    One that is `like` another takes over its table, and its budget but for what it sets itself.
+    One that is `like` another takes over what it does not set itself, in its budget too.
     """
     if "like" in table:
         base = PARSED_PLANS_TOML["experiments"][table["like"]]
-        table = base | table | {"budget": base["budget"] | table["budget"]}
+        table = base | table | {"budget": base["budget"] | table.get("budget", {})}
     variants, faults = dict(table.get("variants", {})), {}
     if "faults" in table:
         faults = {fault: [fault] for fault in table["faults"]}

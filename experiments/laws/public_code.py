@@ -24,6 +24,22 @@ from attention_laws.older_code import use_cpu_for_cuda
 
 # Small, since the laws are about code and not about size.
 SRC_TYPES, TGT_TYPES, D_MODEL, D_FF, HEADS, LAYERS = 23, 29, 32, 64, 4, 2
+# What d2l's chapter on the Transformer takes from the book's package, and what it defines itself.
+D2L_PACKAGE_NAMES = (
+    "masked_softmax",
+    "DotProductAttention",
+    "MultiHeadAttention",
+    "PositionalEncoding",
+    "AttentionDecoder",
+)
+D2L_PAGE_NAMES = (
+    "PositionWiseFFN",
+    "AddNorm",
+    "TransformerEncoderBlock",
+    "TransformerEncoder",
+    "TransformerDecoderBlock",
+    "TransformerDecoder",
+)
 
 
 def make_arxyzan(folder: Path) -> nn.Module:
@@ -195,9 +211,9 @@ def make_d2l(folder: Path) -> Adapter:
         zeros=torch.zeros,
         arange=torch.arange,
     )
-    _define(folder / "d2l" / "torch.py", D2L_PACKAGE_NAMES, names)
+    _run_definitions(folder / "d2l" / "torch.py", D2L_PACKAGE_NAMES, names)
     page = folder / "chapter_attention-mechanisms-and-transformers" / "transformer.md"
-    _define(page, D2L_PAGE_NAMES, names)
+    _run_definitions(page, D2L_PAGE_NAMES, names)
     sizes = (D_MODEL, D_FF, HEADS, LAYERS, 0.1)
     encoder = names["TransformerEncoder"](SRC_TYPES, *sizes)
     decoder = names["TransformerDecoder"](TGT_TYPES, *sizes)
@@ -217,13 +233,7 @@ def make_d2l(folder: Path) -> Adapter:
     )
 
 
-D2L_PACKAGE_NAMES = ("masked_softmax", "DotProductAttention", "MultiHeadAttention")
-D2L_PACKAGE_NAMES += ("PositionalEncoding", "AttentionDecoder")
-D2L_PAGE_NAMES = ("PositionWiseFFN", "AddNorm", "TransformerEncoderBlock", "TransformerEncoder")
-D2L_PAGE_NAMES += ("TransformerDecoderBlock", "TransformerDecoder")
-
-
-def _define(file: Path, wanted: Sequence[str], names: dict[str, Any]) -> None:
+def _run_definitions(file: Path, wanted: Sequence[str], names: dict[str, Any]) -> None:
     """Run the definitions of these names in a file, or in the PyTorch cells of a page.
 
     They are put into `names`, and into the book's package there.

@@ -34,7 +34,10 @@ def _draw_rounded(*size: int) -> Tensor:
 def keep_in_learner_file(*classes: type) -> None:
     """Write classes of a cell into the learner's file, beside what of theirs has passed.
 
-    Say so; without a file, nothing of the learner's has passed, and nothing is written.
+    Print where each is kept. Without a file nothing of theirs has passed, and nothing is written.
+
+    Raises:
+        UserError: a class was not written in a cell.
     """
     if not learner_file.LEARNER_FILE.is_file():
         print(f"Nothing of yours has passed yet: there is no {learner_file.LEARNER_FILE}.")

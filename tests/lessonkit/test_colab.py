@@ -56,7 +56,8 @@ def test_a_failure_is_one_line_printed_not_raised(
     with pytest.raises(UserError, match=r"pip could not install .*run this cell again$"):
         colab.install_packages([str(environment / "none.whl")])
     monkeypatch.setattr(colab, "read_required_packages", lambda pyproject: ["./none.whl"])
-    colab.set_up()  # Not on Colab nothing is installed.
+    # Elsewhere than on Colab nothing is installed.
+    colab.set_up()
     assert capsys.readouterr().out == ""
     monkeypatch.setitem(sys.modules, "google.colab", ModuleType("google.colab"))
     colab.set_up()
