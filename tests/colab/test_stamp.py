@@ -26,10 +26,11 @@ def test_an_address_is_owner_and_name_and_anything_else_is_refused_in_a_line() -
 def test_it_is_written_replaced_and_taken_out(tmp_path: Path) -> None:
     path = tmp_path / "pyproject.toml"
     path.write_text(PYPROJECT, encoding="utf-8")
-    assert address.read(path) is None
+    assert (address.read(path), readme.read_site(path)) == (None, None)
     first = address.written(PYPROJECT, "owner/name")
     path.write_text(first, encoding="utf-8")
     assert address.read(path) == "owner/name"
+    assert readme.read_site(path) == "https://owner.github.io/name/"
     assert 'Repository = "https://github.com/owner/name"' in first
     assert address.written(first, "owner/name") == first
     assert address.written(first, "fork/name") == address.written(PYPROJECT, "fork/name")
