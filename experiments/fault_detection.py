@@ -24,7 +24,6 @@ from transformer.support.folders import results_folder
 from transformer.support.provenance import provenance
 
 MAX_LAWS_SHOWN_PER_FAULT = 3  # laws of a fault that the page names
-# A record of before 2026-11-29 has nothing noted.
 RECORDED_VERDICTS = (Verdict.BROKEN, Verdict.WARNED, Verdict.NOTED)
 NUM_SOUND_CONFIGS = 10  # configurations of the sound model that are diagnosed
 
@@ -139,7 +138,7 @@ def _describe_laws_by_verdict(laws: Mapping[str, list[str]]) -> str:
     if len(laws["broken"]) > MAX_LAWS_SHOWN_PER_FAULT:
         text += f" and {len(laws['broken']) - MAX_LAWS_SHOWN_PER_FAULT} more"
     for verdict in RECORDED_VERDICTS[1:]:
-        if named := laws.get(verdict):
+        if named := laws[verdict]:
             text += f"; {verdict}: " + ", ".join(f"`{name}`" for name in named)
     return text
 
@@ -148,11 +147,11 @@ def _list_missed_faults(names: Iterable[str], verdicts_of: Mapping[str, Any]) ->
     """List the faults that break no law, those with a warning first, then those with a note."""
     fault_of = {fault.name: fault for fault in FAULTS}
     lines = []
-    order = [(not verdicts_of[n]["warned"], not verdicts_of[n].get("noted"), n) for n in names]
+    order = [(not verdicts_of[n]["warned"], not verdicts_of[n]["noted"], n) for n in names]
     for _, _, name in sorted(order, key=lambda row: row[:2]):
         line = f"- `{name}`: {fault_of[name].about}"
         for verdict, word in (("warned", "a warning"), ("noted", "a note")):
-            if laws := verdicts_of[name].get(verdict):
+            if laws := verdicts_of[name][verdict]:
                 line += f"; {word}: " + ", ".join(f"`{law}`" for law in laws)
         lines.append(line)
     return "\n".join(lines)
@@ -167,7 +166,7 @@ def _fault_counts_by_law_table(record: Mapping[str, Any]) -> str:
         alone = sum(len(broken) == 1 for broken in broken_together)
         count = str(len(broken_together))
         for verdict, word in (("warned", "warns of"), ("noted", "notes")):
-            if number := sum(law in laws.get(verdict, ()) for laws in faults):
+            if number := sum(law in laws[verdict] for laws in faults):
                 count += f" ({word} {number})"
         rows.append([f"`{law}`", count, str(alone)])
     return markdown_table(
