@@ -14,7 +14,7 @@ CheckFunction = Callable[[Any], Finding]
 
 @dataclass(frozen=True)
 class Law:
-    """A statement that holds for every sound encoder-decoder, or for the pipeline around one."""
+    """A statement that holds for every sound Transformer, or for the pipeline around one."""
 
     name: str
     says: str  # the law in one sentence
