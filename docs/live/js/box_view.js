@@ -37,7 +37,7 @@ const in_english = (token) => isolate(readable(token));
 /** Return the elements of a box at a place. */
 function numbers(state, traced, tokens, at, token, pre_norm) {
   const box = BOXES[state.box];
-  if (state.box === "output") return next_tokens(traced.next[at], readable(tokens.tgt[at]));
+  if (state.box === "output") return next_tokens(traced.next[at], tokens.tgt[at]);
   if (state.box === "memory" || state.box === "decoder_end") return last_norm(traced[state.box], at, token);
   if (!is_layered(state.box)) return embedding(traced[state.box], at, token);
   const layer = traced[box.stack][state.layer - 1];
@@ -113,7 +113,7 @@ function next_tokens(next, written) {
   const rows = next.map(({ piece, logit, chance }) =>
     make(
       "tr",
-      { className: readable(piece) === written ? "best" : "" },
+      { className: piece === written ? "best" : "" },
       make("th", { scope: "row" }, readable(piece)),
       make("td", {}, two_decimals(logit)),
       make("td", {}, draw_bar(chance), chance_text(chance)),
@@ -124,7 +124,7 @@ function next_tokens(next, written) {
     make(
       "table",
       { className: "scores" },
-      make("caption", {}, `The most probable tokens where “${isolate(written)}” was written`),
+      make("caption", {}, `The most probable tokens where “${in_english(written)}” was written`),
       make("thead", {}, make("tr", {}, ...titles.map((title) => make("th", { scope: "col" }, title)))),
       make("tbody", {}, ...rows),
     ),

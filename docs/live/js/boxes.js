@@ -56,7 +56,7 @@ export const BOXES = {
     stack: "decoder",
     section: "§3.4, §3.5",
     file: "embeddings.js",
-    does: "The decoder reads what has been written so far, starting with <bos>: the same table, the same position encodings.",
+    does: "The decoder reads what has been written so far, starting with <bos>. Tokens and positions become vectors as in the encoder; in the paper, encoder and decoder share one table.",
   },
   decoder: {
     name: "Masked self-attention",
@@ -121,5 +121,5 @@ export const BOXES = {
   },
 };
 
-/** Tell whether a box stands in a layer, so that there is one in each. */
+/** Return whether a box stands in a layer, so that there is one in each. */
 export const is_layered = (box) => !["source", "memory", "target", "decoder_end", "output"].includes(box);

@@ -79,7 +79,7 @@ function mark_changes(place, before, after) {
 }
 
 /** Return the places in `after` of a longest common subsequence with `before`. */
-export function common_words(before, after) {
+function common_words(before, after) {
   const longest = Array.from({ length: before.length + 1 }, () =>
     new Array(after.length + 1).fill(0),
   );

@@ -2,7 +2,7 @@
 // which the model computes them, and a row for each token. Lengths are in pixels.
 
 export const ROW = 24; // of a token
-export const MAX_BARS = 8; // next tokens that are drawn
+const MAX_BARS = 8; // next tokens that are drawn
 const NARROW = 960; // below it the parts are thin, and the next tokens stand below
 const WIDE_SIZES = { token: 118, embed: 28, norm: 26, add: 26, feed: 44, linear: 44, gap: 9, lane: 34 };
 const NARROW_SIZES = { token: 70, embed: 12, norm: 10, add: 11, feed: 15, linear: 15, gap: 2, lane: 16 };
@@ -60,13 +60,13 @@ function attention_widths(encoder, decoder, sizes, room) {
  * Return where everything stands.
  * @param {number} width Of the drawing.
  * @param {object} model pre_norm; src_len and tgt_len, in tokens.
- * @returns {object} width, height, is_narrow; of `encoder` and `decoder` the top, the parts, the y of
- *   each row and the edges of the layer (`from`, `to`); of `bars` the x, the width and each y.
+ * @returns {object} width, height, is_narrow, token_width; of `encoder` and `decoder` the top, the
+ *   height of the lane above the rows, the parts, the y of each row, the bottom, and the edges of the
+ *   layer (`from`, `to`); of `bars` the x, the width and each y.
  */
 export function lay_out(width, { pre_norm, src_len, tgt_len }) {
   const is_narrow = width < NARROW;
   const sizes = is_narrow ? NARROW_SIZES : WIDE_SIZES;
-  const num_bars = MAX_BARS;
   const bars = is_narrow ? 0 : Math.max(LEAST_BARS, Math.round(width * 0.19));
   const [encoder, decoder] = ["encoder", "decoder"].map((stack) => stack_parts(stack, pre_norm));
   const widths = attention_widths(encoder, decoder, sizes, width - bars);
@@ -81,7 +81,7 @@ export function lay_out(width, { pre_norm, src_len, tgt_len }) {
   const above = stack_of(encoder, 0, src_len);
   const below = stack_of(decoder, above.bottom + BETWEEN, tgt_len);
   const first_bar = is_narrow ? below.bottom + BETWEEN : below.top + below.lane;
-  const ys = Array.from({ length: num_bars }, (_, i) => first_bar + ROW * (i + 0.5));
+  const ys = Array.from({ length: MAX_BARS }, (_, i) => first_bar + ROW * (i + 0.5));
   const height = Math.max(below.bottom, ys.at(-1) + ROW / 2);
   return {
     ...{ width, height, is_narrow, token_width: sizes.token, encoder: above, decoder: below },
@@ -117,11 +117,13 @@ export function ribbons_of(heads, least = 0.04) {
 }
 
 /**
- * Return what happens at a step, in a sentence.
+ * Return what happens at a step: what has been read, the strongest look at the source, and the next token.
  * @param {object} tokens src, tgt and read, as a reader sees them.
  * @param {number} at The step's row, from 0.
  * @param {{weights: {cols: number, data: Float32Array}}[]} heads The chosen layer's cross-attention.
  * @param {{piece: string, chance: number}} best The most probable next token.
+ * @returns {object} read, the tokens so far; the strongest look's head, from 1, source token and
+ *   weight; next, a token, and its chance.
  */
 export function describe_step({ src, read }, at, heads, best) {
   let strongest = { weight: -1 };

@@ -38,7 +38,7 @@ export function draw_flow(state, traced, tokens, about, width) {
     draw_lines(layout.encoder, "source", () => true, (i) => i === state.src_at),
     draw_attention(view, "encoder"),
   ]);
-  refill_group("target", [view], () => [
+  refill_group("target", [traced, state.layer, state.lit, at, width], () => [
     draw_lines(layout.decoder, "target", (i) => i <= at, (i) => i === at),
     draw_attention(view, "decoder"),
     draw_attention(view, "cross"),
@@ -118,8 +118,8 @@ function draw_attention({ layout, at, state, traced, layer }, box) {
   const from_rows = box === "cross" ? layout.encoder.rows : rows;
   const bend = (x + width - start) * (box === "cross" ? 0.55 : 0.5);
   const paths = ribbons_of(heads).flatMap(({ head, from, to, weight, offset }) => {
-    const is_chosen = to === chosen;
     if (stack === "decoder" && to > at) return []; // it is not written yet
+    const is_chosen = to === chosen;
     const lit = state.lit === 0 || state.lit === head;
     const [y0, y1] = [from_rows[from], rows[to] + offset * ROW * 0.8];
     const thick = Math.max((weight / heads.length) * ROW * 0.8, 0.75);
@@ -127,7 +127,7 @@ function draw_attention({ layout, at, state, traced, layer }, box) {
     const marks = `${head_class(head)}${is_chosen ? " chosen" : ""}${lit ? "" : " unlit"}`;
     return [make_svg("path", { class: `ribbon ${marks}`, d, "stroke-width": thick.toFixed(2), pathLength: 1 })];
   });
-  return make_svg("g", { class: `ribbons of-${box}`, "data-open": box }, ...paths);
+  return make_svg("g", { class: `of-${box}` }, ...paths);
 }
 
 /** Say at the encoder's end what its lines are called. */

@@ -18,7 +18,7 @@ const VIRIDIS = [
 const MAX_TOKENS = 64; // tokens of either side that are drawn
 
 /** Return the colour of a weight, 0 to 1, as [red, green, blue]. */
-export function viridis(weight) {
+function viridis(weight) {
   const place = Math.min(Math.max(weight, 0), 1) * (VIRIDIS.length - 1);
   const left = Math.min(Math.floor(place), VIRIDIS.length - 2);
   return VIRIDIS[left].map((low, i) =>

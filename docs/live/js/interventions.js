@@ -6,7 +6,7 @@ import { UserError } from "./errors.js";
 import { padding_mask } from "./masks.js";
 import { Matrix, softmax } from "./matrix.js";
 
-export const STACKS = ["encoder", "decoder", "cross"];
+const STACKS = ["encoder", "decoder", "cross"];
 
 /**
  * A model some of whose source places cannot be attended to, for any search.

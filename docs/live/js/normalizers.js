@@ -18,7 +18,7 @@ const IDLE_JOINER = new RegExp(
 );
 
 /** Return a text without the characters that nobody sees, and with a plain hyphen for U+2011. */
-export function drop_invisible(text) {
+function drop_invisible(text) {
   return text.replace(INVISIBLE, "").replace(IDLE_JOINER, "").replaceAll("\u2011", "-");
 }
 
