@@ -269,6 +269,8 @@ test("twelve typed texts: in what they differ from the training text, and how th
     wanted.forEach((words, i) => assert.ok(found[i].includes(words), `${text}: ${found}`));
     assert.equal(as_trained(text), rewritten);
   }
+  const with_numbers = new Set([...known, "0", "cats"]);
+  assert.deepEqual(differences_from_training("The 3 cats.", with_numbers), []);
   assert.deepEqual(split_sentences("A b. C?  d"), ["A b.", "C?", "d"]);
   assert.ok(is_paper_title("Attention is all you need!") && !is_paper_title("Attention is all."));
 });

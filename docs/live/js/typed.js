@@ -3,6 +3,8 @@
 
 const WORD = /\p{L}[\p{L}\p{M}]*/gu;
 const SENTENCE_END = /[.!?…。！？]+["'”’»)\]]*/u;
+const ENDS = new RegExp(`${SENTENCE_END.source}$`, "u");
+const NUMBERS = "0"; // among the known words, where the training text holds figures
 const PAPER_TITLE = "attention is all you need";
 
 /**
@@ -21,7 +23,7 @@ export function split_sentences(text) {
   return (text.match(ends) ?? []).map((part) => part.trim()).filter((part) => part !== "");
 }
 
-/** Return whether a text is written in capitals only: two letters or more, and one word longer than one. */
+/** Return whether a text of more than three letters is written in capitals alone. */
 function is_in_capitals(text) {
   const letters = text.match(/\p{L}/gu) ?? [];
   const has_case = text.toLowerCase() !== text.toUpperCase();
@@ -33,7 +35,7 @@ export function as_trained(text) {
   const plain = text.replace(/[\p{Extended_Pictographic}\u{FE0F}\u{200D}]/gu, "").replace(/\s+/g, " ").trim();
   let first = split_sentences(plain)[0] ?? "";
   if (is_in_capitals(first)) first = first.toLowerCase();
-  const end = new RegExp(`${SENTENCE_END.source}$`, "u").test(first) ? "" : ".";
+  const end = ENDS.test(first) ? "" : ".";
   return first === "" ? "" : first[0].toUpperCase() + first.slice(1) + end;
 }
 
@@ -51,9 +53,9 @@ export function differences_from_training(text, known) {
   if (sentences.length > 1) found.push(`holds ${sentences.length} sentences`);
   if (is_in_capitals(text)) found.push("is all in capitals");
   else if (first !== first.toUpperCase()) found.push("begins in lower case");
-  if (!new RegExp(`${SENTENCE_END.source}$`, "u").test(text.trim())) found.push("has no full stop");
+  if (!ENDS.test(text.trim())) found.push("has no full stop");
   if (/\p{Extended_Pictographic}/u.test(text)) found.push("has a picture in it");
-  if (/\p{Nd}/u.test(text) && !known.has("0")) found.push("has a number in it");
+  if (/\p{Nd}/u.test(text) && !known.has(NUMBERS)) found.push("has a number in it");
   return found;
 }
 

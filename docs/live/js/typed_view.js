@@ -48,9 +48,9 @@ function worth(sentence, unseen, differences) {
   const is_guess = /capitals|picture|number/.test(differences.join());
   if (unseen.length > 0 || is_guess) return "So the translation is a guess.";
   if (/sentences/.test(differences.join())) {
-    return "This model learned from one at a time, and mostly stops after the first.";
+    return "This model learned from single sentences, and mostly stops after the first.";
   }
-  return "The training text's sentences do not: the translation may be worse for it.";
+  return "Nearly all sentences of the training text are written otherwise: the translation may be worse for it.";
 }
 
 /** Return clauses as one: "a, b and c". */
