@@ -15,7 +15,7 @@ import { clear_remarks, draw_remarks } from "./typed_view.js";
 
 const { state, no_cuts, has_cuts } = states;
 export const models = {}; // that can be chosen, by name
-const words = new Map(); // of a model's training text, by its name; null where there is no list
+const words = new Map(); // promises of the words of a model's training text, by its name; of null where no list is there
 const followers = []; // of what is drawn
 
 let changes = 0; // how often something was set, so that what waits knows whether it still stands
@@ -139,6 +139,7 @@ export function tell_error({ message }) {
 
 /** Take down what is drawn. */
 function draw_nothing() {
+  document.body.classList.remove("old");
   player.stop();
   drawing.clear("");
 }
@@ -151,16 +152,26 @@ function set_step(step) {
 
 /** Say what a sentence as it is typed is worth, where the model's training text is known. */
 async function tell_remarks(name, sentence) {
-  const { words: address, samples } = models[name];
-  if (address && !words.has(name)) {
-    words.set(name, null);
-    const list = await session.engine.ask("words", { address }).catch(() => null);
-    words.set(name, list && new Set(list));
-  }
+  const known = await known_words(name);
   if (name !== state.model || sentence !== state.sentence) return;
-  const known = words.get(name) ?? null;
   if (known === null || sentence.trim() === "") clear_remarks();
-  else draw_remarks(sentence, known, samples[0], type);
+  else draw_remarks(sentence, known, models[name].samples[0], type);
+}
+
+/** Return the words of a model's training text; null where they cannot be had, and are asked for again. */
+async function known_words(name) {
+  const { words: address } = models[name];
+  if (!address) return null;
+  if (!words.has(name)) {
+    const list = session.engine.ask("words", { address });
+    words.set(name, list.then((found) => found && new Set(found)));
+  }
+  try {
+    return await words.get(name);
+  } catch {
+    words.delete(name); // the search was stopped, or the network is away
+    return null;
+  }
 }
 
 /** Say in a line what of the link was not used. */
@@ -178,8 +189,9 @@ export const session = new Session(models, {
   },
   slow(is_slow) {
     document.body.classList.toggle("slow", is_slow);
-    document.body.classList.toggle("old", is_slow && by_id("translation").textContent !== "");
-    if (is_slow) say(by_id("progress-said"), "Reading the sentence.");
+    if (!is_slow) return;
+    document.body.classList.toggle("old", by_id("translation").textContent !== "");
+    say(by_id("progress-said"), "Reading the sentence.");
   },
   loading: () => say(by_id("status"), "Loading the model."),
   progress: (step, limit) => say(by_id("progress-said"), `Searching: token ${step} of at most ${limit}.`),
@@ -190,6 +202,7 @@ export const session = new Session(models, {
   },
   found(looked, ways, told) {
     by_id("error").hidden = true;
+    document.body.classList.remove("old");
     if (looked === null) player.stop();
     drawing.show(looked, ways, told);
     tell_remarks(state.model, state.sentence);

@@ -135,7 +135,9 @@ async function begin(hash) {
   set_model(state.model);
   show_options(set_option);
   if (asked.stop !== null && !new URLSearchParams(hash.slice(1)).has("s")) {
-    await go_to_stop(asked.stop);
+    const going = go_to_stop(asked.stop);
+    say_ignored(ignored); // going there has cleared the line
+    await going;
     return;
   }
   const mine = num_changes();
@@ -148,7 +150,8 @@ async function begin(hash) {
   await session.translate();
   if (mine !== num_changes() || drawing.result === null || sizes === null) return;
   if (asked.stop !== null) open_stop(asked.stop);
-  say_ignored([...ignored, ...beyond(hash, asked, { ...sizes, tgt_len: drawing.result.whole.tgt_tokens.length })]);
+  const tgt_len = drawing.part.tgt_tokens.length;
+  say_ignored([...ignored, ...beyond(hash, asked, { ...sizes, tgt_len })]);
 }
 
 /** Return the sizes of what an address asks for: num_layers, num_heads and src_len. */

@@ -36,13 +36,17 @@ export class Session {
   stop() {
     this.engine.stop();
     this.ready.clear();
-    for (const values of this.opened.values()) this.engine.ask("open", values);
+    // One that is stopped in turn is asked for again by the next stop.
+    for (const values of this.opened.values()) this.engine.ask("open", values).catch(() => {});
   }
 
-  /** Load a model that can be chosen; return what the worker says of it. */
-  load(name) {
+  /** Load a model that can be chosen, and say so where it takes time; return what the worker says of it. */
+  async load(name) {
     const { src_lang, tgt_lang } = this.models[name];
-    return this.engine.ask("load", { name, direction: `${src_lang}-${tgt_lang}` });
+    if (!this.ready.has(name)) this.show.loading();
+    const about = await this.engine.ask("load", { name, direction: `${src_lang}-${tgt_lang}` });
+    this.ready.add(name);
+    return about;
   }
 
   /** Take the files of a reader's model; return what the worker says of it. */
@@ -73,9 +77,7 @@ export class Session {
     const { model: name, sentence, options } = state;
     const cuts = has_cuts() ? state.cuts : null;
     try {
-      if (!this.ready.has(name)) this.show.loading();
       const about = await this.load(name);
-      this.ready.add(name);
       const on_step = (step, limit) => this.show.progress(step, limit);
       const looked = await this.engine.ask("look", { name, sentence, options, cuts }, on_step);
       const traced = looked && { whole: await this._trace(name, looked.whole, null) };
