@@ -37,6 +37,7 @@ from transformer.support.files import read_json, write_json  # noqa: E402
 LIVE, MODELS = ROOT / "docs" / "live", ROOT / "data" / "models"
 OFFERED = ("demo-en-fr", "demo-fr-en", "de-en")  # of the others none is there, to be missed
 SIZE = {"width": 1100, "height": 900}
+FRAME = {"width": 640, "height": 480}  # as docs/publishing.md embeds a box
 SETTLED = """before => (document.body.dataset.done ?? "0") !== before
   && !document.body.classList.contains("busy")"""
 EDGES = "element => (({ left, top, right, bottom }) => [left, top, right, bottom])"
@@ -275,11 +276,15 @@ def boxes_and_tour(visit: Visit) -> None:
     page.focus("#stops button")
     visit.settle(lambda: page.keyboard.press("Enter"))
     for number in range(1, 9):
+        page.wait_for_function("document.activeElement.id === 'stop-title'")
         at_stop(visit, number)
         if number < 8:
-            visit.click("#stop-on")
-    page.click("#stop-close")
+            page.focus("#stop-on")
+            visit.settle(lambda: page.keyboard.press("Enter"))
+    for _ in ("the box", "the tour"):
+        page.keyboard.press("Escape")
     visit.shows("#stop", "the tour can be left", False)
+    visit.expect("a link then names no stop", "stop=" in page.url, False)
 
 
 def at_stop(visit: Visit, number: int) -> None:
@@ -341,10 +346,13 @@ def links(visit: Visit, address: str) -> None:
     visit.shows("h1", "embedded, without its head", False)
     visit.says("#box-title", "and with the box that was asked for", "Linear & softmax")
     visit.shows("#ignored", "with nothing to be told", False)
-    opened(f"{address}?embed=box#s=The+cat.&box=cross")
-    visit.shows("#panel", "or one box alone", True)
+    page.set_viewport_size(FRAME)
+    opened(f"{address}?embed=box#s=The+cat.&box=cross&after=1&shown=cut")
     fits = page.evaluate("document.documentElement.scrollHeight <= innerHeight")
-    visit.expect("at the height of its frame", fits, True)
+    visit.expect("or one box alone, at the height of its frame", fits, True)
+    page.keyboard.press("Escape")
+    visit.shows("#panel", "which Escape does not close", True)
+    page.set_viewport_size(SIZE)
     opened(f"{address}#beam_size=1.999&head=cross.9.9&colour=red&alpha=1.5")
     for name in ("beam_size=1.999", "head=cross.9.9", "colour=red"):
         visit.says("#ignored", f"a link's {name} is told", f"...{name}")

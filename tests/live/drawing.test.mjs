@@ -8,7 +8,7 @@ import { scores_by_step } from "../../docs/live/js/attention_steps.js";
 import { BOXES } from "../../docs/live/js/boxes.js";
 import { describe_step, lay_out, ribbons_of, stack_parts } from "../../docs/live/js/flow_layout.js";
 import { place_beside, place_card } from "../../docs/live/js/placement.js";
-import { STOPS } from "../../docs/live/js/tour.js";
+import { parting_step, STOPS } from "../../docs/live/js/tour.js";
 import { FILES, Translator } from "../../docs/live/js/translator.js";
 
 const kinds = (stack, pre_norm) => stack_parts(stack, pre_norm).map(({ kind }) => kind).join(" ");
@@ -81,6 +81,13 @@ test("a panel stands right of its box where there is room, a card where it hides
   assert.deepEqual(beside(0, 0, 1000, 700), { left: 688, top: 488 });
 });
 
+test("two sentences part at their first other token, the end of the shorter one among them", () => {
+  assert.equal(parting_step([[4, 5, 6], [4, 7, 6]]), 2);
+  assert.equal(parting_step([[4, 5], [4, 5, 6]]), 3);
+  assert.equal(parting_step([[4, 5, 6], [4]]), 2);
+  assert.equal(parting_step([[4]]), null);
+});
+
 const translators = new Map();
 
 function translator_of(name) {
@@ -102,10 +109,10 @@ test("what each stop shows does its task: not at the beginning, but at its end",
     const trail = [];
     const see = () => {
       const { translation, hypotheses, tgt_tokens } = translator_of(model).look(state.sentence, state.options);
-      const [best, second] = hypotheses.map(({ ids }) => ids);
-      const parting = second && best.findIndex((id, i) => id !== second[i]) + 1;
-      const step = Math.min(state.step, tgt_tokens.length);
-      trail.push({ ...structuredClone(state), step, tgt_len: tgt_tokens.length, translation, parting });
+      const tgt_len = tgt_tokens.length;
+      const step = Math.min(state.step, tgt_len);
+      const found = hypotheses.map(({ ids }) => ids);
+      trail.push({ ...structuredClone(state), step, tgt_len, translation, hypotheses: found });
     };
     see();
     assert.equal(is_done(trail), false, title);

@@ -91,10 +91,9 @@ export class Drawing {
   /** Return what the page shows, for the tour's tasks: the state, and what of the result they ask for. */
   seen_now() {
     const { translation, tgt_tokens, hypotheses } = this.part;
-    const [best, second] = hypotheses.map(({ ids }) => ids);
-    const parting = second && best.findIndex((id, i) => id !== second[i]) + 1;
-    const step = Math.min(state.step, tgt_tokens.length);
-    return { ...structuredClone(state), step, tgt_len: tgt_tokens.length, translation, parting };
+    const tgt_len = tgt_tokens.length;
+    const step = Math.min(state.step, tgt_len);
+    return { ...structuredClone(state), step, tgt_len, translation, hypotheses: hypotheses.map(({ ids }) => ids) };
   }
 
   /** Fill the opened box's panel. */

@@ -24,7 +24,7 @@ let tour = null;
 /** Offer the stops that the page's models can show; return how many there are. */
 export function offer_tour() {
   const stops = STOPS.filter(({ model }) => Object.hasOwn(models, model));
-  tour = new TourView(stops, { go_to: go_to_stop, close: close_tour, deed: do_deed });
+  tour = new TourView(stops, { go_to: go_to_stop, close: leave_tour, deed: do_deed });
   on_drawn((seen) => tour.follow(seen));
   return stops.length;
 }
@@ -57,15 +57,25 @@ export function open_stop(number) {
   tour.open(number, drawing.seen_now());
 }
 
-/** Leave the tour. */
+/** Close the tour's card, for something else is set up. */
 export function close_tour() {
   state.stop = null;
   tour?.close();
 }
 
+/** Leave the tour, with the page as it is; a link no longer names the stop. */
+function leave_tour() {
+  close_tour();
+  drawing.redraw();
+}
+
+/** Close the tour's card with a key; return whether there was one. */
+export const close_card = () => tour.leave();
+
 /** Do a part of a stop's task. */
 async function do_deed({ sentence, options, cuts, head, plays, ...others }) {
   touched();
+  player.stop();
   if (sentence !== undefined) {
     by_id("sentence").value = sentence;
     set_sentence(sentence);

@@ -20,12 +20,12 @@ import { BOXES } from "./boxes.js";
 import { MANIFEST } from "./checks.js";
 import { copy_link } from "./copy_link.js";
 import { by_id, make, say } from "./dom.js";
-import { close_tour, go_to_stop, offer_tour, open_stop } from "./guide.js";
+import { close_card, close_tour, go_to_stop, offer_tour, open_stop } from "./guide.js";
 import { fill_models } from "./model_view.js";
 import { describe_opened, fetch_offered } from "./models.js";
 import { listen_to_folders } from "./open_folder.js";
 import { listen_to_options, show_options } from "./options_view.js";
-import { listen_to_panel } from "./panel_view.js";
+import { close_panel } from "./panel_view.js";
 import { beyond, cuts_within, read_link } from "./permalink.js";
 import { choose_layer, has_cuts, no_cuts, state } from "./state.js";
 import { light_tokens } from "./token_buttons.js";
@@ -66,11 +66,29 @@ function listen() {
   press("step-on", () => step(1));
   press("copy", copy_link);
   press("stop-search", () => session.stop());
-  listen_to_panel(() => acts.open_box(null));
+  const close_box = () => close_panel(() => acts.open_box(null));
+  press("panel-close", close_box);
+  listen_to_escape([close_details, close_box, close_card]);
   listen_to_folders([MANIFEST, ...MODEL_FILES], open_model, tell_error);
   listen_to_width();
   // A link that is put into the address of the open page; the page's own writing does not come here.
   addEventListener("hashchange", () => location.hash.includes("=") && location.reload());
+}
+
+/** Close with Escape the first thing that can be closed: each function returns whether it has closed one. */
+function listen_to_escape(closing) {
+  document.addEventListener("keydown", ({ key }) => {
+    if (key === "Escape") closing.some((close) => close());
+  });
+}
+
+/** Close the details that hold the focus, and return it to their summary; return whether there were any. */
+function close_details() {
+  const details = document.activeElement?.closest("details[open]");
+  if (!details) return false;
+  details.open = false;
+  details.querySelector("summary").focus();
+  return true;
 }
 
 /** Draw anew where the drawing's width has changed. */

@@ -18,15 +18,14 @@ export function place_panel(opened) {
   panel.style.width = `${spot.width}px`;
 }
 
-/** Close the panel with its button or Escape, and return the focus to the box. */
-export function listen_to_panel(close) {
-  const shut = () => {
-    const name = document.querySelector("[data-box][aria-expanded=true]")?.dataset.box;
-    close();
-    document.querySelector(`[data-box="${name}"]`)?.focus();
-  };
-  by_id("panel-close").addEventListener("click", shut);
-  document.addEventListener("keydown", ({ key }) => {
-    if (key === "Escape" && !by_id("panel").hidden) shut();
-  });
+/**
+ * Close the panel by `close`, and return the focus to a button of its box that can be seen; return
+ * whether it could be closed: it is all that a page shows that has one box embedded.
+ */
+export function close_panel(close) {
+  if (by_id("panel").hidden || document.body.classList.contains("embed-box")) return false;
+  const buttons = [...document.querySelectorAll("[data-box][aria-expanded=true]")];
+  close();
+  buttons.find(({ offsetParent }) => offsetParent !== null)?.focus();
+  return true;
 }

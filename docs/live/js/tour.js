@@ -4,7 +4,7 @@
 //
 // `target` is what a stop outlines. `deeds` do its task: changes of the state, one after the other.
 // `is_done` tells from the trail whether the task is done: what the page has shown since the stop
-// began, the latest last (see `seen_now` in page.js).
+// began, the latest last (see `seen_now` in drawing.js).
 
 const CAT = "The small cat is sleeping in the garden.";
 const SALESWOMAN = "The clever saleswoman is reading an interesting novel.";
@@ -14,10 +14,18 @@ const LA_VENDEUSE = "La vendeuse intelligente lit un roman intéressant.";
 const HIDDEN_BUT_THE = [1, 2, 3, 4, 5, 6, 7, 8, 9]; // places of SALESWOMAN
 
 /** Return whether a head has this layer and number. */
-const same_head = ({ layer, head }, its_layer, number) => layer === its_layer && head === number;
+const is_head = ({ layer, head }, its_layer, number) => layer === its_layer && head === number;
 
 /** Return whether two lists of places are the same, in whatever order. */
 const same_places = (a, b) => a.length === b.length && a.every((place) => b.includes(place));
+
+/** Return the step, from 1, at which the second best hypothesis parts from the best; null where there is one. */
+export function parting_step([best, second]) {
+  if (second === undefined) return null;
+  let same = 0; // tokens that both begin with; the shorter one's next is its end
+  while (same < best.length && best[same] === second[same]) same += 1;
+  return same + 1;
+}
 
 export const STOPS = [
   {
@@ -47,7 +55,7 @@ export const STOPS = [
     ],
     target: "#panel",
     deeds: [{ head: { stack: "encoder", layer: 1, head: 2 } }, { head: { stack: "encoder", layer: 2, head: 1 } }],
-    is_done: (trail) => trail.some(({ head }) => head.layer !== 2 || head.head !== 3),
+    is_done: (trail) => trail.some(({ head }) => !is_head(head, 2, 3)),
   },
   {
     model: "demo-en-fr",
@@ -78,7 +86,7 @@ export const STOPS = [
     ],
     target: "#panel",
     deeds: [{ sentence: BLACK_DOG }, { head: { stack: "cross", layer: 2, head: 2 } }],
-    is_done: (trail) => trail.at(-1).sentence === BLACK_DOG && same_head(trail.at(-1).head, 2, 2),
+    is_done: (trail) => trail.at(-1).sentence === BLACK_DOG && is_head(trail.at(-1).head, 2, 2),
   },
   {
     model: "demo-en-fr",
@@ -143,6 +151,6 @@ export const STOPS = [
     step: 3,
     target: "#panel",
     deeds: [{ step: 5 }, { step: 6 }],
-    is_done: (trail) => trail.length > 1 && trail.at(-1).step === trail.at(-1).parting,
+    is_done: (trail) => trail.length > 1 && trail.at(-1).step === parting_step(trail.at(-1).hypotheses),
   },
 ];

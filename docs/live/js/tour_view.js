@@ -11,20 +11,21 @@ const A_DEED = 1100; // milliseconds between what "Show me" does
 export class TourView {
   /**
    * @param {object[]} stops See tour.js.
-   * @param {object} act go_to(number), close(), deed(patch): what the card's buttons do.
+   * @param {object} act go_to(number), close(), deed(patch): what the card's buttons do; go_to
+   *   returns a promise that is kept once the stop is shown.
    */
   constructor(stops, act) {
     Object.assign(this, { stops, act, number: null, trail: [], showing: 0 });
     by_id("tour").hidden = stops.length === 0;
     stops.forEach(({ title }, i) => {
       const button = make("button", { type: "button", title, "aria-label": `${i + 1}. ${title}` }, String(i + 1));
-      button.addEventListener("click", () => act.go_to(i + 1));
+      button.addEventListener("click", () => this._go_to(i + 1));
       by_id("stops").append(make("li", {}, button));
     });
-    by_id("stop-back").addEventListener("click", () => act.go_to(this.number - 1));
-    by_id("stop-on").addEventListener("click", () => act.go_to(this.number + 1));
+    by_id("stop-back").addEventListener("click", () => this._go_to(this.number - 1));
+    by_id("stop-on").addEventListener("click", () => this._go_to(this.number + 1));
     by_id("stop-show").addEventListener("click", () => this.show_how());
-    by_id("stop-close").addEventListener("click", () => act.close());
+    by_id("stop-close").addEventListener("click", () => this.leave());
     for (const event of ["resize", "scroll"]) addEventListener(event, () => this.place(), { passive: true });
   }
 
@@ -70,6 +71,15 @@ export class TourView {
     if (is_done(this.trail)) this._mark(true);
   }
 
+  /** Leave the tour, and return the focus to its stop; return whether there was one to leave. */
+  leave() {
+    if (this.number === null) return false;
+    const button = by_id("stops").children[this.number - 1].firstChild;
+    this.act.close();
+    button.focus({ preventScroll: true });
+    return true;
+  }
+
   /** Close the card. */
   close() {
     this.number = null;
@@ -87,6 +97,12 @@ export class TourView {
       await this.act.deed(deed);
       await new Promise((go_on) => setTimeout(go_on, A_DEED));
     }
+  }
+
+  /** Go to a stop, and put the focus on its card, which stands at the page's end. */
+  async _go_to(number) {
+    await this.act.go_to(number);
+    by_id("stop-title").focus({ preventScroll: true }); // does nothing where no card is shown
   }
 
   _mark(is_done) {
