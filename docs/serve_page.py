@@ -10,7 +10,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 PORT = 8000
-MAX_PORT = 65535
+FREE_PORTS = range(1024, 65536)  # those that need no administrator
 
 
 def main(folder: Path, port: int) -> int:
@@ -22,7 +22,7 @@ def main(folder: Path, port: int) -> int:
     try:
         server = ThreadingHTTPServer(("127.0.0.1", port), handler)
     except (OSError, OverflowError) as error:
-        other = port + 1 if port < MAX_PORT else PORT
+        other = port + 1 if port + 1 in FREE_PORTS else PORT
         print(
             f"Port {port} cannot be served ({error}): end what runs there, or take another: "
             f"make live ARGS={other}",

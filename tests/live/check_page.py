@@ -262,6 +262,11 @@ def searches(visit: Visit) -> None:
         visit.click("#draw-again")
         drawn.add(visit.text("#translation"))
     visit.expect("hot draws differ", len(drawn) > 1, True)
+    visit.says("#search-does", "and the box tells of draws", "...drawn by chance")
+    visit.settle(lambda: page.check("#search-picker input[value='beam']", force=True))
+    visit.settle(lambda: page.fill("#beam_size", "4"))
+    page.keyboard.press("Escape")
+    visit.shows("#beam_size", "Escape closes the options", False)
 
 
 def boxes_and_tour(visit: Visit) -> None:
@@ -315,6 +320,7 @@ def waits(visit: Visit) -> None:
     visit.click("#stop-search")
     visit.says("#status", "it can be stopped", "...Stopped")
     visit.shows("#progress", "and says no more", False)
+    visit.shows("#old", "what stands there is still told to be old", True)
     wide = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
     visit.expect("nothing sticks out", wide <= 0, True)
     visit.type("The dog is black.")

@@ -25,7 +25,7 @@ export function draw_cuts(state, result, act) {
     button.addEventListener("click", () => act.toggle_head(head));
     return button;
   });
-  by_id("removed").replaceChildren(...(removed.length ? removed : ["none; choose one above."]));
+  by_id("removed").replaceChildren(...(removed.length ? removed : ["none; an attention's box, above, removes them."]));
   by_id("put-back").disabled = cut === null;
   by_id("whole").textContent = whole.translation;
   if (cut === null) by_id("cut").replaceChildren(in_english("Nothing is taken away yet."));

@@ -1,14 +1,24 @@
 // The search: the candidates of one step, and what was found.
 
-import { by_id, chance_text, draw_bar, make, readable, two_decimals } from "./dom.js";
+import { by_id, chance_text, draw_bar, make, readable, say, two_decimals } from "./dom.js";
 import { isolate_bytes } from "./languages.js";
+
+const DOES = {
+  beam:
+    "The beam considers the best continuations of its prefixes, twice as many as it keeps. A finished " +
+    "sentence leaves the beam; the best score wins at the end.",
+  draw:
+    "One token is drawn by chance among the most probable ones that together reach top-p. Their " +
+    "probabilities are those after temperature and top-p; the sum of logs is the model's own.",
+};
 
 /**
  * Draw the section.
- * @param {object} state step, from 1.
- * @param {object} looked What the whole model's search looked at.
+ * @param {object} state step, from 1; options of the search.
+ * @param {object} looked What the shown model's search looked at.
  */
 export function draw_search(state, { steps, hypotheses }) {
+  say(by_id("search-does"), DOES[state.options.search]);
   const step = Math.min(Math.max(state.step, 1), steps.length);
   draw_candidates(steps[step - 1], step);
   const found = hypotheses.map(({ text, score, finished }) => {
