@@ -447,7 +447,7 @@ def shows_own_model(visit: Visit, folder: Path) -> None:
     mine = model_of_languages(folder / "mine & co", "xq", "he")
     written = write_live_page(mine, folder / "page", ["Le chat dort."])
     with served_folder(written) as address:
-        visit.settle(lambda: page.goto(address))
+        visit.settle(lambda: page.goto(address), opens=True)
         visit.says("#translation", "a page of one's own", "The cat is sleeping.")
         visit.says("#model", "it has one model", "xq to Hebrew (mine & co)")
         visit.expect("its direction", page.get_attribute("#translation", "dir"), "rtl")
@@ -509,7 +509,7 @@ def without_models(visit: Visit, address: str) -> None:
     visit.says("#error", "others cannot be fetched", "...cannot be fetched")
     page.context.set_offline(False)
     page.route("**/worker.js", lambda route: route.fulfill(body="this is no program"))
-    visit.settle(page.reload)
+    visit.settle(page.reload, opens=True)
     visit.says("#error", "a worker that does not start is told", "...did not start")
     from_file = page.context.browser.new_page()  # type: ignore[union-attr]
     from_file.goto(LIVE.joinpath("index.html").as_uri())
