@@ -1,9 +1,11 @@
 """Steps that go up, tell another loss, clip too late or move what is frozen; and sound ones."""
 
 import pytest
+import torch
 
+from attention_laws import Candidate
 from experiments.laws.mutants import SOUND_MODELS, run_as_module
-from tests.attention_laws.one_law import expect
+from tests.attention_laws.one_law import expect, small_adapter
 
 MODERN = SOUND_MODELS["modern"].text
 CLIP = "        nn.utils.clip_grad_norm_(self.model.parameters(), max_norm=1.0)\n"
@@ -31,6 +33,43 @@ def test_an_edit_breaks_its_law(law: str, old: str, new: str, seen: str) -> None
     expect(run_as_module(MODERN.replace(old, new)).make_adapter(), law, "broken", seen)
 
 
+IN_PLACE = """
+class InPlace(torch.optim.AdamW):
+    def step(self, closure=None):
+        super().step(closure)
+        for group in self.param_groups:
+            for weight in group["params"]:
+                weight.grad.mul_(0.5)
+
+"""
+NORMALIZED = f"""{STEP}        for weight in self.model.parameters():
+            weight.data = F.normalize(weight.data, dim=-1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("law", "old", "new"),
+    [
+        # As Muon's, it keeps its momentum where the gradient was.
+        ("gradients_are_final_when_used", "torch.optim.AdamW(", "InPlace("),
+        # As in nGPT, each row has the length 1 after each step.
+        ("frozen_weights_stay", STEP, NORMALIZED),
+    ],
+)
+def test_a_sound_step_of_another_kind(law: str, old: str, new: str) -> None:
+    assert MODERN.count(old) == 1
+    text = MODERN.replace(old, new)
+    text = text.replace("class TrainingAndSearch", f"{IN_PLACE}\nclass TrainingAndSearch", 1)
+    expect(run_as_module(text).make_adapter(), law, "kept")
+
+
+def test_three_betas_have_another_order() -> None:
+    adapter = small_adapter()
+    optimizer = torch.optim.SGD(adapter.module.parameters(), lr=0.1)  # type: ignore[union-attr]
+    optimizer.param_groups[0]["betas"] = (0.98, 0.92, 0.99)  # Adan's
+    expect(adapter.replace(optimizer=optimizer), "optimizer_settings_are_plausible", "kept")
+
+
 @pytest.mark.parametrize(
     ("new", "verdict"), [("loss.item() / 1.7", "warned"), ("math.nan", "broken")]
 )
@@ -39,25 +78,27 @@ def test_a_step_that_returns_another_loss(new: str, verdict: str) -> None:
     expect(adapter, "train_step_returns_its_loss", verdict, "a step returns")
 
 
+SHORT, LONG = Candidate([4], -3.0, True), Candidate([4, 5, 6, 7, 8], -4.2, True)
+
+
 @pytest.mark.parametrize(
-    ("old", "new", "seen"),
+    ("row", "verdict", "seen"),
     [
-        (
-            "log_prob / ((5",
-            "log_prob / ((5 + length) / 6) ** 0.6 / ((5",
-            "scores with two penalties",
-        ),
-        ("key=self.order, reverse=True", "key=self.order", ""),
+        # Divided by (7/6)^0.6 = 1.10 and by (11/6)^0.6 = 1.44 they are -2.73 and -2.92; divided
+        # twice, -2.49 and -2.03.
+        ([SHORT, LONG], "kept", "their scores"),
+        ([LONG, SHORT], "broken", "two penalties"),
     ],
 )
-def test_candidates_in_another_order_than_that_of_their_scores(
-    old: str, new: str, seen: str
+def test_candidates_stand_in_the_order_of_one_penalty(
+    row: list[Candidate], verdict: str, seen: str
 ) -> None:
-    text = SOUND_MODELS["functional"].text
-    assert old in text
-    adapter = run_as_module(text.replace(old, new)).make_adapter()
-    score = run_as_module(text).make_adapter().candidate_score
-    expect(adapter.replace(candidate_score=score), "beam_order_is_that_of_scores", "broken", seen)
+    adapter = small_adapter().replace(
+        beam=lambda src, beam_size, length: [row] * len(src),
+        candidate_score=lambda log_prob, length: log_prob / ((5 + length) / 6) ** 0.6,
+        greedy=None,
+    )
+    expect(adapter, "beam_order_is_that_of_scores", verdict, seen)
 
 
 SEARCH_LAWS = (
