@@ -37,13 +37,15 @@ def norms_ignore_the_scale(subject: Subject) -> Finding:
     inputs = _record_norm_inputs(subject)
     if not inputs:
         return not_tried_finding("no module that is called a norm reads one tensor")
+    raising: list[str] = []
     for name, x in inputs.items():
         norm = subject.module.get_submodule(name)
         unit = x / x.square().mean(dim=-1, keepdim=True).sqrt().clamp(min=1e-12)
         try:
             outputs = [_norm_output(norm, size * unit) for size in SIZES]
         except MODEL_ERROR_TYPES as error:
-            return not_tried_finding(f"{name} raises by itself: {str(error)[:100]}")
+            raising.append(f"{name} raises by itself: {str(error)[:100]}")
+            continue
         expected = outputs[SIZES.index(1.0)]
         for size, output in zip(SIZES, outputs, strict=True):
             change = float((output - expected).norm() / expected.norm().clamp(min=1e-12))
@@ -54,7 +56,10 @@ def norms_ignore_the_scale(subject: Subject) -> Finding:
         if _is_neutral(norm) and rms and not _is_unit_size(rms, x.shape[-1]):
             seen = f"{describe_module(subject.module, name)}: its output has a root mean square"
             return broken_finding(f"{seen} of {rms:.3g}, and no weight makes it other than 1")
-    return kept_finding(f"{len(inputs)} norms give inputs of any scale the same size")
+    if len(raising) == len(inputs):
+        return not_tried_finding(raising[0])
+    seen = f"{len(inputs) - len(raising)} norms give inputs of any scale the same size"
+    return kept_finding("; ".join([seen, *raising]))
 
 
 @law()
@@ -144,19 +149,24 @@ def _record_norm_inputs(subject: Subject) -> dict[str, Tensor]:
 
 
 def _is_norm(part: nn.Module) -> bool:
-    """Return whether a module's class is called a norm, and it has nothing but vectors."""
-    class_name = type(part).__name__.lower()
+    """Return whether a module's class is called a norm, and it has nothing but vectors.
+
+    One with statistics of earlier batches is left out: it divides by these.
+    """
     weights = list(part.parameters())
     has_vectors = bool(weights) and all(weight.dim() <= 1 for weight in weights)
-    return has_vectors and "norm" in class_name and "batch" not in class_name
+    has_statistics = any(buffer.is_floating_point() for buffer in part.buffers())
+    return has_vectors and not has_statistics and "norm" in type(part).__name__.lower()
 
 
 @torch.no_grad()
 def _norm_output(norm: nn.Module, x: Tensor) -> Tensor:
     """Return a norm's output for rows as they are in the model, (1, positions, width)."""
     with contextlib.suppress(*MODEL_ERROR_TYPES):
-        return norm(x[None])[0]  # type: ignore[no-any-return]
-    return norm(x)  # type: ignore[no-any-return]
+        in_a_batch: Tensor = norm(x[None])[0]
+        return in_a_batch
+    alone: Tensor = norm(x)
+    return alone
 
 
 def _is_neutral(norm: nn.Module) -> bool:

@@ -1,5 +1,7 @@
 """Norms whose output has the scale of their input, and sound ones of several kinds."""
 
+from collections.abc import Callable
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -58,6 +60,36 @@ def test_sound_norms_are_kept(norm: type[nn.Module]) -> None:
     for layer in (*model.encoder, *model.decoder):
         layer.first.norm = nn.LayerNorm(D_MODEL) if norm is nn.LayerNorm else norm()
     expect(adapter_from_module(model), LAW, "kept", "10 norms")
+
+
+class NormByEarlierBatches(nn.Module):
+    """It divides by what earlier batches had, as PowerNorm does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(D_MODEL))
+        self.register_buffer("variance", torch.ones(D_MODEL))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.scale * x / self.variance.sqrt()
+
+
+class NormOfShortSentences(nn.LayerNorm):
+    """It takes no longer sentences than those of the pass."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        if x.shape[-2] > 7:
+            raise ValueError("too long")
+        return super().forward(x)
+
+
+@pytest.mark.parametrize("norm", [NormByEarlierBatches, lambda: NormOfShortSentences(D_MODEL)])
+def test_a_norm_that_cannot_be_judged_keeps_no_other_from_it(norm: Callable[[], nn.Module]) -> None:
+    model = EncoderDecoder()
+    model.encoder[0].first.norm = norm()
+    expect(adapter_from_module(model), LAW, "kept", "9 norms")
+    model.decoder[0].first.norm = nn.RMSNorm(D_MODEL, eps=0.5)
+    expect(adapter_from_module(model), LAW, "broken", "decoder.0.first.norm")
 
 
 def test_a_trained_scale_is_no_fault() -> None:
