@@ -150,7 +150,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     else:
         print(report.to_json() if options.json else report)
     if options.github and (shown := annotations(report)):
-        print(shown)
+        # GitHub reads both streams, and what reads JSON one.
+        print(shown, file=sys.stderr if options.json else sys.stdout)
     return report.exit_status
 
 

@@ -1,10 +1,12 @@
 """With --github each break stands at its line in a pull request."""
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 
+from attention_laws import command_line
 from attention_laws.command_line import main, make_parser
 from attention_laws.github import annotations
 from attention_laws.report import LawResult, Report, Verdict
@@ -54,6 +56,17 @@ def test_a_break_stands_at_its_line(
     assert (place["file"], place["line"]) == ("theirs.py", "6")
     assert "decoder_is_causal" in place["title"]
     assert "tgt_in [" in message
+
+
+def test_json_is_alone_on_its_stream(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = Report((result("one", Verdict.BROKEN, "it moves"),))
+    monkeypatch.setattr(command_line, "diagnose_with_options", lambda options: report)
+    main(["theirs:make", "--json", "--github"])
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["lines"][0]["law"] == "one"
+    assert len(commands(captured.err)) == 1
 
 
 def test_what_the_page_tells_to_type_is_understood() -> None:
