@@ -58,16 +58,20 @@ class CallingConvention:
         """Return logits (batch, tgt_len, vocab) for ids, batch first."""
         if self.drops_last or self.shifts_target:
             tgt_in = torch.cat((tgt_in, tgt_in[:, -1:]), dim=1)
-        output = self.call_for_raw_output(src, tgt_in)
-        for key in self.path:
-            is_key = isinstance(key, int) or isinstance(output, dict)
-            output = output[key] if is_key else getattr(output, key)
+        output = self.follow_path(self.call_for_raw_output(src, tgt_in))
         batch, length = len(tgt_in), self._output_length(tgt_in) - self.drops_last
         batch_first = LOGITS_LAYOUTS[self.layout].to_batch_first(output, batch, length)
         batch_first = batch_first[:, : tgt_in.shape[1] - self.drops_last]
         if self.shifts_target:
             batch_first = batch_first[:, 1:]
         return self.module.get_submodule(self.head)(batch_first) if self.head else batch_first
+
+    def follow_path(self, output: Any) -> Any:
+        """Return the tensor that `path` leads to in what the module returned."""
+        for key in self.path:
+            is_key = isinstance(key, int) or isinstance(output, dict)
+            output = output[key] if is_key else getattr(output, key)
+        return output
 
     def with_output_head_if_needed(
         self, src: Tensor, tgt_in: Tensor, vocab_size: int

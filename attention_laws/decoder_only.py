@@ -9,6 +9,7 @@ from torch import Tensor
 
 from attention_laws.adapter import CachedDecoder
 from attention_laws.calling_convention import CallingConvention
+from attention_laws.errors import NotObservedError, describe_error
 from attention_laws.forward_signature import takes_parameters
 from attention_laws.mask_style import MaskRole, MaskStyle
 
@@ -40,6 +41,10 @@ def _step_with_past_key_values(
     call: CallingConvention, tokens: Tensor, cache: Any
 ) -> tuple[Tensor, Any]:
     output = call.module(tokens, past_key_values=cache, use_cache=True)
+    if not (hasattr(output, "logits") and hasattr(output, "past_key_values")):
+        raise NotObservedError(
+            "with use_cache it returns no .logits and .past_key_values: give an Adapter `cached`"
+        )
     return output.logits[:, -1], output.past_key_values
 
 
@@ -54,9 +59,7 @@ def _step_without_cache(
     call: CallingConvention, tokens: Tensor, cache: Tensor | None
 ) -> tuple[Tensor, Tensor]:
     ids = tokens if cache is None else torch.cat((cache, tokens), dim=1)
-    output = replace(call, with_targets=False).call_for_raw_output(ids, ids)
-    for key in call.path:
-        output = output[key] if isinstance(key, int) else getattr(output, key)
+    output = call.follow_path(replace(call, with_targets=False).call_for_raw_output(ids, ids))
     last = output if call.batch_first else output.transpose(0, 1)
     return last[:, -1], ids
 
@@ -64,7 +67,8 @@ def _step_without_cache(
 def make_left_padded_call(call: CallingConvention) -> Callable[[Tensor], Tensor] | None:
     """Return the call of a decoder-only module on rows that begin with padding.
 
-    It is given a mask of padding and positions counted without it; None if it does not take both.
+    It is given an `attention_mask`, 1 where a token is, and positions counted without padding; None
+    if it does not take both. Of masks of other names it is not known which value hides.
     """
     signature = call.signature
     if not (signature.decoder_only and signature.padding_mask and signature.positions):
@@ -78,4 +82,14 @@ def make_left_padded_call(call: CallingConvention) -> Callable[[Tensor], Tensor]
             others=(*signature.others, signature.positions),
         ),
     )
-    return lambda ids: masked(ids, ids)
+
+    def left_padded(ids: Tensor) -> Tensor:
+        try:
+            return masked(ids, ids)
+        except Exception as error:  # Somebody's model may raise anything.
+            problem = f"{signature.padding_mask} (batch, length) and {signature.positions}"
+            raise NotObservedError(
+                f"with {problem} it raised {describe_error(error)}: give an Adapter `left_padded`"
+            ) from error
+
+    return left_padded

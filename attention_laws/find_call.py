@@ -58,31 +58,15 @@ def find_working_call(
     """
     tokens = [token for token in (4, 5, 6, 7, 3) if token not in (pad, tgt_pad)][:4]
     search = _CallSearch(tokens, pad, tgt_pad)
-    conventions = list(yield_possible_calling_conventions(module, batch_first, mask_style))
-    search.try_until_sound(conventions)
-    if search.best is None and any(UINT8_MASK_ERROR in reason for reason in search.reasons):
-        conventions = [replace(convention, uint8_masks=True) for convention in conventions]
-        search.try_until_sound(conventions)
-    if search.best is None:
-        search.try_until_sound(yield_decoder_only_conventions(module, batch_first, mask_style))
-    if search.best is None:
-        search.try_fixed_lengths(conventions)
-    recorder, best, reasons = search.recorder, search.best, search.reasons
-    if best is None:
-        tried = "; ".join(
-            f"{way}: {why}" for why, way in list(reasons.items())[:MAX_REASONS_IN_ERROR]
-        )
-        problem = "the module returns no logits (batch, tgt_len, vocab_size) for (src, tgt_in)"
-        raise UserError(f"{problem}. Tried: {tried}: write an Adapter around it")
-    count, call, origin = best
+    count, call, origin = search.find_best(module, batch_first, mask_style)
     if count and pad == UNSPECIFIED_PADDING_ID and not origin:
         call, origin = _try_other_padding_ids(call, tokens, count)
-    if not recorder.vocab_sizes:
+    vocab_sizes = search.recorder.vocab_sizes
+    if not vocab_sizes:
         problem = "no nn.Embedding of the module reads the source's ids"
         raise UserError(f"{problem}: write an Adapter that says how many source types there are")
     with torch.no_grad():
         width = call(*_constant_src_and_tgt_ids(tokens)).shape[-1]
-    vocab_sizes = recorder.vocab_sizes
     src_vocab_size = vocab_sizes.get(tokens[0], min(vocab_sizes.values()))
     tgt_vocab_size = min(width, vocab_sizes.get(tokens[1], width))
     if call.signature.decoder_only:
@@ -101,6 +85,30 @@ class _CallSearch:
         # The way with the fewest defects, after their number; how its padding was found.
         self.best: tuple[int, CallingConvention, str] | None = None
         self.numbers_in_errors: list[int] = []  # which may be lengths
+
+    def find_best(
+        self, module: nn.Module, batch_first: bool | None, mask_style: MaskStyle | None
+    ) -> tuple[int, CallingConvention, str]:
+        """Try the ways of an encoder-decoder, then of a decoder alone, then of fixed lengths.
+
+        Raises:
+            UserError: none returns logits.
+        """
+        conventions = list(yield_possible_calling_conventions(module, batch_first, mask_style))
+        self.try_until_sound(conventions)
+        if self.best is None and any(UINT8_MASK_ERROR in reason for reason in self.reasons):
+            conventions = [replace(convention, uint8_masks=True) for convention in conventions]
+            self.try_until_sound(conventions)
+        if self.best is None:
+            self.try_until_sound(yield_decoder_only_conventions(module, batch_first, mask_style))
+        if self.best is None:
+            self.try_fixed_lengths(conventions)
+        if self.best is None:
+            first_reasons = list(self.reasons.items())[:MAX_REASONS_IN_ERROR]
+            tried = "; ".join(f"{way}: {why}" for why, way in first_reasons)
+            problem = "the module returns no logits (batch, tgt_len, vocab_size) for (src, tgt_in)"
+            raise UserError(f"{problem}. Tried: {tried}: write an Adapter around it")
+        return self.best
 
     def try_until_sound(self, conventions: Iterable[CallingConvention]) -> None:
         """Try ways to call a module up to the first without a defect."""
@@ -121,7 +129,7 @@ class _CallSearch:
         """Try ways to call a module with sentences padded to lengths that its errors name."""
         tried: set[tuple[int, int]] = set()
         while self.best is None and len(tried) < MAX_FIXED_LENGTHS_TRIED:
-            pairs = itertools.product(self.numbers_in_errors, repeat=2)
+            pairs = itertools.product(self.numbers_in_errors, self.numbers_in_errors)
             lengths = next((pair for pair in pairs if pair not in tried), None)
             if lengths is None:
                 return

@@ -13,7 +13,7 @@ TGT_NAME_PATTERN = re.compile(r"tgt|trg|targ|dec|prev|out|answer|^y$")
 # Of a decoder-only model.
 DECODER_ONLY_TARGETS_PATTERN = re.compile(r"^(y|targets?|labels?|tgt)$")
 POSITIONS_PATTERN = re.compile(r"^pos(ition)?(_?ids|s)?$")
-PADDING_MASK_PATTERN = re.compile(r"attention_mask|pad")
+PADDING_MASK_PATTERN = re.compile(r"^attention_mask$")
 # Masks of keys; those that leave out whole heads are something else.
 MASK_PARAMETER_NAME_PATTERN = re.compile(r"^(?!(.*_)?head).*mask")
 
@@ -119,8 +119,12 @@ def _first_name_matching(pattern: re.Pattern[str], parameters: list[inspect.Para
 
 
 def _is_flag_or_number(parameter: inspect.Parameter) -> bool:
-    """Return whether a parameter's default is a flag, a number or a text: it is never given."""
-    return isinstance(parameter.default, bool | int | float | str)
+    """Return whether a parameter's default is a flag, a number or a text: it is never given.
+
+    A rate of teacher forcing is given, since outputs are drawn below a rate of 1.
+    """
+    is_plain = isinstance(parameter.default, bool | int | float | str)
+    return is_plain and "teacher" not in parameter.name.lower()
 
 
 def _id_parameter_names(parameters: list[inspect.Parameter]) -> list[str]:

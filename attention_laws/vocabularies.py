@@ -38,6 +38,7 @@ class EmbeddingRecorder(TorchDispatchMode):
             return
         if table.dim() != 2 or not table.is_floating_point() or not ids.numel():
             return
+        ids = torch.atleast_1d(ids)
         first = int(ids.flatten()[0])
         # Padding may follow, in a model of a fixed length.
         if len(ids.unique()) <= 2 and bool((ids[..., 0] == first).all()):

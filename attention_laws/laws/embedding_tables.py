@@ -15,11 +15,21 @@ SRC_LEN, TGT_LEN = 7, 5
 
 
 class _Lookup(NamedTuple):
-    """One look-up: where the table is stored, how long it is, and what was looked up."""
+    """One look-up: the table, and what was looked up in it."""
 
-    table: int
-    table_length: int
+    table: Tensor  # kept, so that no other table takes its place in memory
     ids: Tensor
+
+    @property
+    def address(self) -> int:
+        """Where the table is stored."""
+        return self.table.data_ptr()
+
+    @property
+    def counts_up(self) -> bool:
+        """Whether the ids are consecutive numbers, as positions are."""
+        is_row = self.ids.dim() > 0 and self.ids.shape[-1] > 1
+        return is_row and bool((self.ids.diff(dim=-1) == 1).all())
 
 
 class _LookupRecorder(TorchDispatchMode):
@@ -32,7 +42,7 @@ class _LookupRecorder(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func.__name__.partition(".")[0] == "embedding":
             table, ids = args[:2]
-            self.lookups.append(_Lookup(table.data_ptr(), len(table), ids.clone()))
+            self.lookups.append(_Lookup(table.detach(), ids.clone()))
         return func(*args, **(kwargs or {}))
 
 
@@ -42,7 +52,7 @@ def positions_have_a_table_of_their_own(subject: Subject) -> Finding:
 
     Means: one embedding stands in two places: position 5 is word 5, and neither can be learned
     Look: at where the embeddings are made and assigned
-    How: What is looked up in both of two passes with other words is no word.
+    How: Consecutive ids that are looked up in both of two passes with other words are positions.
     """
     lookups = []
     for _ in range(2):
@@ -51,17 +61,18 @@ def positions_have_a_table_of_their_own(subject: Subject) -> Finding:
             subject.logits(*inputs)
         lookups.append(recorder.lookups)
     first, second = lookups
-    if not first or [x.table for x in first] != [x.table for x in second]:
+    if not first or [x.address for x in first] != [x.address for x in second]:
         return not_tried_finding("no look-up in an embedding was seen twice")
-    tables_of_words, tables_of_positions = set(), set()
+    tables_of_words: set[int] = set()
+    tables_of_positions: set[int] = set()
     for one, other in zip(first, second, strict=True):
-        is_position = one.ids.shape == other.ids.shape and torch.equal(one.ids, other.ids)
-        (tables_of_positions if is_position else tables_of_words).add(one.table)
-    shared = [x for x in first if x.table in tables_of_words & tables_of_positions]
+        if not torch.equal(one.ids, other.ids):
+            tables_of_words.add(one.address)
+        elif one.counts_up:
+            tables_of_positions.add(one.address)
+    shared = [x.table for x in first if x.address in tables_of_words & tables_of_positions]
     if shared:
-        return broken_finding(
-            f"a table of {shared[0].table_length} rows is read at words and at positions"
-        )
+        return broken_finding(f"a table of {len(shared[0])} rows is read at words and at positions")
     return kept_finding(
         f"{len(tables_of_words)} tables are read at words, {len(tables_of_positions)} at positions"
     )

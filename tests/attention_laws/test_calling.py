@@ -43,6 +43,16 @@ def two_losses(self: Any, src: Tensor, tgt: Tensor) -> Any:
     return losses.mean(), losses.sum()
 
 
+def draws_words_below_a_rate(
+    self: Any, src: Tensor, tgt: Tensor, teacher_forcing_ratio: float = 0.5
+) -> Tensor:
+    return forward(self, src, torch.where(torch.rand(tgt.shape) < teacher_forcing_ratio, tgt, 5))
+
+
+def looks_up_one_id(self: Any, src: Tensor, tgt: Tensor) -> Tensor:
+    return forward(self, src, tgt) + self.tgt.words(torch.tensor(7)).sum()
+
+
 def hides_what_lengths_say(
     self: Any, src: Tensor, tgt: Tensor, src_lengths: Tensor | None = None
 ) -> Tensor:
@@ -81,6 +91,8 @@ class TwoLosses(EncoderDecoder):
 FORWARDS: dict[str, Callable[..., Any]] = {
     "flags follow": flags_follow,
     "a flag between": a_flag_between,
+    "teacher forcing": draws_words_below_a_rate,
+    "one id": looks_up_one_id,
     "optional lengths": hides_what_lengths_say,
     "target first": target_first,
     "target first, no names": target_first_without_names,

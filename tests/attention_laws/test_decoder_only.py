@@ -1,6 +1,7 @@
 """A decoder-only model is taken as it is, and held to the laws that do not need a source."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -99,6 +100,37 @@ def test_padding_before_a_sequence_is_ignored(cuts_mask_at_end: bool) -> None:
     expected = ["left_padding_is_ignored"] if cuts_mask_at_end else []
     assert broken(model, "left_padding_is_ignored") == expected
     assert diagnose(model)["left_padding_is_ignored"].verdict != "not tried"
+
+
+@pytest.mark.parametrize("added", ["self.words(torch.tensor([[7]]))", "self.positions(idx * 0)"])
+def test_an_id_that_is_always_the_same_is_no_position(added: str) -> None:
+    text = Path(SOUND_GPT_FILE).read_text(encoding="utf-8")
+    text = text.replace("self.dropout(self.words(idx)", f"self.dropout({added} + self.words(idx)")
+    assert added in text
+    assert broken(run_as_module(text).make(), "positions_have_a_table_of_their_own") == []
+
+
+class TakesOtherMasks(Relative):
+    """It takes an added mask of four axes alone, and returns what it remembers in a tuple."""
+
+    def forward(  # type: ignore[override]
+        self,
+        input_ids: Tensor,
+        attention_mask: Any = None,
+        position_ids: Any = None,
+        past_key_values: Any = None,
+        use_cache: bool = False,
+    ) -> Any:
+        if attention_mask is not None and attention_mask.dim() != 4:
+            raise ValueError("the mask has four axes")
+        logits = super().forward(input_ids, None, position_ids)
+        return (logits, ()) if use_cache else logits
+
+
+def test_what_cannot_be_called_as_is_usual_is_not_tried_and_not_lost() -> None:
+    report = diagnose(TakesOtherMasks())
+    for law in ("left_padding_is_ignored", *CACHE_LAWS):
+        assert (report[law].verdict, report[law].lost) == ("not tried", False), report[law]
 
 
 def test_an_adapter_says_that_it_is_decoder_only() -> None:
