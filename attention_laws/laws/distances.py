@@ -62,7 +62,8 @@ def scores_depend_on_distance_alone(subject: Subject) -> Finding:
     """Where no positions are added to words, scores depend on how far apart two words are.
 
     Means: queries are turned and keys are not, or one of them the wrong way; the angles of sines
-    and cosines differ; or one side has no positions
+    and cosines differ; or one side has no positions. A bias of absolute positions, as in TUPE, may
+    be meant: accept it in a baseline
     Look: at what is done to queries and to keys before their product, on both sides
     How: In a sentence that repeats one word, scores of equal distances must be equal.
     """

@@ -40,4 +40,5 @@ def left_padding_is_ignored(subject: Subject) -> Finding:
             if moved:
                 seen = f"{number} of padding moves the logits after it by {moved:.2g}"
                 return broken_finding(f"{seen} in a batch of {batch + 1}", tgt_in=rows[0])
-    return kept_finding(f"{PADDING_LENGTHS} positions of padding before sequences move nothing")
+    numbers = " or ".join(map(str, PADDING_LENGTHS))
+    return kept_finding(f"{numbers} of padding before sequences move no logits after it")
