@@ -18,6 +18,8 @@ from attention_laws.report import (
 from attention_laws.subject import Subject
 
 LAW_MODULE_SORT_KEY = 60
+# Cosines of queries and keys are multiplied by up to 100, as in Swin Transformer V2.
+MAX_SCORE_FACTOR = 100
 ROW_SUM_TOLERANCE = 1e-3  # half precision included
 MAX_MASKED_WEIGHT = 1e-6
 SRC_LEN, TGT_LEN = 7, 5
@@ -115,8 +117,10 @@ def _wrong_scale_finding(name: str, factor: float, d_k: int) -> Finding:
     for known_factor, cause in causes.items():
         if abs(factor / known_factor - 1) < 0.01:
             return broken_finding(f"{seen}: {cause}")
+    if abs(factor) > MAX_SCORE_FACTOR:
+        return broken_finding(f"{seen}: a softmax of such scores has one weight")
     width = 1 / factor**2
-    is_multiple = abs(width / d_k - round(width / d_k)) < 0.01
+    is_multiple = width > d_k / 2 and abs(width / d_k - round(width / d_k)) < 0.01
     if is_multiple or abs(width - d_k) < 1.1:
         return broken_finding(f"{seen}: it is the root of {width:.0f}")
     return warned_finding(seen)

@@ -1,7 +1,7 @@
 """Norms give what they read a size of one, whatever size it had (§3.1)."""
 
 import contextlib
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -26,6 +26,13 @@ ENLARGEMENT = 10.0  # of the words
 MIN_SIZE_RATIO, MAX_FIRST_SIZE_RATIO = 0.3, 12.0
 
 
+class _NormInput(NamedTuple):
+    """What a norm reads."""
+
+    rows: Tensor  # (positions, width)
+    of_heads: bool  # whether it reads queries or keys, which may be sound of length one as well
+
+
 @law("module", compares=False)
 def norms_ignore_the_scale(subject: Subject) -> Finding:
     """A norm's output has unit size, and the same one whatever the scale of its input.
@@ -38,7 +45,7 @@ def norms_ignore_the_scale(subject: Subject) -> Finding:
     if not inputs:
         return not_tried_finding("no module that is called a norm reads one tensor")
     raising: list[str] = []
-    for name, x in inputs.items():
+    for name, (x, of_heads) in inputs.items():
         norm = subject.module.get_submodule(name)
         unit = x / x.square().mean(dim=-1, keepdim=True).sqrt().clamp(min=1e-12)
         try:
@@ -53,7 +60,7 @@ def norms_ignore_the_scale(subject: Subject) -> Finding:
                 seen = f"{describe_module(subject.module, name)}: an input {size:g} times as large"
                 return broken_finding(f"{seen} changes its output by {change:.0%}")
         rms = float(expected.square().mean().sqrt())
-        if _is_neutral(norm) and rms and not _is_unit_size(rms, x.shape[-1]):
+        if not of_heads and _is_neutral(norm) and rms and not _is_unit_size(rms, x.shape[-1]):
             seen = f"{describe_module(subject.module, name)}: its output has a root mean square"
             return broken_finding(f"{seen} of {rms:.3g}, and no weight makes it other than 1")
     if len(raising) == len(inputs):
@@ -125,9 +132,9 @@ def _sizes_read_by_maps(
     ]
 
 
-def _record_norm_inputs(subject: Subject) -> dict[str, Tensor]:
-    """Return what each norm reads in a pass, (positions, width), by the norm's name."""
-    inputs: dict[str, Tensor] = {}
+def _record_norm_inputs(subject: Subject) -> dict[str, _NormInput]:
+    """Return what each norm reads in a pass, by the norm's name."""
+    inputs: dict[str, _NormInput] = {}
     names = {part: name for name, part in subject.module.named_modules() if _is_norm(part)}
 
     def record(part: nn.Module, args: tuple[object, ...], output: object) -> None:
@@ -137,7 +144,7 @@ def _record_norm_inputs(subject: Subject) -> dict[str, Tensor]:
             # What is all zero, such as the embedding of padding, has no size.
             rows = rows[rows.any(dim=-1)]
             if len(rows):
-                inputs.setdefault(names[part], rows)
+                inputs.setdefault(names[part], _NormInput(rows, of_heads=x.dim() > 3))
 
     with (
         hooks_removed_afterwards(part.register_forward_hook(record) for part in names),

@@ -1,12 +1,14 @@
 """Norms whose output has the scale of their input, and sound ones of several kinds."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import torch
 from torch import Tensor, nn
 
 from attention_laws.bare_module import adapter_from_module
+from experiments.laws import sound_gpt
 from experiments.laws.mutants import SOUND_MODELS, run_as_module
 from experiments.laws.sound_model import D_MODEL, EncoderDecoder
 from tests.attention_laws.one_law import expect
@@ -90,6 +92,37 @@ def test_a_norm_that_cannot_be_judged_keeps_no_other_from_it(norm: Callable[[], 
     expect(adapter_from_module(model), LAW, "kept", "9 norms")
     model.decoder[0].first.norm = nn.RMSNorm(D_MODEL, eps=0.5)
     expect(adapter_from_module(model), LAW, "broken", "decoder.0.first.norm")
+
+
+L2_NORM = """
+class L2Norm(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(D_MODEL // HEADS))
+
+    def forward(self, x):
+        return F.normalize(x, dim=-1) * self.scale
+
+
+class CausalSelfAttention("""
+SCORES = "query @ key.transpose(-2, -1) / math.sqrt(key.shape[-1])"
+COSINES = "10 * self.query_norm(query) @ self.key_norm(key).transpose(-2, -1)"
+QKV = "self.qkv = nn.Linear(D_MODEL, 3 * D_MODEL)"
+
+
+def test_attention_by_cosines_breaks_no_law_of_scales() -> None:
+    """Queries and keys of length one, times 10, as in "Query-Key Normalization" (Henry 2020)."""
+    text = Path(sound_gpt.__file__).read_text(encoding="utf-8")
+    for old, new in (
+        ("\nclass CausalSelfAttention(", L2_NORM),
+        (SCORES, COSINES),
+        (QKV, f"{QKV}; self.query_norm, self.key_norm = L2Norm(), L2Norm()"),
+    ):
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    adapter = adapter_from_module(run_as_module(text).make())
+    expect(adapter, LAW, "kept", "9 norms")
+    expect(adapter, "scores_are_scaled_by_sqrt_d_k", "warned")
 
 
 def test_a_trained_scale_is_no_fault() -> None:
