@@ -72,7 +72,7 @@ test quick lessons notebooks: export PYTHONDONTWRITEBYTECODE :=
 
 # In lessons 18 and 19 the learner's own classes train for minutes. A check needs to see that they run,
 # not good translations.
-test lessons: export COURSE_OWN_STEPS := 80
+test lessons: export COURSE_OWN_STEPS := 30
 
 lessons: $(STAMP)
 	$(NBVAL)
