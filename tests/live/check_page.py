@@ -444,12 +444,12 @@ def opens_folders(visit: Visit, address: str, folder: Path) -> None:
 def shows_own_model(visit: Visit, folder: Path) -> None:
     """The page that `page` writes has its model alone, without what is the course's."""
     page = visit.page
-    mine = model_of_languages(folder / "mine & co", "xq", "he")
+    mine = model_of_languages(folder / "mine & co", "qaa", "he")
     written = write_live_page(mine, folder / "page", ["Le chat dort."])
     with served_folder(written) as address:
         visit.settle(lambda: page.goto(address), opens=True)
         visit.says("#translation", "a page of one's own", "The cat is sleeping.")
-        visit.says("#model", "it has one model", "xq to Hebrew (mine & co)")
+        visit.says("#model", "it has one model", "qaa to Hebrew (mine & co)")
         visit.expect("its direction", page.get_attribute("#translation", "dir"), "rtl")
         visit.shows("#tour", "no tour of other models", False)
         visit.shows("#course", "no link to a course that is not there", False)
