@@ -1,7 +1,7 @@
-"""How a module is called: order, masks, and where its logits are (not in the paper)."""
+"""One way to call a module: its parameters, masks, and where its logits are (not in the paper)."""
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,10 +13,13 @@ from attention_laws.forward_signature import (
     SRC_NAME_PATTERN,
     TGT_NAME_PATTERN,
     ForwardSignature,
-    inspect_decoder_only_signature,
-    inspect_forward_signature,
 )
-from attention_laws.mask_style import MASK_STYLES, MaskStyle, make_mask
+from attention_laws.logits_layout import (
+    LOGITS_LAYOUTS,
+    logits_layout_name,
+    yield_paths_and_float_tensors,
+)
+from attention_laws.mask_style import MaskStyle, make_mask
 from attention_laws.model_state import hooks_removed_afterwards
 from attention_laws.older_code import Uint8MasksAsBooleans
 from attention_laws.vocabularies import EmbeddingRecorder
@@ -182,10 +185,10 @@ class CallingConvention:
         vocab_size = recorder.vocab_sizes.get(int(tgt_in[0, 0]))
         shapes, located = [], []
         batch, tgt_len = len(tgt_in), self._output_length(tgt_in)
-        for path, tensor in _yield_paths_and_float_tensors(output):
+        for path, tensor in yield_paths_and_float_tensors(output):
             shapes.append(tuple(tensor.shape))
             for drops_last, length in ((False, tgt_len), (True, tgt_len - 1)):
-                layout = _logits_layout_name(tensor, batch, length, self.batch_first)
+                layout = logits_layout_name(tensor, batch, length, self.batch_first)
                 if layout:
                     convention = replace(self, path=path, layout=layout, drops_last=drops_last)
                     logits = LOGITS_LAYOUTS[layout].to_batch_first(tensor, batch, length)
@@ -287,45 +290,6 @@ class CallingConvention:
         return tuple(assumptions)
 
 
-@dataclass(frozen=True)
-class LogitsLayout:
-    """One order of the axes of logits."""
-
-    axes: str  # for a reader
-    # Returns (batch, length, vocab) of logits, a batch size and a length.
-    to_batch_first: Callable[[Tensor, int, int], Tensor]
-
-
-LOGITS_LAYOUTS = {
-    "batch": LogitsLayout("(batch, tgt_len, vocab)", lambda logits, batch, length: logits),
-    "length": LogitsLayout(
-        "(tgt_len, batch, vocab)", lambda logits, batch, length: logits.transpose(0, 1)
-    ),
-    "classes": LogitsLayout(
-        "(batch, vocab, tgt_len)", lambda logits, batch, length: logits.transpose(1, 2)
-    ),
-    "flat": LogitsLayout(
-        "(batch * tgt_len, vocab)", lambda logits, batch, length: logits.view(batch, length, -1)
-    ),
-    "flat_length": LogitsLayout(
-        "(tgt_len * batch, vocab)",
-        lambda logits, batch, length: logits.view(length, batch, -1).transpose(0, 1),
-    ),
-}
-
-
-def _logits_layout_name(tensor: Tensor, batch: int, length: int, batch_first: bool) -> str:
-    """Return the layout of logits, as a key of `LOGITS_LAYOUTS`; empty if the tensor is none."""
-    if tensor.dim() == 2 and tensor.shape[0] == batch * length:
-        return "flat" if batch_first else "flat_length"
-    if tensor.dim() != 3:
-        return ""
-    for name in ("batch", "length", "classes"):
-        if LOGITS_LAYOUTS[name].to_batch_first(tensor, batch, length).shape[:2] == (batch, length):
-            return name
-    return ""
-
-
 def _is_not_padding(ids: Tensor, pad: int | None) -> Tensor:
     """Return where ids are no padding, of the same shape."""
     return torch.ones_like(ids, dtype=torch.bool) if pad is None else ids != pad
@@ -340,65 +304,6 @@ def _pad_to_length(ids: Tensor, length: int, pad: int | None) -> Tensor:
     if pad is None or ids.shape[1] > length:
         raise ValueError(f"a sentence of {ids.shape[1]} tokens cannot be padded to {length}")
     return nn.functional.pad(ids, (0, length - ids.shape[1]), value=pad)
-
-
-def _yield_paths_and_float_tensors(output: Any) -> Iterator[tuple[tuple[Any, ...], Tensor]]:
-    """Yield every floating-point tensor in an output, and the keys to it; "logits" first."""
-    if isinstance(output, Tensor):
-        if output.is_floating_point():
-            yield (), output
-        return
-    items: list[tuple[Any, Any]] = []
-    if hasattr(output, "logits"):
-        items.append(("logits", output.logits))
-    if isinstance(output, dict):
-        items += sorted(output.items(), key=lambda item: item[0] != "logits")
-    elif isinstance(output, tuple | list):
-        items += enumerate(output)
-    for key, value in items:
-        for path, tensor in _yield_paths_and_float_tensors(value):
-            yield (key, *path), tensor
-
-
-def yield_possible_calling_conventions(
-    module: nn.Module, batch_first: bool | None, mask_style: MaskStyle | None
-) -> Iterator[CallingConvention]:
-    """Yield every way to call a module that its parameters allow, the likeliest first."""
-    signature = inspect_forward_signature(module)
-    orders = (True, False) if batch_first is None else (batch_first,)
-    styles: list[MaskStyle | None] = [mask_style] if mask_style else list(MASK_STYLES)
-    if signature.masks_optional and not mask_style:
-        styles = [None, *styles]
-    for variant in _signature_variants(signature):
-        for style in styles if variant.masks else [None]:
-            for order in orders:
-                yield CallingConvention(module, variant, order, style)
-
-
-def yield_decoder_only_conventions(
-    module: nn.Module, batch_first: bool | None, mask_style: MaskStyle | None
-) -> Iterator[CallingConvention]:
-    """Yield every way to call a decoder-only module, the likeliest first."""
-    signature = inspect_decoder_only_signature(module)
-    if signature is None:
-        return
-    styles: list[MaskStyle | None] = [mask_style] if mask_style else list(MASK_STYLES)
-    for style in styles if signature.masks else [None]:
-        for order in (True, False) if batch_first is None else (batch_first,):
-            convention = CallingConvention(module, signature, order, style)
-            yield convention
-            if signature.targets:
-                yield replace(convention, with_targets=True)
-
-
-def _signature_variants(signature: ForwardSignature) -> list[ForwardSignature]:
-    """Return a signature, and the same with optional lengths or with the target's ids first."""
-    variants = [signature]
-    if signature.optional_others:
-        variants.append(signature.with_optional_others())
-    if signature.order_unknown and signature.tgt:
-        variants.append(signature.with_target_first())
-    return variants
 
 
 def describe_call_failure(error: Exception) -> str:

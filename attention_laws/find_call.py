@@ -16,12 +16,14 @@ from attention_laws.calling_convention import (
     CallingConvention,
     NoLogitsError,
     describe_call_failure,
-    yield_decoder_only_conventions,
-    yield_possible_calling_conventions,
 )
 from attention_laws.errors import UserError, one_line_error_message
 from attention_laws.mask_style import MaskStyle
 from attention_laws.older_code import UINT8_MASK_ERROR
+from attention_laws.possible_calls import (
+    yield_decoder_only_conventions,
+    yield_possible_calling_conventions,
+)
 from attention_laws.vocabularies import UNSPECIFIED_PADDING_ID, EmbeddingRecorder, find_padding_ids
 
 # How many reasons an error names if no way to call the module works.

@@ -34,7 +34,7 @@ def _boolean_if_uint8(value: Any) -> Any:
 
 
 class _CudaAsCpu(TorchFunctionMode):
-    """Give the CPU to each call of torch that asks for a CUDA device."""
+    """Take the CPU for a CUDA device in each call of torch within a block."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if getattr(func, "__name__", "") in ("cuda", "pin_memory"):
