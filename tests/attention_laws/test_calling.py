@@ -1,7 +1,6 @@
 """How public code is called that asks for more than two tensors of ids, or for less."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -155,11 +154,9 @@ def make():
 
 
 def test_code_for_a_gpu_and_an_older_torch_is_tried_on_the_cpu(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    write_theirs: Callable[[str], None], capfd: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "theirs.py").write_text(CODE_FOR_A_GPU)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    write_theirs(CODE_FOR_A_GPU)
     command = ["theirs:make", "--only", ",".join(LAWS_NEEDED_TO_JUDGE_MODEL)]
     assert main([*command, "--cuda-as-cpu"]) == 0, capfd.readouterr()
     assert "cuda-as-cpu" in capfd.readouterr().out

@@ -2,7 +2,7 @@
 
 import json
 import re
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
@@ -44,11 +44,9 @@ def commands(text: str) -> list[tuple[str, dict[str, str], str]]:
 
 
 def test_a_break_stands_at_its_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    write_theirs: Callable[[str], None], capfd: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "theirs.py").write_text(THEIRS)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    write_theirs(THEIRS)
     assert main(["theirs:make", "--only", "decoder_is_causal", "--github"]) == 1
     lines = [line for line in capfd.readouterr().out.splitlines() if line.startswith("::")]
     ((level, place, message),) = commands("\n".join(lines))
