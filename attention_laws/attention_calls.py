@@ -1,6 +1,6 @@
 """Find the attentions among the recorded calls of torch (not in the paper)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -13,6 +13,8 @@ from attention_laws.torch_calls import (
     TorchCall,
     accumulated_scale_factor,
 )
+
+QueryAndKey = tuple[Tensor, Tensor]  # (..., q_len, width) and (..., k_len, width)
 
 
 @dataclass
@@ -27,21 +29,28 @@ class AttentionCall:
     d_k: int = 0  # width of queries and keys
     factor: float = 1.0  # what queries and keys were multiplied by before
     ratio: float = 1.0  # size of queries relative to keys
+    # What each product since the last attention multiplied that has the shape of the scores: of
+    # words, and in some models of positions.
+    multiplied: list[QueryAndKey] = field(default_factory=list)
+    number: int = 0  # place among all calls
 
 
 def find_attention_calls(calls: list[TorchCall], lengths: set[int]) -> list[AttentionCall]:
     """Return the attentions among calls whose numbers of queries and keys are in `lengths`."""
     attentions: list[AttentionCall] = []
     products: list[TorchCall] = []
+    # Products since the last attention.
+    new_products: list[TorchCall] = []
     # Whether the next product may be the weights times the values.
     after_softmax = False
-    for call in calls:
+    for number, call in enumerate(calls):
         if call.name in (FUSED_ATTENTION_CALL_NAME, MULTI_HEAD_ATTENTION_CALL_NAME):
             is_module = call.name == MULTI_HEAD_ATTENTION_CALL_NAME
             attention = (
                 AttentionCall(call.output[1]) if is_module else _attention_call_from_fused(call)
             )
             if attention.weights is not None and set(attention.weights.shape[-2:]) <= lengths:
+                attention.number = number
                 attentions.append(attention)
         elif call.name in PRODUCT_CALL_NAMES:
             operands = _product_operands(call)
@@ -50,10 +59,14 @@ def find_attention_calls(calls: list[TorchCall], lengths: set[int]) -> list[Atte
             after_softmax = False
             if call.output.dim() >= 3 and set(call.output.shape[-2:]) <= lengths:
                 products.append(call)
+                new_products.append(call)
         elif call.name == "softmax" and isinstance(call.args[0], Tensor):
             scores = call.args[0]
             if scores.dim() >= 3 and set(scores.shape[-2:]) <= lengths:
                 attentions.append(_attention_call_from_softmax(call, products))
+                attentions[-1].number = number
+                attentions[-1].multiplied = _queries_and_keys(new_products, scores)
+                new_products = []
                 after_softmax = True
     return attentions
 
@@ -86,6 +99,34 @@ def _product_operands(call: TorchCall) -> list[Tensor]:
     for arg in args:
         operands += arg if isinstance(arg, tuple | list) else [arg]
     return [operand for operand in operands if isinstance(operand, Tensor)]
+
+
+def _queries_and_keys(products: list[TorchCall], scores: Tensor) -> list[QueryAndKey]:
+    """Return what products of the shape of scores multiplied."""
+    pairs = [
+        _query_and_key(product) for product in products if product.output.shape == scores.shape
+    ]
+    return [pair for pair in pairs if pair is not None]
+
+
+def _query_and_key(call: TorchCall) -> QueryAndKey | None:
+    """Return what a product multiplied as queries and keys; None if its axes cannot be told."""
+    first, second = _product_operands(call)[:2]
+    if call.name != "einsum":
+        return first, second.transpose(-2, -1)
+    terms, _, output = call.args[0].replace(" ", "").partition("->")
+    operands = []
+    for term, other, operand in zip(
+        terms.split(","), reversed(terms.split(",")), (first, second), strict=False
+    ):
+        length = [letter for letter in term if letter in output and letter not in other]
+        width = [letter for letter in term if letter in other and letter not in output]
+        if len(length) != 1 or len(width) != 1:
+            return None
+        # Counted from the end, since an ellipsis stands for any number of axes before.
+        axes = [term.index(letter) - len(term) for letter in (*length, *width)]
+        operands.append(operand.movedim(axes, (-2, -1)))
+    return operands[0], operands[1]
 
 
 def _contracted_axis_length(call: TorchCall, first: Tensor) -> int:
@@ -123,4 +164,5 @@ def _attention_call_from_fused(call: TorchCall) -> AttentionCall:
         factor=accumulated_scale_factor(arguments["query"])
         * accumulated_scale_factor(arguments["key"]),
         ratio=_root_mean_square_ratio(arguments["query"], arguments["key"]),
+        multiplied=[(query, key)],
     )

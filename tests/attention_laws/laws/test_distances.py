@@ -2,8 +2,10 @@
 
 import pytest
 
+from attention_laws.bare_module import adapter_from_module
 from experiments.laws.mutants import SOUND_MODELS, run_as_module
 from experiments.laws.variants import variant_text
+from tests.attention_laws.laws import scored_models as scored
 from tests.attention_laws.one_law import expect
 
 LAW = "scores_depend_on_distance_alone"
@@ -51,3 +53,45 @@ def test_a_source_read_alike_in_both_directions_is_warned_of() -> None:
 
 def test_tables_of_rotary_positions_are_no_sinusoids_of_the_paper() -> None:
     expect(run_as_module(MODERN).make_adapter(), "sinusoids_match_paper", "not tried")
+
+
+@pytest.mark.parametrize(
+    ("layers", "verdict", "seen"),
+    [
+        ([scored.rotary, scored.rotary], "kept", "in 2"),
+        ([scored.bias_of_distances], "kept", "in 1"),
+        # Layers without positions, as in Llama 4 and SmolLM3.
+        ([scored.rotary, scored.no_positions], "kept", "in 2"),
+        ([scored.no_positions, scored.rotary], "kept", "in 2"),
+        ([scored.no_positions], "not tried", "token_order_matters"),
+        ([scored.ssmax], "not tried", "token_order_matters"),
+        ([scored.ssmax_of_rotary_queries], "kept", "in 1"),
+        ([scored.fire], "warned", "what is added"),
+        ([scored.tupe], "warned", "what is added"),
+        ([scored.added_to_queries_and_keys], "warned", "queries and keys"),
+        ([scored.rotary_on_queries_alone], "broken", "self-attention 1 of the target"),
+        ([scored.rotary, scored.rotary_on_queries_alone], "broken", "self-attention 2"),
+        ([scored.rotary_with_a_wrong_sign], "broken", "self-attention 1 of the target"),
+        ([scored.bias_of_sums], "broken", "sum of two positions"),
+    ],
+)
+def test_rotations_are_told_from_biases_and_factors(
+    layers: list[scored.ScoreFunction], verdict: str, seen: str
+) -> None:
+    expect(adapter_from_module(scored.ScoredModel(*layers)), LAW, verdict, seen)
+
+
+@pytest.mark.parametrize(
+    ("scores", "verdict"),
+    [
+        (scored.no_positions, "not tried"),
+        (scored.rotary, "kept"),
+        (scored.rotary_on_queries_alone, "broken"),
+    ],
+)
+def test_the_beginning_of_a_convolution_is_not_judged(
+    scores: scored.ScoreFunction, verdict: str
+) -> None:
+    """As in Primer, whose second layer reads equal words no longer alike."""
+    model = scored.ScoredModel(scores, scores, convolves=True)
+    expect(adapter_from_module(model), LAW, verdict)
