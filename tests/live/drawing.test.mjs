@@ -6,8 +6,9 @@ import { test } from "node:test";
 
 import { scores_by_step } from "../../docs/live/js/attention_steps.js";
 import { BOXES } from "../../docs/live/js/boxes.js";
+import { step_from } from "../../docs/live/js/heat_map.js";
 import { describe_step, lay_out, ribbons_of, stack_parts } from "../../docs/live/js/flow_layout.js";
-import { place_beside, place_card } from "../../docs/live/js/placement.js";
+import { panel_width, place_card, width_beside } from "../../docs/live/js/placement.js";
 import { parting_step, STOPS } from "../../docs/live/js/tour.js";
 import { FILES, Translator } from "../../docs/live/js/translator.js";
 
@@ -25,7 +26,7 @@ test("a pre-norm model normalises before each sub-layer and at the end, the pape
 });
 
 test("parts stand in order, inside the drawing, and the memory left of the cross-attention", () => {
-  for (const width of [310, 959, 960, 1066, 1316, 1870]) {
+  for (const width of [310, 699, 700, 858, 959, 960, 1066, 1316, 1870]) {
     for (const pre_norm of [true, false]) {
       const { encoder, decoder, bars } = lay_out(width, { pre_norm, src_len: 11, tgt_len: 7 });
       for (const { parts } of [encoder, decoder]) {
@@ -69,9 +70,21 @@ test("Equation 1 in steps: divided by the root of d_k, and nothing where the mas
   assert.deepEqual([product, scaled, masked, weight], [[4, -2, 6], [2, -1, 3], [2, -1, null], [0.9, 0.1, 0]]);
 });
 
-test("a panel stands right of its box where there is room, a card where it hides nothing", () => {
-  assert.deepEqual(place_beside(100, 30, 1300), { left: 142, width: 560 });
-  assert.deepEqual(place_beside(1000, 40, 1300), { left: 428, width: 560 });
+test("beside an open panel the drawing is wide enough to be read, or the panel stands below", () => {
+  for (const room of [310, 1050, 1206, 1207, 1316, 1870]) {
+    const panel = panel_width(room);
+    const drawing = width_beside(room, panel);
+    assert.equal(panel > 0, room >= 1207, room);
+    assert.equal(drawing + panel <= room, true, room);
+    if (panel === 0) continue;
+    const layout = lay_out(drawing, { pre_norm: true, src_len: 11, tgt_len: 7 });
+    const attentions = [layout.encoder, layout.decoder].flatMap(({ parts }) => parts.filter(({ kind }) => kind === "attention"));
+    assert.equal(layout.is_narrow, false, room);
+    for (const { box, width } of attentions) assert.ok(width >= 90, `${box} at ${room}: ${width}`);
+  }
+});
+
+test("a card stands where it hides nothing", () => {
   const [card, room] = [{ width: 300, height: 200 }, { width: 1000, height: 700 }];
   const beside = (left, top, right, bottom) => place_card({ left, top, right, bottom }, card, room);
   assert.deepEqual(beside(10, 20, 500, 600), { left: 512, top: 20 });
@@ -79,6 +92,13 @@ test("a panel stands right of its box where there is room, a card where it hides
   assert.deepEqual(beside(10, 20, 990, 300), { left: 12, top: 312 });
   assert.deepEqual(beside(10, 300, 990, 690), { left: 12, top: 88 });
   assert.deepEqual(beside(0, 0, 1000, 700), { left: 688, top: 488 });
+});
+
+test("arrow keys walk over a map and stop at its edges; other keys lead nowhere", () => {
+  const keys = ["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight", "Home", "End", "Tab"];
+  const from = (place) => keys.map((key) => step_from(place, key, 2, 3));
+  assert.deepEqual(from([0, 1]), [[0, 1], [1, 1], [0, 0], [0, 2], [0, 0], [0, 2], null]);
+  assert.deepEqual(from([1, 2]), [[0, 2], [1, 2], [1, 1], [1, 2], [1, 0], [1, 2], null]);
 });
 
 test("two sentences part at their first other token, the end of the shorter one among them", () => {

@@ -33,7 +33,7 @@ export const acts = {
     if (stack) state.head = { ...state.head, stack, layer: state.layer };
     touched();
     drawing.redraw();
-    if (name !== null && by_id("stage").classList.contains("narrow")) by_id("box-title").focus();
+    if (name !== null && !by_id("stage").classList.contains("docked")) by_id("box-title").focus();
   },
   choose_layer(layer) {
     states.choose_layer(layer);

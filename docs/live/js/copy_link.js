@@ -2,13 +2,14 @@
 // http, frames) by a selected text, and where that fails too, to be copied by hand.
 
 import { by_id, make, say } from "./dom.js";
+import { describe_left_out } from "./permalink.js";
 
-/** Copy the page's address, and say whether it was. */
-export async function copy_link() {
+/** Copy the page's address, and say whether it was, and what of the cuts it leaves out. */
+export async function copy_link(cuts) {
   const link = location.href;
   const asked = navigator.clipboard?.writeText(link).then(() => true, () => false);
   const copied = (await asked) || copy_selected(link);
-  say(by_id("copied"), copied ? "Copied." : "Copy it from here:");
+  say(by_id("copied"), `${copied ? "Copied." : "Copy it from here:"} ${describe_left_out(cuts)}`.trim());
   by_id("link").hidden = copied;
   if (copied) return;
   by_id("link").value = link;

@@ -78,11 +78,10 @@ export class Drawing {
     const { src_tokens: src, tgt_tokens: tgt } = part;
     const tokens = { src, tgt, read: ["<bos>", ...tgt.slice(0, -1)] };
     const way = part === result.cut ? traced.cut : traced.whole;
-    const width = by_id("stage").clientWidth; // asked before anything changes, so that nothing is laid out twice
+    const width = place_panel(state.box);
     draw_controls(state, about, result.cut !== null, acts);
     draw_tokens(state, tokens, acts);
     draw_flow(state, way, tokens, about, width);
-    place_panel(state.box);
     if (state.box !== null) this._draw_panel(way, tokens);
     write_address(write_link({ ...state, step: Math.min(state.step, tgt.length) }));
     this.on_drawn(this.seen_now());

@@ -3,12 +3,16 @@
 
 export const ROW = 24; // of a token
 const MAX_BARS = 8; // next tokens that are drawn
-const NARROW = 960; // below it the parts are thin, and the next tokens stand below
+const WIDE = 960; // below it, and beside an open panel, the parts are dense
+const NARROW = 700; // below it the parts are thin, and the next tokens stand below
 const WIDE_SIZES = { token: 118, embed: 28, norm: 26, add: 26, feed: 44, linear: 44, gap: 9, lane: 34 };
+const DENSE_SIZES = { token: 88, embed: 22, norm: 20, add: 20, feed: 26, linear: 26, gap: 5, lane: 34 };
 const NARROW_SIZES = { token: 70, embed: 12, norm: 10, add: 11, feed: 15, linear: 15, gap: 2, lane: 16 };
 const BETWEEN = 6; // encoder and decoder
 const LEAST_ATTENTION = 16;
 const LEAST_BARS = 230;
+const DENSE_BARS = 190;
+const OWN_SHARE = 0.64; // of the decoder's room for attention, its self-attention's
 
 /**
  * Return the parts of a stack in the order in which it computes them.
@@ -52,7 +56,7 @@ function attention_widths(encoder, decoder, sizes, room) {
   const before_cross = decoder.slice(0, decoder.findIndex(({ box }) => box === "cross"));
   const left = Math.max(room - fixed(decoder), 60);
   const beyond = fixed(encoder) + sizes.gap - fixed(before_cross); // of the encoder's parts
-  const own = Math.max(Math.round(left * 0.58), beyond + LEAST_ATTENTION);
+  const own = Math.max(Math.round(left * OWN_SHARE), beyond + LEAST_ATTENTION);
   return { decoder: own, cross: left - own, encoder: own - beyond };
 }
 
@@ -60,14 +64,15 @@ function attention_widths(encoder, decoder, sizes, room) {
  * Return where everything stands.
  * @param {number} width Of the drawing.
  * @param {object} model pre_norm; src_len and tgt_len, in tokens.
- * @returns {object} width, height, is_narrow, token_width; of `encoder` and `decoder` the top, the
+ * @returns {object} width, height, is_narrow, is_dense, token_width; of `encoder` and `decoder` the top, the
  *   height of the lane above the rows, the parts, the y of each row, the bottom, and the edges of the
  *   layer (`from`, `to`); of `bars` the x, the width and each y.
  */
 export function lay_out(width, { pre_norm, src_len, tgt_len }) {
   const is_narrow = width < NARROW;
-  const sizes = is_narrow ? NARROW_SIZES : WIDE_SIZES;
-  const bars = is_narrow ? 0 : Math.max(LEAST_BARS, Math.round(width * 0.19));
+  const is_dense = !is_narrow && width < WIDE;
+  const sizes = is_narrow ? NARROW_SIZES : is_dense ? DENSE_SIZES : WIDE_SIZES;
+  const bars = is_narrow ? 0 : is_dense ? DENSE_BARS : Math.max(LEAST_BARS, Math.round(width * 0.19));
   const [encoder, decoder] = ["encoder", "decoder"].map((stack) => stack_parts(stack, pre_norm));
   const widths = attention_widths(encoder, decoder, sizes, width - bars);
   const stack_of = (parts, top, length) => {
@@ -84,7 +89,7 @@ export function lay_out(width, { pre_norm, src_len, tgt_len }) {
   const ys = Array.from({ length: MAX_BARS }, (_, i) => first_bar + ROW * (i + 0.5));
   const height = Math.max(below.bottom, ys.at(-1) + ROW / 2);
   return {
-    ...{ width, height, is_narrow, token_width: sizes.token, encoder: above, decoder: below },
+    ...{ width, height, is_narrow, is_dense, token_width: sizes.token, encoder: above, decoder: below },
     bars: { x: is_narrow ? 0 : width - bars + 24, width: is_narrow ? width : bars - 24, ys },
   };
 }

@@ -27,8 +27,9 @@ export function draw_flow(state, traced, tokens, about, width) {
   const layout = lay_out(width, sizes);
   const at = Math.min(state.step, tokens.tgt.length) - 1;
   const view = { layout, at, state, traced, tokens, layer: state.layer - 1 };
-  const [{ is_narrow, height }, svg] = [layout, by_id("drawing")];
+  const [{ is_narrow, is_dense, height }, svg] = [layout, by_id("drawing")];
   by_id("stage").classList.toggle("narrow", is_narrow);
+  by_id("stage").classList.toggle("dense", is_dense);
   by_id("stage").style.setProperty("--height", `${height}px`);
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
   svg.setAttribute("height", height);
@@ -59,19 +60,19 @@ function refill_group(name, values, draw) {
 
 /** Draw what is there before any token: both stacks, and what the encoder's result is called. */
 function draw_stacks(layout, num_layers) {
-  const { encoder, decoder, is_narrow } = layout;
+  const { encoder, decoder } = layout;
   return [
-    draw_stack(encoder, num_layers, "encoder", is_narrow),
-    draw_stack(decoder, num_layers, "decoder", is_narrow),
+    draw_stack(encoder, num_layers, "encoder", layout),
+    draw_stack(decoder, num_layers, "decoder", layout),
     draw_memory(layout),
   ];
 }
 
 /** Draw a stack's frame, N times, and the residual connections: each past a sub-layer and its norm. */
-function draw_stack({ top, lane, parts, from, to, bottom }, num_layers, stack, is_narrow) {
+function draw_stack({ top, lane, parts, from, to, bottom }, num_layers, stack, { is_narrow, is_dense }) {
   const frame = make_svg("rect", { class: "frame", x: from, y: top + 1, width: to - from, height: bottom - top - 2, rx: 8 });
   const times = `${num_layers} ×`;
-  const label = make_svg("text", { class: "frame-label", x: from + 10, y: top + 25 }, is_narrow ? "" : times);
+  const label = make_svg("text", { class: "frame-label", x: from + (is_dense ? 3 : 10), y: top + 25 }, is_narrow ? "" : times);
   const arrows = parts.flatMap((part, i) => {
     if (part.kind !== "add") return [];
     const first = parts.findIndex(({ box, frame: of }) => box === part.frame || of === part.frame);

@@ -85,18 +85,7 @@ export function draw_map(place, map, readout) {
 /** Let pointer and arrow keys choose a cell, and tell which. */
 function walk(table, tell) {
   const rows = [...table.tBodies[0].rows].map((row) => [...row.cells].slice(1));
-  const col_heads = [...table.tHead.rows[0].cells].slice(1);
-  let [at, chosen] = [null, []];
-  const choose = (i, j) => {
-    for (const cell of chosen) cell.classList.remove("chosen");
-    chosen = [rows[i][j], col_heads[j], rows[i][j].parentElement.cells[0]];
-    for (const cell of chosen) cell.classList.add("chosen");
-    if (at !== null) rows[at[0]][at[1]].tabIndex = -1;
-    else rows[0][0].tabIndex = -1;
-    at = [i, j];
-    rows[i][j].tabIndex = 0;
-    tell(i, j);
-  };
+  const choose = chooser_of(table, rows, tell);
   const place_of = (cell) => {
     const i = rows.findIndex((row) => row.includes(cell));
     return i < 0 ? null : [i, rows[i].indexOf(cell)];
@@ -109,22 +98,39 @@ function walk(table, tell) {
   }
   table.addEventListener("keydown", (event) => {
     const place = place_of(event.target);
-    if (place === null) return;
-    const [i, j] = place;
-    const last = rows[0].length - 1;
-    const next = {
-      ArrowUp: [i - 1, j],
-      ArrowDown: [i + 1, j],
-      ArrowLeft: [i, j - 1],
-      ArrowRight: [i, j + 1],
-      Home: [i, 0],
-      End: [i, last],
-    }[event.key];
-    if (next === undefined) return;
+    const next = place && step_from(place, event.key, rows.length, rows[0].length);
+    if (!next) return;
     event.preventDefault();
-    const [row, col] = next.map((to, axis) =>
-      Math.min(Math.max(to, 0), axis === 0 ? rows.length - 1 : last),
-    );
-    rows[row][col].focus();
+    rows[next[0]][next[1]].focus();
   });
+}
+
+/** Return a function that marks a cell and its titles, makes it the one that Tab reaches, and tells it. */
+function chooser_of(table, rows, tell) {
+  const col_heads = [...table.tHead.rows[0].cells].slice(1);
+  let [reached, marked] = [rows[0][0], []];
+  return (i, j) => {
+    for (const cell of marked) cell.classList.remove("chosen");
+    marked = [rows[i][j], col_heads[j], rows[i][j].parentElement.cells[0]];
+    for (const cell of marked) cell.classList.add("chosen");
+    reached.tabIndex = -1;
+    reached = rows[i][j];
+    reached.tabIndex = 0;
+    tell(i, j);
+  };
+}
+
+/** Return the place, inside the table, to which a key leads from a place; null where it leads nowhere. */
+export function step_from([i, j], key, num_rows, num_cols) {
+  const next = {
+    ArrowUp: [i - 1, j],
+    ArrowDown: [i + 1, j],
+    ArrowLeft: [i, j - 1],
+    ArrowRight: [i, j + 1],
+    Home: [i, 0],
+    End: [i, num_cols - 1],
+  }[key];
+  if (next === undefined) return null;
+  const within = (at, size) => Math.min(Math.max(at, 0), size - 1);
+  return [within(next[0], num_rows), within(next[1], num_cols)];
 }

@@ -6,6 +6,7 @@ import {
   drawing,
   models,
   num_changes,
+  on_drawn,
   player,
   say_ignored,
   session,
@@ -20,6 +21,7 @@ import { BOXES } from "./boxes.js";
 import { MANIFEST } from "./checks.js";
 import { copy_link } from "./copy_link.js";
 import { by_id, make, say } from "./dom.js";
+import { set_up_embedding } from "./embedding.js";
 import { close_card, close_tour, go_to_stop, offer_tour, open_stop } from "./guide.js";
 import { fill_models } from "./model_view.js";
 import { describe_opened, fetch_offered } from "./models.js";
@@ -64,7 +66,7 @@ function listen() {
   const step = (by) => acts.choose_step(Number(by_id("step").value) + by);
   press("step-back", () => step(-1));
   press("step-on", () => step(1));
-  press("copy", copy_link);
+  press("copy", () => copy_link(state.cuts));
   press("stop-search", () => session.stop());
   const close_box = () => close_panel(() => acts.open_box(null));
   press("panel-close", close_box);
@@ -104,9 +106,7 @@ function listen_to_width() {
 
 /** Fill in what is the same for every model and sentence, and begin. */
 async function start() {
-  const embedded = new URLSearchParams(location.search).get("embed");
-  document.body.classList.toggle("embed", embedded !== null);
-  document.body.classList.toggle("embed-box", embedded === "box");
+  set_up_embedding(new URLSearchParams(location.search).get("embed"), on_drawn);
   try {
     offer(await fetch_offered());
   } catch (error) {

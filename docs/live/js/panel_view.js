@@ -1,21 +1,24 @@
-// The panel of an opened box: beside the box in the drawing, or, on a narrow page, below it.
+// The panel of an opened box: right of the drawing, which makes room for it, or, where there is too
+// little, below.
 
 import { by_id } from "./dom.js";
-import { place_beside } from "./placement.js";
+import { panel_width, width_beside } from "./placement.js";
 
-/** Mark the opened box's buttons, and put the panel beside them; null closes it. */
+/**
+ * Mark the opened box's buttons, and show its panel; null closes it.
+ * @returns {number} The width that is left for the drawing.
+ */
 export function place_panel(opened) {
+  const stage = by_id("stage");
+  const room = stage.clientWidth; // asked before anything changes, so that nothing is laid out twice
   for (const button of document.querySelectorAll("[data-box]")) {
     button.setAttribute("aria-expanded", String(button.dataset.box === opened));
   }
-  const [panel, stage] = [by_id("panel"), by_id("stage")];
-  panel.hidden = opened === null;
-  if (opened === null || stage.classList.contains("narrow")) return;
-  const button = stage.querySelector(`[data-box="${opened}"]`);
-  const [box, room] = [button, stage].map((element) => element.getBoundingClientRect());
-  const spot = place_beside(box.left - room.left, box.width, room.width);
-  panel.style.left = `${spot.left}px`;
-  panel.style.width = `${spot.width}px`;
+  const width = opened === null ? 0 : panel_width(room);
+  by_id("panel").hidden = opened === null;
+  stage.classList.toggle("docked", width > 0);
+  stage.style.setProperty("--panel", `${width}px`);
+  return width_beside(room, width);
 }
 
 /**

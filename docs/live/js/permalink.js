@@ -10,7 +10,7 @@ export const RANGES = {
 };
 const PLACES = ["step", "src_at", "stop", "layer", "lit"]; // of the state, as they are named there
 const HIDDEN = ["before", "after"]; // of the cuts: where source tokens are hidden
-const MAX_CUTS = 200; // tokens or heads that a link may take away
+export const MAX_CUTS = 200; // tokens or heads that a link holds of each list of cuts
 const MAX_TOLD = 5; // settings of a link that are told one by one
 const MAX_LETTERS = 20; // of a value that is told
 
@@ -26,7 +26,7 @@ export function describe_range({ least, most, whole = false }) {
   return `a ${whole ? "whole number" : "number"} from ${least} to ${most}`;
 }
 
-/** Write the state as the part of an address after "#". */
+/** Write the state as the part of an address after "#"; of each list of cuts the first `MAX_CUTS`. */
 export function write_link(state) {
   const { model, sentence, box, head, options, cuts } = state;
   const values = new URLSearchParams({ model, s: sentence });
@@ -34,10 +34,16 @@ export function write_link(state) {
   values.set("head", write_head(head));
   for (const [name, value] of Object.entries(options)) values.set(name, value);
   for (const name of PLACES) if (state[name] !== null) values.set(name, state[name]);
-  for (const name of HIDDEN) if (cuts[name].length > 0) values.set(name, cuts[name].join("."));
+  for (const name of HIDDEN) if (cuts[name].length > 0) values.set(name, cuts[name].slice(0, MAX_CUTS).join("."));
   if (state.shown === "cut") values.set("shown", "cut");
-  if (cuts.removed.length > 0) values.set("removed", cuts.removed.map(write_head).join("_"));
+  if (cuts.removed.length > 0) values.set("removed", cuts.removed.slice(0, MAX_CUTS).map(write_head).join("_"));
   return `#${values}`;
+}
+
+/** Say how much of the cuts a link leaves out; "" where it holds them all. */
+export function describe_left_out(cuts) {
+  const left_out = Object.values(cuts).reduce((sum, list) => sum + Math.max(list.length - MAX_CUTS, 0), 0);
+  return left_out === 0 ? "" : `${left_out} cuts are not in it: a link holds the first ${MAX_CUTS} of a kind.`;
 }
 
 const write_head = ({ stack, layer, head }) => `${stack}.${layer}.${head}`;
@@ -102,9 +108,9 @@ function readers_of(state, known) {
     s: { wanted: "a sentence", read: (text) => text, put: put_into(state, "sentence") },
     box: choice(Object.keys(known.boxes), "a box of the drawing", put_into(state, "box")),
     head: { wanted: "a head such as cross.2.1", read: read_head, put: put_into(state, "head") },
-    before: { wanted: "places such as 0.2", read: read_places, put: put_into(state.cuts, "before") },
-    after: { wanted: "places such as 0.2", read: read_places, put: put_into(state.cuts, "after") },
-    removed: { wanted: "heads such as cross.2.1", read: read_heads, put: put_into(state.cuts, "removed") },
+    before: { wanted: `places such as 0.2, at most ${MAX_CUTS}`, read: read_places, put: put_into(state.cuts, "before") },
+    after: { wanted: `places such as 0.2, at most ${MAX_CUTS}`, read: read_places, put: put_into(state.cuts, "after") },
+    removed: { wanted: `heads such as cross.2.1, at most ${MAX_CUTS}`, read: read_heads, put: put_into(state.cuts, "removed") },
     search: choice(["beam", "draw"], "beam or draw", put_into(state.options, "search")),
     ...Object.fromEntries(options),
     step: place("step", 1, 1000),

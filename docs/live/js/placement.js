@@ -1,25 +1,22 @@
 // Where floating things stand: beside what they belong to, inside the window. Lengths are in pixels.
 
 const GAP = 12;
-const WIDEST_PANEL = 560;
-const LEAST_PANEL = 440; // that is enough on the right, where a sentence flows to
+const PANEL_SHARE = 0.34; // of the room
+const [LEAST_PANEL, WIDEST_PANEL] = [360, 560];
+const LEAST_DRAWING = 835; // in which every box's name can still be read
 
 /**
- * Return the left edge and the width of a panel beside a box, right of it where there is room enough,
- * else on the side that has more.
- * @param {number} left Of the box, within the room.
- * @param {number} width Of the box.
- * @param {number} room The whole width.
+ * Return the width of a panel that stands right of the drawing, which makes room for it, so that no box
+ * is covered; 0 where there is not room enough, and the panel stands below.
+ * @param {number} room The width of both.
  */
-export function place_beside(left, width, room) {
-  const before = left - GAP;
-  const after = room - left - width - GAP;
-  const is_right = after >= LEAST_PANEL || after >= before;
-  const wide = Math.min(is_right ? after : before, WIDEST_PANEL);
-  return is_right
-    ? { left: left + width + GAP, width: wide }
-    : { left: left - GAP - wide, width: wide };
+export function panel_width(room) {
+  const width = Math.round(Math.min(room * PANEL_SHARE, WIDEST_PANEL, room - GAP - LEAST_DRAWING));
+  return width >= LEAST_PANEL ? width : 0;
 }
+
+/** Return the width that is left for the drawing beside a panel. */
+export const width_beside = (room, panel) => (panel === 0 ? room : room - panel - GAP);
 
 /**
  * Return the left and top edge of a card beside a target: right of it, left, below or above, where it

@@ -39,8 +39,20 @@ export function as_trained(text) {
   return first === "" ? "" : first[0].toUpperCase() + first.slice(1) + end;
 }
 
+/** What may be unlike the sentences of a training text: the clause that says it, and what a translation is worth for it. */
+const DIFFERENCES = {
+  several_sentences: { clause: (count) => `holds ${count} sentences`, worth: "first" },
+  capitals: { clause: () => "is all in capitals", worth: "guess" },
+  lower_case: { clause: () => "begins in lower case", worth: "worse" },
+  no_full_stop: { clause: () => "has no full stop", worth: "worse" },
+  picture: { clause: () => "has a picture in it", worth: "guess" },
+  number: { clause: () => "has a number in it", worth: "guess" },
+};
+
 /**
- * Return in what a typed text differs from the sentences of the training text, a clause each.
+ * Return in what a typed text differs from the sentences of the training text: of each difference its
+ * kind, its clause, and what a translation is worth for it: "first" (the first sentence's alone),
+ * "guess" or "worse".
  *
  * Only for models whose training text's words are listed: of others nobody knows how it is written.
  * @param {string} text
@@ -49,14 +61,20 @@ export function as_trained(text) {
 export function differences_from_training(text, known) {
   const sentences = split_sentences(text);
   const first = /\p{L}/u.exec(text)?.[0] ?? "";
-  const found = [];
-  if (sentences.length > 1) found.push(`holds ${sentences.length} sentences`);
-  if (is_in_capitals(text)) found.push("is all in capitals");
-  else if (first !== first.toUpperCase()) found.push("begins in lower case");
-  if (!ENDS.test(text.trim())) found.push("has no full stop");
-  if (/\p{Extended_Pictographic}/u.test(text)) found.push("has a picture in it");
-  if (/\p{Nd}/u.test(text) && !known.has(NUMBERS)) found.push("has a number in it");
-  return found;
+  const in_capitals = is_in_capitals(text);
+  const found = {
+    several_sentences: sentences.length > 1,
+    capitals: in_capitals,
+    lower_case: !in_capitals && first !== first.toUpperCase(),
+    no_full_stop: !ENDS.test(text.trim()),
+    picture: /\p{Extended_Pictographic}/u.test(text),
+    number: /\p{Nd}/u.test(text) && !known.has(NUMBERS),
+  };
+  const kinds = Object.keys(DIFFERENCES).filter((kind) => found[kind]);
+  return kinds.map((kind) => {
+    const { clause, worth } = DIFFERENCES[kind];
+    return { kind, clause: clause(sentences.length), worth };
+  });
 }
 
 /** Return whether a text is the paper's title. */

@@ -29,7 +29,7 @@ export function draw_remarks(sentence, known, sample, type) {
   const button = make("button", { type: "button" }, offered);
   button.addEventListener("click", () => type(offered));
   const marked = unseen.flatMap((word, i) => [i ? ", " : "", make("mark", {}, word)]);
-  const clauses = differences.length > 0 ? [`It ${join(differences)}. `] : [];
+  const clauses = differences.length > 0 ? [`It ${join(differences.map(({ clause }) => clause))}. `] : [];
   if (unseen.length > 0) {
     clauses.push(...marked, ": in no sentence that this model was trained on. ");
   }
@@ -45,11 +45,9 @@ function worth(sentence, unseen, differences) {
       "attention moves words, but what they mean comes from the training text."
     );
   }
-  const is_guess = /capitals|picture|number/.test(differences.join());
-  if (unseen.length > 0 || is_guess) return "So the translation is a guess.";
-  if (/sentences/.test(differences.join())) {
-    return "This model learned from single sentences, and mostly stops after the first.";
-  }
+  const is = (worth) => differences.some((difference) => difference.worth === worth);
+  if (unseen.length > 0 || is("guess")) return "So the translation is a guess.";
+  if (is("first")) return "This model learned from single sentences, and mostly stops after the first.";
   return "Nearly all sentences of the training text are written otherwise: the translation may be worse for it.";
 }
 
