@@ -1,10 +1,14 @@
 """The token budget, and the order of an epoch."""
 
+import random
+
+import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transformer.data.batches import Example
+from transformer.data.batches import Example, collate
 from transformer.data.token_budget import TokenBudgetBatches, length_sort_key
 from transformer.support.errors import UserError
 
@@ -79,10 +83,52 @@ def test_a_pool_holds_about_its_number_of_batches() -> None:
     examples = examples_of([(6, 6)] * 900)
     for sentences in (None, 4):
         batches = TokenBudgetBatches(examples, 7 * 16, sentences, pool_batches=9)
-        pools = [*batches._cut_into_pools(range(len(examples)))][:-1]
+        pools = [*batches._cut_into_pools(np.arange(len(examples)))][:-1]
         assert {len([*batches._pack(pool)]) for pool in pools} == {9}
 
 
 def test_of_pairs_as_long_those_with_like_targets_stand_together() -> None:
     pairs = examples_of([(7, 2), (7, 5), (3, 7), (7, 2)])
     assert [length_sort_key(pair) for pair in pairs] == [(8, 2), (8, 5), (8, 7), (8, 2)]
+
+
+def planned_one_by_one(
+    examples: list[Example], budget: int, most: int, pool_batches: int, epoch: int
+) -> list[list[int]]:
+    """The plan in plain loops, example by example, as runs of before had it."""
+    keys = [length_sort_key(example) for example in examples]
+    generator = random.Random(f"1 {epoch}")
+    order = list(range(len(examples)))
+    generator.shuffle(order)
+    pools: list[list[int]] = [[]]
+    for index in order:
+        pool = pools[-1]
+        tokens = sum(keys[other][0] for other in pool)
+        if max(tokens / budget, len(pool) / most) >= pool_batches:
+            pools.append(pool := [])
+        pool.append(index)
+    batches: list[list[int]] = []
+    for pool in pools:
+        batches.append([])
+        for index in sorted(pool, key=lambda index: keys[index]):
+            rows = len(batches[-1]) + 1
+            if rows * keys[index][0] > budget or rows > most:
+                batches.append([])
+            batches[-1].append(index)
+    generator.shuffle(batches)
+    return batches
+
+
+@STEADY
+@given(LENGTHS, st.integers(14, 97), st.integers(1, 7), st.integers(1, 5), st.integers(0, 3))
+def test_a_plan_is_that_of_plain_loops(
+    lengths: list[tuple[int, int]], budget: int, most: int, pool_batches: int, epoch: int
+) -> None:
+    examples = examples_of(lengths)
+    batches = TokenBudgetBatches(examples, budget, most, pool_batches=pool_batches)
+    plan = planned_one_by_one(examples, budget, most, pool_batches, epoch)
+    assert batches.plan(epoch) == plan
+    for batch, rows in zip(batches.epoch(epoch, start=1), plan[1:], strict=True):
+        expected = collate([examples[row] for row in rows])
+        for name in ("src", "tgt_in", "tgt_out"):
+            assert torch.equal(getattr(batch, name), getattr(expected, name))

@@ -2,13 +2,17 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import NamedTuple, Self, overload
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from transformer.config import BOS_ID, EOS_ID, PAD_ID
+from transformer.data.fast_encoding import encode_to_arrays
 from transformer.data.parallel import ParallelText
+from transformer.data.token_arrays import TokenArrays, chunk_from_lists, token_arrays_from_chunks
 from transformer.data.tokenizers import TextEncoder
 from transformer.support.checks import (
     MAX_COUNT,
@@ -19,7 +23,7 @@ from transformer.support.checks import (
     check_sizes,
 )
 from transformer.support.devices import require_usable_device
-from transformer.support.errors import UserError, require, short_repr
+from transformer.support.errors import require
 from transformer.support.signatures import check_argument_types
 
 
@@ -28,6 +32,38 @@ class Example(NamedTuple):
 
     src: list[int]
     tgt: list[int]
+
+
+class ExampleArrays(Sequence[Example]):
+    """Sentence pairs in flat arrays: a list of `Example`, each made when it is asked for."""
+
+    def __init__(self, src: TokenArrays, tgt: TokenArrays) -> None:
+        require(
+            len(src) == len(tgt),
+            f"{len(src)} sources and {len(tgt)} targets: give one target for each source",
+        )
+        self.src, self.tgt = src, tgt
+
+    def __len__(self) -> int:
+        return len(self.src)
+
+    @overload
+    def __getitem__(self, index: int) -> Example: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Example]: ...
+    def __getitem__(self, index: int | slice) -> Example | list[Example]:
+        if isinstance(index, slice):
+            return [self[row] for row in range(*index.indices(len(self)))]
+        row = range(len(self))[index]
+        return Example(self.src.sentence(row), self.tgt.sentence(row))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<{len(self):,} sentence pairs as token ids>"
 
 
 class LeftOut(NamedTuple):
@@ -89,7 +125,7 @@ def encode_pairs(
     tgt_tokenizer: TextEncoder,
     text: ParallelText,
     max_tokens: int | None = None,
-) -> list[Example]:
+) -> ExampleArrays:
     """Turn sentence pairs into ids, without the pairs that are empty or too long.
 
     `max_tokens` bounds either side, without its eos; None: any number.
@@ -103,57 +139,68 @@ def encode_and_count_pairs(
     tgt_tokenizer: TextEncoder,
     text: ParallelText,
     max_tokens: int | None = None,
-) -> tuple[list[Example], LeftOut]:
+) -> tuple[ExampleArrays, LeftOut]:
     """Do what `encode_pairs` does, and count the pairs that are left out."""
-    all_src = src_tokenizer.encode_all(text.src)
-    all_tgt = tgt_tokenizer.encode_all(text.tgt)
-    examples = []
-    too_long = empty = 0
-    for src, tgt in zip(all_src, all_tgt, strict=True):
-        if not (src and tgt):
-            empty += 1
-        elif max_tokens is not None and max(len(src), len(tgt)) > max_tokens:
-            too_long += 1
-        else:
-            examples.append(Example(src, tgt))
+    src = encode_to_arrays(src_tokenizer, text.src)
+    tgt = encode_to_arrays(tgt_tokenizer, text.tgt)
+    lengths = np.stack([src.lengths(), tgt.lengths()])
+    is_empty = lengths.min(axis=0) == 0
+    is_too_long = np.zeros_like(is_empty)
+    if max_tokens is not None:
+        is_too_long = ~is_empty & (lengths.max(axis=0) > max_tokens)
+    rows = np.flatnonzero(~(is_empty | is_too_long))
     allowed = f"1 to {max_tokens}" if max_tokens else "1 or more"
     message = f"none of the {len(text)} pairs has {allowed} tokens on both sides"
-    require(bool(examples), f"{message}: raise max_train_tokens or give shorter sentences")
-    return examples, LeftOut(too_long, empty)
+    require(len(rows) > 0, f"{message}: raise max_train_tokens or give shorter sentences")
+    if len(rows) < len(text):
+        src, tgt = src.select_rows(rows), tgt.select_rows(rows)
+    return ExampleArrays(src, tgt), LeftOut(int(is_too_long.sum()), int(is_empty.sum()))
 
 
 @check_argument_types
 def collate(examples: Sequence[Example]) -> Batch:
     """Put examples side by side, with bos, eos and padding."""
     check_has_items("examples", examples)
-    sources = [src for src, _ in examples]
-    targets = [tgt for _, tgt in examples]
-    return Batch(
-        src=collate_sources(sources),
-        tgt_in=_pad(targets, start=[BOS_ID]),
-        tgt_out=_pad(targets, end=[EOS_ID]),
-    )
+    arrays = example_arrays_from_lists(examples)
+    return collate_rows(arrays, np.arange(len(arrays)))
+
+
+def example_arrays_from_lists(examples: Sequence[Example]) -> ExampleArrays:
+    """Return examples in flat arrays; a UserError where they hold something else than ids."""
+    if isinstance(examples, ExampleArrays):
+        return examples
+    src = token_arrays_from_chunks([chunk_from_lists([src for src, _ in examples])])
+    tgt = token_arrays_from_chunks([chunk_from_lists([tgt for _, tgt in examples])])
+    return ExampleArrays(src, tgt)
+
+
+def collate_rows(examples: ExampleArrays, rows: NDArray[np.int64]) -> Batch:
+    """Do what `collate` does, of some rows of the arrays."""
+    src = _pad(examples.src, rows)
+    tgt_in = _pad(examples.tgt, rows, bos=True)
+    tgt_out = _pad(examples.tgt, rows)
+    return Batch(src, tgt_in, tgt_out)
+
+
+def _pad(sentences: TokenArrays, rows: NDArray[np.int64], bos: bool = False) -> Tensor:
+    """Put sentences side by side, bos before or eos after each; (len(rows), longest + 1), int64."""
+    lengths = sentences.lengths_of_rows(rows)
+    padded = np.full((len(rows), int(lengths.max()) + 1), PAD_ID, dtype=np.int64)
+    if bos:
+        padded[:, 0] = BOS_ID
+        sentences.write_rows(rows, padded[:, 1:])
+    else:
+        sentences.write_rows(rows, padded)
+        padded[np.arange(len(rows)), lengths] = EOS_ID
+    return torch.from_numpy(padded)
 
 
 @check_argument_types
 def collate_sources(sources: Sequence[Sequence[int]]) -> Tensor:
     """Put source sentences side by side: each ends in eos, then padding; (batch, src_len)."""
-    return _pad(sources, end=[EOS_ID])
-
-
-def _pad(
-    sentences: Sequence[Sequence[int]], start: Sequence[int] = (), end: Sequence[int] = ()
-) -> Tensor:
-    """Put ids before and after each sentence, and pad them: (len(sentences), longest), int64."""
-    try:
-        rows = [[*start, *sentence, *end] for sentence in sentences]
-        longest = max(len(row) for row in rows)
-        padded = torch.tensor([row + [PAD_ID] * (longest - len(row)) for row in rows])
-    except (TypeError, ValueError, RuntimeError, OverflowError) as error:
-        message = f"sentences are {short_repr(sentences)}: give one or more lists of token ids"
-        raise UserError(message) from error
-    check_id_tensor("sentences", padded)
-    return padded
+    check_has_items("sources", sources)
+    arrays = token_arrays_from_chunks([chunk_from_lists(sources)])
+    return _pad(arrays, np.arange(len(arrays)))
 
 
 @check_argument_types

@@ -4,10 +4,19 @@ import random
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from transformer.data.batches import Batch, Example, collate
+import numpy as np
+from numpy.typing import NDArray
+
+from transformer.data.batches import (
+    Batch,
+    Example,
+    ExampleArrays,
+    collate_rows,
+    example_arrays_from_lists,
+)
 from transformer.support.checks import check_has_items, check_number
 from transformer.support.errors import require
-from transformer.support.signatures import check_argument_types
+from transformer.support.signatures import check_argument_types, check_type
 
 
 class EpochBatches(Protocol):
@@ -38,7 +47,6 @@ class TokenBudgetBatches:
         UserError: one example alone is over `batch_tokens`.
     """
 
-    @check_argument_types
     def __init__(
         self,
         examples: Sequence[Example],
@@ -48,8 +56,11 @@ class TokenBudgetBatches:
         pool_batches: int = 100,
         seed: int = 1,
     ) -> None:
+        # Flat arrays hold ids by their type, and asking each example takes seconds.
+        if not isinstance(examples, ExampleArrays):
+            check_type("examples", examples, Sequence[Example])
         check_has_items("examples", examples)
-        self.examples = examples
+        self.examples = example_arrays_from_lists(examples)
         check_number("seed", seed, integer=True)
         self.seed = seed
         self.batch_tokens = batch_tokens
@@ -57,8 +68,11 @@ class TokenBudgetBatches:
         self.batch_sentences = len(examples) if batch_sentences is None else batch_sentences
         for name in ("batch_tokens", "batch_sentences", "pool_batches"):
             check_number(name, getattr(self, name), 1, integer=True)
-        self._keys = [_length_sort_key(example) for example in examples]
-        longest, _ = max(self._keys)
+        src_lengths, self._tgt_lengths = (
+            side.lengths() for side in (self.examples.src, self.examples.tgt)
+        )
+        self._widths = np.maximum(src_lengths, self._tgt_lengths) + 1  # with eos
+        longest = self._widths.max()
         require(
             longest <= batch_tokens,
             f"batch_tokens is {batch_tokens}, and the longest sentence has {longest} tokens with "
@@ -68,53 +82,52 @@ class TokenBudgetBatches:
     @check_argument_types
     def plan(self, epoch: int) -> list[list[int]]:
         """Return an epoch's batches as indices of `examples`, each exactly once."""
-        generator = random.Random(f"{self.seed} {epoch}")
-        order = list(range(len(self.examples)))
-        generator.shuffle(order)
-        batches = [batch for pool in self._cut_into_pools(order) for batch in self._pack(pool)]
-        generator.shuffle(batches)
-        return batches
+        return [batch.tolist() for batch in self._plan(epoch)]
 
     @check_argument_types
     def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
         """Yield the batches of epoch `number`, from 0, in order, without the first `start`."""
-        for indices in self.plan(number)[start:]:
-            yield collate([self.examples[index] for index in indices])
+        for rows in self._plan(number)[start:]:
+            yield collate_rows(self.examples, rows)
 
-    def _cut_into_pools(self, order: Sequence[int]) -> Iterator[list[int]]:
+    def _plan(self, epoch: int) -> list[NDArray[np.int64]]:
+        generator = random.Random(f"{self.seed} {epoch}")
+        order = list(range(len(self.examples)))
+        generator.shuffle(order)
+        batches = [
+            batch for pool in self._cut_into_pools(np.array(order)) for batch in self._pack(pool)
+        ]
+        generator.shuffle(batches)
+        return batches
+
+    def _cut_into_pools(self, order: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
         """Yield pools of `pool_batches` batches each, counted by tokens or by sentences."""
-        pool: list[int] = []
-        tokens = 0
-        for index in order:
-            pool.append(index)
-            tokens += self._keys[index][0]
-            batches = max(tokens / self.batch_tokens, len(pool) / self.batch_sentences)
-            if batches >= self.pool_batches:
-                yield pool
-                pool, tokens = [], 0
-        if pool:
-            yield pool
+        tokens = np.cumsum(self._widths[order])  # up to each example, with it
+        start = tokens_before = 0
+        while start < len(order):
+            enough_tokens = tokens_before + self.pool_batches * self.batch_tokens
+            end_by_tokens = int(np.searchsorted(tokens, enough_tokens)) + 1
+            end = min(end_by_tokens, start + self.pool_batches * self.batch_sentences, len(order))
+            yield order[start:end]
+            start, tokens_before = end, tokens[end - 1]
 
-    def _pack(self, pool: list[int]) -> Iterator[list[int]]:
+    def _pack(self, pool: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
         """Sort a pool by length, and yield a batch where one more row would break the budget."""
-        batch: list[int] = []
-        for index in sorted(pool, key=lambda index: self._keys[index]):
-            width, _ = self._keys[index]
-            too_large = (len(batch) + 1) * width > self.batch_tokens
-            if too_large or len(batch) == self.batch_sentences:
-                yield batch
-                batch = []
-            batch.append(index)
-        yield batch
+        rows = pool[np.lexsort((self._tgt_lengths[pool], self._widths[pool]))]
+        widths = self._widths[rows]
+        start = 0
+        while start < len(rows):
+            most = min(self.batch_sentences, self.batch_tokens // widths[start])
+            next_widths = widths[start : start + most]
+            # The rows are as wide as the last, the widest.
+            fits = np.arange(1, len(next_widths) + 1) * next_widths <= self.batch_tokens
+            end = start + int(np.count_nonzero(fits))
+            yield rows[start:end]
+            start = end
 
 
 @check_argument_types
 def length_sort_key(example: Example) -> tuple[int, int]:
     """Return what to sort by: positions of the longer side with its eos, then target tokens."""
-    return _length_sort_key(example)
-
-
-def _length_sort_key(example: Example) -> tuple[int, int]:
-    """Do what `length_sort_key` does, for an example that has been checked."""
     src, tgt = example
     return max(len(src), len(tgt)) + 1, len(tgt)

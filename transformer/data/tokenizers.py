@@ -170,6 +170,14 @@ class BPETokenizer(_BaseTokenizer):
                 sentences.append([self._ids[number] for number in encoding.ids])
         return sentences
 
+    def encode_normalized_word(self, word: str) -> list[int]:
+        """Return the ids of a word as it stands between two blanks of a normalized text.
+
+        It is lower-cased already if it is to be.
+        """
+        encoding = self._library.encode(lowercase_and_add_blank(word, lowercase=False))
+        return [self._ids[number] for number in encoding.ids]
+
     def decode(self, ids: Iterable[int]) -> str:
         """Return the text of ids; special ids are skipped, broken UTF-8 becomes U+FFFD."""
         token_ids = check_token_ids(ids, self.vocab_size)

@@ -43,7 +43,7 @@ class PreparedRun:
     @property
     def longest_source(self) -> int:
         """Tokens of the longest source that is trained on, without its end mark."""
-        return max(len(example.src) for example in self.batches.examples)
+        return int(self.batches.examples.src.lengths().max())
 
     def pair_counts(self) -> dict[str, dict[str, int]]:
         """Return how many pairs of each split are used, and how many left out, by reason."""
