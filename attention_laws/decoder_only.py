@@ -9,7 +9,7 @@ from torch import Tensor
 
 from attention_laws.adapter import CachedDecoder
 from attention_laws.calling_convention import CallingConvention
-from attention_laws.errors import NotObservedError, describe_error
+from attention_laws.errors import NotObservedError, WrongLogitsShapeError, describe_error
 from attention_laws.forward_signature import takes_parameters
 from attention_laws.mask_style import MaskRole, MaskStyle
 
@@ -60,8 +60,13 @@ def _step_without_cache(
 ) -> tuple[Tensor, Tensor]:
     ids = tokens if cache is None else torch.cat((cache, tokens), dim=1)
     output = call.follow_path(replace(call, with_targets=False).call_for_raw_output(ids, ids))
-    last = output if call.batch_first else output.transpose(0, 1)
-    return last[:, -1], ids
+    logits = output if call.batch_first else output.transpose(0, 1)
+    if logits.shape[1] not in (1, ids.shape[1]):
+        raise WrongLogitsShapeError(
+            f"without {call.signature.targets} it returns logits of {logits.shape[1]} of "
+            f"{ids.shape[1]} positions: neither of the last alone nor of all"
+        )
+    return logits[:, -1], ids
 
 
 def make_left_padded_call(call: CallingConvention) -> Callable[[Tensor], Tensor] | None:

@@ -18,6 +18,10 @@ class NotObservedError(RuntimeError):
     """What a law inspects could not be observed in this model; the message says what."""
 
 
+class WrongLogitsShapeError(ValueError):
+    """A step of decoding returned logits of other rows or positions than it was to."""
+
+
 def describe_error(error: BaseException) -> str:
     """Return an error as one line: its type, its message and the last place in the code.
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 from torch.utils.hooks import RemovableHandle
 
 
@@ -99,3 +100,20 @@ def weights_temporarily_in_float64(module: nn.Module) -> Iterator[None]:
             tensor.data = value
         for part, own_buffers in buffers:
             part._buffers.update(own_buffers)
+
+
+class Float32AsFloat64(TorchFunctionMode):
+    """Take float64 for float32 in each call of torch within a block.
+
+    Norms and rotary positions are often computed in float32 whatever the type of their input is.
+    """
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func is Tensor.float:
+            return args[0].double()
+        options = {name: _float64_if_float32(value) for name, value in (kwargs or {}).items()}
+        return func(*map(_float64_if_float32, args), **options)
+
+
+def _float64_if_float32(value: Any) -> Any:
+    return torch.float64 if value is torch.float32 else value

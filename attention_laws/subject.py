@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from attention_laws.adapter import Adapter
 from attention_laws.law import assert_not_none
-from attention_laws.model_state import weights_temporarily_in_float64
+from attention_laws.model_state import Float32AsFloat64, weights_temporarily_in_float64
 from attention_laws.report import Finding, Verdict, kept_finding
 from attention_laws.torch_calls import TorchCall, TorchCallRecorder
 
@@ -130,6 +130,7 @@ class Subject:
             tolerance = self.tolerance
             if self.adapter.module is not None:
                 float64.enter_context(weights_temporarily_in_float64(self.adapter.module))
+                float64.enter_context(Float32AsFloat64())
                 try:
                     logits = self.logits(self.draw_src(1, 3), self.draw_tgt_in(1, 2))
                 except MODEL_ERROR_TYPES:

@@ -5,6 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from attention_laws.errors import WrongLogitsShapeError
 from attention_laws.law import assert_not_none, law
 from attention_laws.report import Finding, broken_finding, kept_finding, not_tried_finding
 from attention_laws.subject import Subject, retry_check_in_float64
@@ -17,10 +18,6 @@ ROW_ORDER_WITHIN_SENTENCES = [1, 0, 0, 5, 5, 3]
 ROW_ORDER_ACROSS_SENTENCES = [5, 0, 3, 3, 1, 0]
 
 
-class _WrongRowsError(ValueError):
-    """A step of decoding returned logits of other rows than it was given."""
-
-
 def _decode_with_cache(subject: Subject, tokens: Tensor, cache: Any) -> tuple[Tensor, Any]:
     """Read (batch, length) token by token; return logits (batch, length, vocab) and the cache."""
     steps = []
@@ -29,7 +26,7 @@ def _decode_with_cache(subject: Subject, tokens: Tensor, cache: Any) -> tuple[Te
         logits, cache = step(tokens[:, position : position + 1], cache)
         if logits.dim() != 2 or len(logits) != len(tokens):
             shapes = f"{tuple(logits.shape)} for {len(tokens)} rows"
-            kind = _WrongRowsError if logits.dim() == 2 else ValueError
+            kind = WrongLogitsShapeError if logits.dim() == 2 else ValueError
             raise kind(f"`cached.step` returned logits {shapes}, and not (batch, vocab)")
         steps.append(logits.to(torch.promote_types(logits.dtype, torch.float32)))
     return torch.stack(steps, dim=1), cache
@@ -80,7 +77,7 @@ def cached_decoding_matches_forward(subject: Subject) -> Finding:
         cache = assert_not_none(subject.adapter.cached).start(src)
         try:
             logits, _ = _decode_with_cache(subject, tgt_in, cache)
-        except _WrongRowsError as error:
+        except WrongLogitsShapeError as error:
             return broken_finding(str(error), src=src[-1], tgt_in=tgt_in[-1])
         for step in range(NUM_DECODING_STEPS):
             moved = subject.difference_or_zero_if_tolerated(logits[:, step], expected[:, step])

@@ -162,7 +162,7 @@ def autograd_matches_finite_differences(subject: Subject) -> Finding:
             "slopes are no sharper by a shorter step: something rounds to float32"
         )
     return broken_finding(
-        f"along {len(gaps)} lines the loss's slope is {gaps[0]:.1%} off its gradient"
+        f"along {len(gaps)} lines the loss's slope is {gaps[0]:.2%} off its gradient"
     )
 
 

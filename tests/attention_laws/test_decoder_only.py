@@ -13,6 +13,7 @@ from attention_laws.bare_module import adapter_from_module
 from attention_laws.laws import MODEL_LAWS
 from experiments.laws import sound_gpt
 from experiments.laws.mutants import run_as_module
+from tests.attention_laws.one_law import expect
 
 SOUND_GPT_FILE = sound_gpt.__file__
 CACHE_LAWS = ("cached_decoding_matches_forward", "cache_reorders_with_beams", "cache_starts_empty")
@@ -75,6 +76,7 @@ def test_a_sound_gpt_breaks_no_law_and_needs_no_source() -> None:
 MUTANTS = {
     "no mask": (".masked_fill(~self.may[:length, :length], -torch.inf)", "", "decoder_is_causal"),
     "the first position": ("self.head(x[:, -1:])", "self.head(x[:, :1])", CACHE_LAWS[0]),
+    "the last two positions": ("self.head(x[:, -1:])", "self.head(x[:, -2:])", CACHE_LAWS[0]),
     "one table": (
         "self.positions = nn.Embedding(BLOCK, D_MODEL)",
         "self.positions = self.words",
@@ -100,6 +102,26 @@ def test_padding_before_a_sequence_is_ignored(cuts_mask_at_end: bool) -> None:
     expected = ["left_padding_is_ignored"] if cuts_mask_at_end else []
     assert broken(model, "left_padding_is_ignored") == expected
     assert diagnose(model)["left_padding_is_ignored"].verdict != "not tried"
+
+
+class RotatesInFloat32(Relative):
+    """It rotates in float32 whatever the type is, as Llama does, and may detach a part."""
+
+    detached_part = 0.0
+
+    def rotate(self, vectors: Tensor, positions: Tensor) -> Tensor:
+        rotated = super().rotate(vectors.to(dtype=torch.float32), positions.float())
+        part = self.detached_part * rotated
+        return (rotated - part + part.detach()).to(vectors.dtype)
+
+
+@pytest.mark.parametrize(("part", "verdict"), [(0.0, "kept"), (0.001, "broken")])
+def test_a_small_part_that_is_detached_is_found_where_float32_is_hard_coded(
+    part: float, verdict: str
+) -> None:
+    model = RotatesInFloat32()
+    model.detached_part = part
+    expect(adapter_from_module(model), "autograd_matches_finite_differences", verdict)
 
 
 @pytest.mark.parametrize("added", ["self.words(torch.tensor([[7]]))", "self.positions(idx * 0)"])
