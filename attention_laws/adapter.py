@@ -89,12 +89,16 @@ class Adapter(_ReplaceMixin):
         alpha: Exponent of the paper's length penalty, if `candidate_score` is meant to use it.
         loss: `loss(logits, tgt_out)` returns a scalar in nats: a sum over tokens, or a mean.
         optimizer: The optimizer that trains `module`.
+        optimizer_settings: Settings that the optimizer is meant to have, such as
+            `{"betas": (0.9, 0.98), "eps": 1e-9}`.
+        max_gradient_norm: Norm that `train_step` is meant to clip all gradients to.
         train_step: `train_step(src, tgt_in, tgt_out)` makes one whole update and returns its loss.
         stateful: What a `train_step` changes besides `module` and `optimizer`, such as a
             scheduler or a step counter; each has `state_dict` and `load_state_dict`.
         schedule: `schedule(step)` returns the learning rate of a step, counted from 1.
         warmup_steps: Steps in which `schedule` rises.
         d_model: Width, if `schedule` is meant to be the paper's.
+        relative_max_distance: Greatest distance of relative positions, if they are T5's.
         make_batch: `make_batch(sources, targets)` returns src, tgt_in and tgt_out for lists of ids
             without special tokens.
         declared_tied: Groups of names of parameters that are meant to be one tensor.
@@ -124,11 +128,14 @@ class Adapter(_ReplaceMixin):
     alpha: float | None = None
     loss: Callable[[Tensor, Tensor], Tensor] | None = None
     optimizer: torch.optim.Optimizer | None = None
+    optimizer_settings: Mapping[str, Any] | None = None
+    max_gradient_norm: float | None = None
     train_step: Callable[[Tensor, Tensor, Tensor], float] | None = None
     stateful: tuple[Any, ...] = ()
     schedule: Callable[[int], float] | None = None
     warmup_steps: int | None = None
     d_model: int | None = None
+    relative_max_distance: int | None = None
     make_batch: (
         Callable[[TokenIdSequences, TokenIdSequences], tuple[Tensor, Tensor, Tensor]] | None
     ) = None

@@ -22,6 +22,7 @@ from attention_laws.report import Finding, broken_finding, kept_finding, not_tri
 from attention_laws.subject import Subject
 
 LAW_MODULE_SORT_KEY = 135
+ORDER_BEAM_SIZE = 16
 MAX_VOCAB_SIZE_FOR_FULL_BEAM = 100  # of a beam as wide as the vocabulary
 
 
@@ -104,6 +105,8 @@ def beam_order_is_that_of_scores(subject: Subject) -> Finding:
     """
     score = assert_not_none(subject.adapter.candidate_score)
     beam = assert_not_none(subject.adapter.beam)
+    # Many candidates of several lengths, since few pairs tell a penalty from two.
+    size = min(ORDER_BEAM_SIZE, subject.adapter.tgt_vocab_size // 2)
     orders: dict[str, Callable[[Candidate], float]] = {
         "their scores": lambda x: score(x.log_prob, len(x.ids) + x.finished),
         "their log probabilities": lambda x: x.log_prob,
@@ -115,7 +118,7 @@ def beam_order_is_that_of_scores(subject: Subject) -> Finding:
     rows = [
         [candidate for candidate in candidates if candidate.finished == finished]
         for _, candidates in run_searches_on_drawn_sources(
-            subject, lambda src: beam(src, BEAM_SIZE, LENGTH)
+            subject, lambda src: beam(src, size, LENGTH)
         )
         for finished in (True, False)
     ]

@@ -1,5 +1,6 @@
 """Everything that may be attended to has an effect, in its place (§3.1, §4)."""
 
+import contextlib
 from collections import defaultdict
 
 import torch
@@ -8,7 +9,11 @@ from torch import Tensor, nn
 from attention_laws.law import assert_not_none, law
 from attention_laws.model_state import hooks_removed_afterwards
 from attention_laws.report import Finding, broken_finding, kept_finding, not_tried_finding
-from attention_laws.subject import Subject, retry_check_with_zero_weights_drawn
+from attention_laws.subject import (
+    MODEL_ERROR_TYPES,
+    Subject,
+    retry_check_with_zero_weights_drawn,
+)
 from attention_laws.torch_calls import MULTI_HEAD_ATTENTION_CALL_NAME
 
 LAW_MODULE_SORT_KEY = 50
@@ -16,6 +21,7 @@ SENTENCE_LENGTH = 6
 SRC_LEN, TGT_LEN = 7, 5
 # Share of the typical effect below which a token is said to have none.
 MIN_RELATIVE_EFFECT = 1e-4
+MAX_ERROR_SHOWN = 150  # characters
 
 
 @law(reads_source=True)
@@ -165,8 +171,13 @@ def decoder_reads_tgt_in(subject: Subject) -> Finding:
         ids_read.clear()
         try:
             assert_not_none(subject.adapter.train_step)(src, tgt_in, tgt_out)
-        except IndexError as error:
-            return broken_finding(f"a step raises {error}, although forward reads the same batch")
+        except (IndexError, RuntimeError, ValueError) as error:
+            if isinstance(error, IndexError) or _forward_and_loss_take(
+                subject, src, tgt_in, tgt_out
+            ):
+                seen = f"a step raises {' '.join(str(error).split())[:MAX_ERROR_SHOWN]}"
+                return broken_finding(f"{seen}, although forward reads the same batch")
+            raise
     if not target_embeddings or not ids_read[target_embeddings[0]]:
         return not_tried_finding("no nn.Embedding reads tgt_in as it is")
     if reads(target_embeddings[0], tgt_in):
@@ -177,3 +188,13 @@ def decoder_reads_tgt_in(subject: Subject) -> Finding:
     return not_tried_finding(
         "in a step the target's nn.Embedding reads other ids than in a forward pass"
     )
+
+
+def _forward_and_loss_take(subject: Subject, src: Tensor, tgt_in: Tensor, tgt_out: Tensor) -> bool:
+    """Return whether the adapter's loss of a batch is computed without an error."""
+    if subject.adapter.loss is None:
+        return False
+    with contextlib.suppress(*MODEL_ERROR_TYPES):
+        subject.adapter.loss(subject.adapter.forward(src, tgt_in), tgt_out).backward()
+        return True
+    return False

@@ -12,7 +12,6 @@ from attention_laws.model_state import hooks_removed_afterwards
 from attention_laws.module_at_fault import describe_module
 from attention_laws.report import Finding, broken_finding, kept_finding, not_tried_finding
 from attention_laws.subject import MODEL_ERROR_TYPES, Subject
-from attention_laws.torch_calls import MULTI_HEAD_ATTENTION_CALL_NAME, PRODUCT_CALL_NAMES
 
 LAW_MODULE_SORT_KEY = 75
 # Sizes at which a norm is tried; an epsilon below a thousandth is not felt at the smallest.
@@ -20,10 +19,7 @@ SIZES = (0.3, 1.0, 10.0)
 MAX_RELATIVE_CHANGE = 0.03  # of a norm's output from one size to another
 # Of the output's root mean square from 1, beside that of a variance over one fewer components.
 MAX_SIZE_ERROR = 0.03
-SRC_LEN, TGT_LEN = 7, 5
-ENLARGEMENT = 10.0  # of the words
-# Bounds of how much larger maps then read; positions that are added keep it below ten times.
-MIN_SIZE_RATIO, MAX_FIRST_SIZE_RATIO = 0.3, 12.0
+DIVISION_CALL_NAMES = {"div", "truediv", "divide", "true_divide"}
 
 
 class _NormInput(NamedTuple):
@@ -69,67 +65,43 @@ def norms_ignore_the_scale(subject: Subject) -> Finding:
     return kept_finding("; ".join([seen, *raising]))
 
 
-@law()
-def scale_of_words_is_not_amplified(subject: Subject) -> Finding:
-    """Words ten times as large are read ten times as large, or as large as before.
+@law("module", compares=False)
+def norm_scales_multiply(subject: Subject) -> Finding:
+    """What a norm has brought to unit size is multiplied by its scale.
 
-    Means: a norm multiplies where it should divide, or divides by a square: what layers read then
-    shrinks or explodes with the words, and no norm levels it
-    Look: at what each norm divides by, also where it is a function and no module
-    How: The first map of a side reads words as they are, or behind a norm; a later one may read
-    products, but nothing that shrinks.
+    Means: it is divided by it: what lets the scale shrink, such as weight decay, lets the output
+    explode
+    Look: at the line of the norm that has its weight
     """
-    src, tgt_in = subject.draw_src(1, SRC_LEN), subject.draw_tgt_in(1, TGT_LEN)
-    plain = _sizes_read_by_maps(subject, src, tgt_in, 1.0)
-    enlarged = _sizes_read_by_maps(subject, src, tgt_in, ENLARGEMENT)
-    if not plain or [length for length, _ in plain] != [length for length, _ in enlarged]:
-        return not_tried_finding("no map was seen that reads what embeddings give")
-    first_of_side = {length: number for number, (length, _) in reversed([*enumerate(plain)])}
-    ratios = [large / size for (_, size), (_, large) in zip(plain, enlarged, strict=True) if size]
-    if all(abs(ratio - 1) < 1e-6 for ratio in ratios):
-        return not_tried_finding("no torch embedding is called")
-    for number, ratio in enumerate(ratios):
-        is_first = number in first_of_side.values()
-        seen = f"with words {ENLARGEMENT:g} times as large map {number + 1} reads {ratio:.3g} times"
-        if ratio < MIN_SIZE_RATIO or (is_first and ratio > MAX_FIRST_SIZE_RATIO):
-            return broken_finding(f"{seen} as much")
-    sizes = f"{min(ratios):.2g} to {max(ratios):.2g} times"
-    return kept_finding(f"words {ENLARGEMENT:g} times as large are read {sizes} as large")
+    owned = {id(weight) for weight in subject.module.parameters()}
+    with _DivisionByScaleRecorder(owned) as recorder:
+        subject.logits(subject.draw_src(2, 5), subject.draw_tgt_in(2, 4))
+    for scale in recorder.scales:
+        names = [name for name, weight in subject.module.named_parameters() if weight is scale]
+        return broken_finding(f"what has unit size is divided by {names[0]}")
+    return kept_finding("nothing of unit size is divided by a vector of weights")
 
 
-class _EmbeddingEnlarger(TorchFunctionMode):
-    """Multiply what embeddings return in a block."""
+class _DivisionByScaleRecorder(TorchFunctionMode):
+    """Record the vectors of weights that something of unit size is divided by in a block."""
 
-    def __init__(self, factor: float) -> None:
+    def __init__(self, owned_ids: set[int]) -> None:
         super().__init__()
-        self.factor = factor
+        self.owned_ids = owned_ids
+        self.scales: list[Tensor] = []
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        output = func(*args, **(kwargs or {}))
-        return output * self.factor if getattr(func, "__name__", "") == "embedding" else output
+        if getattr(func, "__name__", "").strip("_") in DIVISION_CALL_NAMES and len(args) > 1:
+            x, scale = args[:2]
+            is_scale = id(scale) in self.owned_ids and scale.dim() == 1 and len(scale) > 1
+            if is_scale and isinstance(x, Tensor) and _has_unit_size_rows(x):
+                self.scales.append(scale)
+        return func(*args, **(kwargs or {}))
 
 
-def _sizes_read_by_maps(
-    subject: Subject, src: Tensor, tgt_in: Tensor, factor: float
-) -> list[tuple[int, float]]:
-    """Return length and size of what each map of a pass reads that is as wide as the words."""
-    with _EmbeddingEnlarger(factor):
-        calls = subject.torch_calls_of_forward(src, tgt_in)
-    hidden = [
-        arg
-        for call in calls
-        if call.name in ("linear", MULTI_HEAD_ATTENTION_CALL_NAME, *PRODUCT_CALL_NAMES)
-        for arg in call.args
-        if isinstance(arg, Tensor) and not isinstance(arg, nn.Parameter) and arg.dim() == 3
-    ]
-    lengths = {SRC_LEN, TGT_LEN}
-    read = [x for x in hidden if x.is_floating_point() and len(lengths & {*x.shape[:2]}) == 1]
-    width = read[0].shape[-1] if read else 0
-    return [
-        (min(lengths & {*x.shape[:2]}), float(x.square().mean().sqrt()))
-        for x in read
-        if x.shape[-1] == width
-    ]
+def _has_unit_size_rows(x: Tensor) -> bool:
+    """Return whether each row has a root mean square of 1."""
+    return bool(((x.square().mean(dim=-1).sqrt() - 1).abs() <= MAX_SIZE_ERROR).all())
 
 
 def _record_norm_inputs(subject: Subject) -> dict[str, _NormInput]:

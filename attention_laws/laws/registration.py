@@ -5,6 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.module import register_module_forward_pre_hook
+from torch.overrides import TorchFunctionMode
 
 from attention_laws.law import law
 from attention_laws.model_state import hooks_removed_afterwards
@@ -66,3 +67,43 @@ def _trainable_leaves(output: Tensor) -> list[Tensor]:
             leaves[id(leaf)] = leaf
         waiting += [next_node for next_node, _ in node.next_functions]
     return list(leaves.values())
+
+
+@law("module", compares=False)
+def words_are_looked_up_in_weights(subject: Subject) -> Finding:
+    """The table that words are looked up in is a parameter, or computed from some.
+
+    Means: it is a plain tensor of random numbers: a wrapper is missing around it, and it is never
+    trained, moved or saved
+    Look: at where the table is made: nn.Embedding, or nn.Parameter(...)
+    """
+    src, tgt_in = subject.draw_src(2, 5), subject.draw_tgt_in(2, 4)
+    known = {
+        tensor.untyped_storage().data_ptr()
+        for tensor in (*subject.module.parameters(), *subject.module.buffers())
+    }
+    with _WordLookupRecorder(src, tgt_in) as recorder, torch.enable_grad():
+        subject.adapter.forward(src, tgt_in)
+    if not recorder.tables:
+        return not_tried_finding("no torch embedding reads the words")
+    for table in recorder.tables:
+        if not table.requires_grad and table.untyped_storage().data_ptr() not in known:
+            seen = f"words are looked up in a table of {tuple(table.shape)}"
+            return broken_finding(f"{seen} that is neither parameter nor buffer")
+    return kept_finding(f"{len(recorder.tables)} tables of words are parameters or buffers")
+
+
+class _WordLookupRecorder(TorchFunctionMode):
+    """Record the tables in which the ids of a batch are looked up in a block."""
+
+    def __init__(self, *ids: Tensor) -> None:
+        super().__init__()
+        self.ids = ids
+        self.tables: list[Tensor] = []
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if getattr(func, "__name__", "") == "embedding":
+            tensors = [arg for arg in args if isinstance(arg, Tensor)]
+            if any(torch.equal(x, ids) for x in tensors for ids in self.ids):
+                self.tables += [x for x in tensors if x.is_floating_point()]
+        return func(*args, **(kwargs or {}))

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterable
 from functools import wraps
+from numbers import Integral
+from reprlib import repr as short_repr
 from typing import Any
 
 import torch
@@ -75,12 +77,12 @@ def also_check_with_likelier_eos(
         if finding.verdict != Verdict.KEPT or _does_any_search_reach_eos(subject):
             return finding
         random_state = subject.generator.get_state()
-        if not _make_sentences_end(subject):
-            return kept_finding(f"{finding.seen}; no sentence ends in eos")
+        ends = _make_sentences_end(subject)
         subject.generator.set_state(random_state)
+        # Also if none ends: a search that never does may leave out what forward scores highest.
         retried = check(subject)
         if retried.verdict == Verdict.KEPT:
-            return retried
+            return retried if ends else kept_finding(f"{finding.seen}; no sentence ends in eos")
         return Finding(retried.verdict, f"with eos likelier, so that sentences end: {retried.seen}")
 
     return retried_check
@@ -127,6 +129,55 @@ def _make_sentences_end(subject: Subject) -> bool:
         if _does_any_search_reach_eos(subject):
             return True
     return False
+
+
+@law()
+@also_check_with_likelier_eos
+@torch.no_grad()
+def searches_return_ids_in_lists(subject: Subject) -> Finding:
+    """A search returns ids in a list; of a beam, with a log probability and whether eos ended it.
+
+    Means: the search hands out what it computes with, such as a view of a tensor that it goes on
+    to change, or the parts of a candidate in another order; or it stops before eos and the limit
+    Look: at where a candidate is made
+    """
+    greedy, beam = subject.adapter.greedy, subject.adapter.beam
+    if greedy is None and beam is None:
+        return not_tried_finding("the adapter has no greedy and no beam")
+    count = 0
+    if greedy is not None:
+        for _, ids in run_searches_on_drawn_sources(subject, lambda src: greedy(src, LENGTH)):
+            count += 1
+            if not _is_list_of_ids(ids):
+                return broken_finding(f"greedy search returns {_show(ids)}, and no list of ids")
+    if beam is None:
+        return kept_finding(f"{count} translations are lists of ids")
+    for src, candidates in run_searches_on_drawn_sources(
+        subject, lambda src: beam(src, BEAM_SIZE, LENGTH)
+    ):
+        for ids, log_prob, finished in candidates:
+            count += 1
+            if not _is_list_of_ids(ids):
+                return broken_finding(f"a candidate has {_show(ids)}, and no list of ids")
+            is_truth = finished in (True, False) and not isinstance(finished, float)
+            if isinstance(log_prob, bool) or not is_truth:
+                seen = f"a candidate has a log probability of {_show(log_prob)}"
+                return broken_finding(f"{seen}, and {_show(finished)} for whether eos ended it")
+        longest = max((len(ids) for ids, _, _ in candidates), default=LENGTH)
+        if longest < LENGTH and not any(finished for _, _, finished in candidates):
+            seen = (
+                f"none of {len(candidates)} candidates ends in eos, and the longest has {longest}"
+            )
+            return broken_finding(f"{seen} tokens, where {LENGTH} are allowed", src=src[0])
+    return kept_finding(f"{count} translations and candidates are lists of ids")
+
+
+def _is_list_of_ids(ids: Any) -> bool:
+    return isinstance(ids, list | tuple) and all(isinstance(token, Integral) for token in ids)
+
+
+def _show(value: Any) -> str:
+    return " ".join(short_repr(value).split())
 
 
 @law("greedy")

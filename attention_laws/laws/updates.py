@@ -25,6 +25,9 @@ MIN_RELATIVE_MOVE = 1e-7  # of the weights in all steps; below it rounding decid
 NUM_LOSS_DRAWS = 6  # passes with dropout, among whose losses the one of the step must be
 MAX_RELATIVE_LOSS_ERROR = 1e-2  # a step may compute in 16 bits
 MAX_ADAM_EPSILON = 1e-4
+MAX_WEIGHT_DECAY = 1.0
+ENLARGEMENT = 1e4  # of gradients, so that they have to be clipped
+MAX_RELATIVE_NORM_ERROR = 1e-2
 MAX_FROZEN_MOVE = 1e-6  # share of the largest weight; what normalizes anew may round
 
 Batch = tuple[Tensor, Tensor, Tensor]
@@ -152,13 +155,16 @@ def gradients_are_final_when_used(subject: Subject) -> Finding:
 def optimizer_settings_are_plausible(subject: Subject) -> Finding:
     """Adam's settings are of the size that §5.3 has: beta_1 below beta_2, a small epsilon.
 
-    Means: the betas are exchanged, the epsilon is that of another formula, or the loss is maximized
+    Means: the betas are exchanged, the epsilon is that of another formula, the loss is maximized,
+    or weights decay faster than they learn
     Look: at the arguments that the optimizer is made with
     """
     for number, group in enumerate(assert_not_none(subject.adapter.optimizer).param_groups):
         where = f"group {number} of the optimizer"
         if group.get("maximize"):
             return broken_finding(f"{where} maximizes the loss")
+        if float(group.get("weight_decay", 0.0)) > MAX_WEIGHT_DECAY:
+            return broken_finding(f"{where} has a weight decay of {group['weight_decay']}")
         # Of three betas, as Adan's, the order is another.
         betas: tuple[float, ...] = group.get("betas") or ()
         if len(betas) == 2 and betas[0] > betas[1]:
@@ -170,6 +176,54 @@ def optimizer_settings_are_plausible(subject: Subject) -> Finding:
         if betas and float(epsilon) > MAX_ADAM_EPSILON:
             return warned_finding(f"{where} has an epsilon of {epsilon}, §5.3 one of 1e-9")
     return kept_finding("no setting of the optimizer is out of its order")
+
+
+@law("optimizer", "optimizer_settings", compares=False)
+def optimizer_settings_are_as_told(subject: Subject) -> Finding:
+    """Each group of the optimizer has the settings that were asked for.
+
+    Means: an argument is left out, so that the optimizer has its own default, or is another number
+    Look: at the arguments that the optimizer is made with
+    """
+    told = assert_not_none(subject.adapter.optimizer_settings)
+    for number, group in enumerate(assert_not_none(subject.adapter.optimizer).param_groups):
+        for name, value in told.items():
+            if name not in group:
+                return not_tried_finding(f"the optimizer has no setting {name}")
+            # Groups of their own without decay are a custom: norms and shifts are in these.
+            if group[name] != value and not (name == "weight_decay" and number and not group[name]):
+                seen = f"group {number} of the optimizer has {name} {group[name]}"
+                return broken_finding(f"{seen}, and {value} is told")
+    return kept_finding(f"the optimizer has {', '.join(f'{n} {v}' for n, v in told.items())}")
+
+
+@law("module", "optimizer", "train_step", "max_gradient_norm", compares=False)
+def gradients_are_clipped_as_told(subject: Subject) -> Finding:
+    """The gradients that the optimizer gets have at most the norm that was asked for.
+
+    Means: they are clipped to another norm, not at all, or before backward has computed them
+    Look: at the order of backward, clipping and optimizer.step(), and at the norm
+    How: Each gradient is enlarged as soon as it is there, so that there is something to clip.
+    """
+    told = float(assert_not_none(subject.adapter.max_gradient_norm))
+    norms: list[float] = []
+    parameters = subject.trainable_parameters().values()
+
+    def record(*_: object) -> None:
+        squares = [float(w.grad.double().square().sum()) for w in parameters if w.grad is not None]
+        norms.append(math.sqrt(sum(squares)))
+
+    hooks = [weight.register_hook(lambda gradient: gradient * ENLARGEMENT) for weight in parameters]
+    optimizer = assert_not_none(subject.adapter.optimizer)
+    with hooks_removed_afterwards([*hooks, optimizer.register_step_pre_hook(record)]):
+        assert_not_none(subject.adapter.train_step)(*subject.draw_batch())
+    if not norms:
+        return not_tried_finding("a train_step does not step this optimizer")
+    seen = f"gradients {ENLARGEMENT:g} times as large reach the optimizer with a norm of"
+    seen += f" {norms[0]:.4g}, and {told:g} is told"
+    if abs(norms[0] / told - 1) <= MAX_RELATIVE_NORM_ERROR:
+        return kept_finding(seen)
+    return broken_finding(seen)
 
 
 @law("module", "train_step", compares=False)

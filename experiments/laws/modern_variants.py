@@ -102,7 +102,10 @@ FUNCTIONAL_VARIANT_EDITS: VariantEdits = {
     "rms_norm": ((" - x.mean(dim=-1, keepdim=True)", ""),),
     "one_head": ((SIZES, SIZES.replace("3, 2,", "1, 2,")),),
     "more_layers": ((SIZES, SIZES.replace("3, 2,", "4, 3,")),),
-    "no_clipping": (("        nn.utils.clip_grad_norm_(self.model.parameters(), CLIP)\n", ""),),
+    "no_clipping": (
+        ("        nn.utils.clip_grad_norm_(self.model.parameters(), CLIP)\n", ""),
+        ("        max_gradient_norm=CLIP,\n", ""),
+    ),
     "absolute_positions": ABSOLUTE_EDITS,
     "more_buckets": (("BUCKETS, FARTHEST = 8, 16", "BUCKETS, FARTHEST = 16, 64"),),
     "finite_mask": (("torch.finfo(scores.dtype).min", "-1e4"),),

@@ -2,15 +2,16 @@
 
 Not in the paper. `python -m experiments laws` tries a sample of each model's, with the whole
 adapter and with `forward` alone. A mutant that does not run is none, nor one that computes what the
-sound model does, at once or with the signs, names or order of weights changed
-(`SoundModel.weight_changes`): these are counted apart.
+sound model does, at once or with its weights changed so that they are as likely
+(`SoundModel.weight_changes`, `SoundModel.rotations`), or drawn a little larger or smaller: these
+are counted apart.
 """
 
 import contextlib
 import random
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import zip_longest
 from pathlib import Path
@@ -28,6 +29,11 @@ from experiments.mutation import Mutant, generate_mutants
 
 TRAINING_AND_SEARCH_CLASS = "class TrainingAndSearch"  # from here on the file trains and searches
 SAMPLE_SEED = 36
+# A mutant that draws weights larger or smaller by no more than this factor is as sound.
+MAX_INITIAL_SCALE_RATIO = 2.0
+INITIAL_SCALE_CHANGE = "weights drawn at most twice or half as large"
+# The values of a fingerprint that follow updates: three losses, and logits.
+NUM_TRAINED_VALUES = 4
 LAW_WARNING_OF_SOUND_MODEL = "all_padding_source_is_harmless"  # true of the sound model, too
 
 
@@ -71,15 +77,55 @@ def _weights_with_rotary_halves_exchanged(weights: NamedWeights) -> NamedWeights
     }
 
 
+def _weights_with_cross_key_value_exchanged(weights: NamedWeights) -> NamedWeights:
+    other = {"k_proj": "v_proj", "v_proj": "k_proj"}
+    return {
+        re.sub("[kv]_proj", lambda m: other[m[0]], n) if "cross_attn" in n else n: w
+        for n, w in weights.items()
+    }
+
+
+def _weights_with_distance_rows_reversed(weights: NamedWeights) -> NamedWeights:
+    """Put row -r, counted from the end, in the place of row r of biases of distances."""
+    return {
+        n: w.roll(-1, 0).flip(0) if n in ("enc_bias", "dec_bias") else w for n, w in weights.items()
+    }
+
+
+def _weights_with_rows_of_distance_zero_exchanged(weights: NamedWeights) -> NamedWeights:
+    """Exchange the rows of distance 0 among the words before and among those after, in 8 rows."""
+    rows = torch.tensor([4, 1, 2, 3, 0, 5, 6, 7])
+    return {n: w[rows] if n == "enc_bias" else w for n, w in weights.items()}
+
+
+def _make_turning_rotary_weights_back(pattern: str) -> WeightChange:
+    """Return a change that turns heads of 8 back by the angles of one position."""
+    angles = 10000.0 ** (-torch.arange(0, 8, 2, dtype=torch.float64) / 8)
+    cos, sin = angles.cos()[None, :, None], angles.sin()[None, :, None]
+
+    def turn_back(weight: torch.Tensor) -> torch.Tensor:
+        one, other = weight.unflatten(0, (-1, 2, 4)).unbind(1)
+        return torch.stack((one * cos + other * sin, other * cos - one * sin), 1).flatten(0, 2)
+
+    return lambda weights: {
+        n: turn_back(w) if re.search(pattern, n) else w for n, w in weights.items()
+    }
+
+
 @dataclass(frozen=True)
 class SoundModel:
     """A file whose classes are mutated, and changes of its weights that mutants may amount to.
 
-    Fresh weights are as likely after these changes, and Adam's steps are the same.
+    Attributes:
+        file: The source.
+        weight_changes: Changes after which fresh weights are as likely and Adam's steps the same.
+        rotations: Changes after which fresh weights are as likely, drawn as they are from a normal
+            distribution, and Adam's steps differ, since it counts by components.
     """
 
     file: Path
     weight_changes: Mapping[str, WeightChange]
+    rotations: Mapping[str, WeightChange] = field(default_factory=dict)
 
     @property
     def text(self) -> str:
@@ -114,10 +160,17 @@ SOUND_MODELS = {
         FOLDER / "modern_model.py",
         {
             "halves of rotary queries and keys exchanged": _weights_with_rotary_halves_exchanged,
+            "keys and values across exchanged": _weights_with_cross_key_value_exchanged,
             **{
                 f"{pattern} negated": _make_undoing_weight_negation(pattern)
                 for pattern in MODERN_SUBLAYER_OUTPUT_WEIGHTS
             },
+        },
+        {
+            f"{name} of the encoder turned by one position": _make_turning_rotary_weights_back(
+                rf"encoder.*attn.{name[0]}_proj"
+            )
+            for name in ("queries", "keys")
         },
     ),
     "functional": SoundModel(
@@ -125,6 +178,8 @@ SOUND_MODELS = {
         {
             "sub-layers negated": _make_undoing_weight_negation(r"(self|cross|ffn)\.out|out_bias"),
             "biases of distances negated": _make_undoing_weight_negation("(enc|dec)_bias"),
+            "rows of distances reversed": _weights_with_distance_rows_reversed,
+            "rows of distance 0 exchanged": _weights_with_rows_of_distance_zero_exchanged,
         },
     ),
 }
@@ -136,8 +191,8 @@ def behaviour_fingerprint(module: ModuleType, model: SoundModel, change: str = "
     Args:
         module: The code of the model.
         model: What it is a mutant of.
-        change: The name in `model.weight_changes` of what is done to the sound model's weights,
-            which it then gets.
+        change: The name in `model.weight_changes` or `model.rotations` of what is done to the sound
+            model's weights, which it then gets; `INITIAL_SCALE_CHANGE` gives it these as they are.
     """
     return list(_yield_behaviour_values(module, model, change))
 
@@ -145,8 +200,14 @@ def behaviour_fingerprint(module: ModuleType, model: SoundModel, change: str = "
 def has_fingerprint(
     module: ModuleType, model: SoundModel, fingerprint: list[Any], change: str = ""
 ) -> bool:
-    """Return whether a `behaviour_fingerprint` is this one; compute no more than it takes."""
+    """Return whether a `behaviour_fingerprint` is this one; compute no more than it takes.
+
+    After one of `model.rotations` what follows updates is not compared.
+    """
     with contextlib.closing(_yield_behaviour_values(module, model, change)) as values:
+        if change in model.rotations:
+            pairs = zip(values, fingerprint[:-NUM_TRAINED_VALUES], strict=False)
+            return all(one == other for one, other in pairs)
         return all(one == other for one, other in zip_longest(values, fingerprint))
 
 
@@ -161,7 +222,8 @@ def _yield_behaviour_values(
         if change:
             weights = dict(network.named_parameters())
             sound = dict(run_as_module(model.text).make_model().named_parameters())
-            for name, weight in model.weight_changes[change](sound).items():
+            changes = {**model.weight_changes, **model.rotations, INITIAL_SCALE_CHANGE: dict}
+            for name, weight in changes[change](sound).items():
                 weights[name].data.copy_(weight)
         yield from _yield_adapter_behaviour_values(module.make_adapter(network))
     finally:
@@ -254,11 +316,28 @@ def _mutants_by_operator_in_turn(text: str, of_setup: bool) -> list[Mutant]:
 
 def _weight_change_undoing_mutation(module: ModuleType, model: SoundModel, sound: list[Any]) -> str:
     """Return the change of weights after which a mutant computes what the sound model does."""
-    for change in model.weight_changes:
+    changes = [*model.weight_changes, *model.rotations]
+    if _draws_weights_of_similar_size(module, model):
+        changes.append(INITIAL_SCALE_CHANGE)
+    for change in changes:
         with contextlib.suppress(Exception):  # such as a weight that the mutant does not have
             if has_fingerprint(module, model, sound, change):
                 return change
     return ""
+
+
+def _draws_weights_of_similar_size(module: ModuleType, model: SoundModel) -> bool:
+    """Return whether each weight is the sound model's times a factor, of at most 2 or 1/2."""
+    drawn = dict(module.make_model().named_parameters())
+    for name, weight in run_as_module(model.text).make_model().named_parameters():
+        if name not in drawn or drawn[name].shape != weight.shape:
+            return False
+        if float(weight.norm()):
+            ratio = float(drawn[name].norm() / weight.norm())
+            is_similar = 1 / MAX_INITIAL_SCALE_RATIO <= ratio <= MAX_INITIAL_SCALE_RATIO
+            if not is_similar or not torch.allclose(drawn[name], ratio * weight, rtol=1e-4):
+                return False
+    return True
 
 
 def try_laws_on_mutant(mutant: Mutant, module: ModuleType) -> dict[str, Any]:

@@ -124,6 +124,7 @@ class TrainingSetup:
             alpha=0.6,
             loss=self.loss,
             optimizer=self.optimizer,
+            optimizer_settings={"betas": (0.9, 0.98), "eps": 1e-9},
             train_step=self.train_step,
             schedule=self.rate_of_step,
             warmup_steps=self.warmup_steps,

@@ -83,6 +83,28 @@ def test_weights_that_no_parameters_call_returns_are_found() -> None:
     expect(changed(with_loose_tensor), LAW, "broken", "(32,)")
 
 
+class PlainTable(nn.Module):
+    """Words are looked up in a tensor that is no parameter."""
+
+    def __init__(self, rows: int) -> None:
+        super().__init__()
+        self.table = torch.randn(rows, D_MODEL)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        return nn.functional.embedding(ids, self.table)
+
+
+def with_plain_table(model: EncoderDecoder) -> None:
+    model.src.words = PlainTable(model.src.words.num_embeddings)
+
+
+def test_a_table_of_words_that_is_no_parameter_is_found() -> None:
+    law = "words_are_looked_up_in_weights"
+    expect(changed(with_plain_table), law, "broken", "neither parameter nor buffer")
+    for change in (with_parametrization, with_tied_output, with_frozen_embeddings):
+        expect(changed(change), law, "kept", "2 tables")
+
+
 def test_sound_designs_are_left_alone() -> None:
     for change in (with_parametrization, with_tied_output, with_frozen_embeddings):
         expect(changed(change), LAW, "kept")

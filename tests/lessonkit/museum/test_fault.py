@@ -72,8 +72,9 @@ def test_a_sound_pipeline_breaks_no_law() -> None:
     assert diagnose_pipeline(sound_pipeline()).broken_laws == []
     adapter = sound_adapter()  # it holds all that an adapter can
     missing = [n for n in Adapter.__dataclass_fields__ if getattr(adapter, n) is None]
-    # Its targets are padded as its sources are, and no model of the museum is decoder-only.
-    assert missing == ["tgt_pad_id", "left_padded"]
+    # Its targets are padded as its sources are, nothing is clipped, and no model of the museum has
+    # relative positions or is decoder-only.
+    assert missing == ["tgt_pad_id", "max_gradient_norm", "relative_max_distance", "left_padded"]
 
 
 def test_a_fault_leaves_the_packages_own_code_and_the_weights_alone() -> None:
