@@ -5,6 +5,7 @@ ids from 4 on, and never make a special id other than "unknown" out of text.
 """
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -35,7 +36,7 @@ from transformer.data.pre_tokenizers import (
     PRE_TOKENIZERS,
 )
 from transformer.data.tokenizer_schema import tokenizer_problem
-from transformer.data.vocabularies import learn_merges, learn_words
+from transformer.data.vocabularies import count_words, learn_merges, learn_words
 from transformer.data.word_splitting import split_words
 from transformer.support.checks import check_no_lone_surrogate, check_token_ids
 from transformer.support.errors import UserError, require, short_repr, unknown_name_error
@@ -266,8 +267,7 @@ def train(
     With `joint_vocabulary` both have the same ids; each normalizes and cuts text by its language's
     rules. A UserError where no word is seen `min_frequency` times.
     """
-    src_side = config.src_lang, _normalize_all(config.src_lang, src)
-    tgt_side = config.tgt_lang, _normalize_all(config.tgt_lang, tgt)
+    src_side, tgt_side = (config.src_lang, src), (config.tgt_lang, tgt)
     if config.joint_vocabulary:
         src_tokenizer, tgt_tokenizer = _train_sides(config, [src_side, tgt_side], config.vocab_size)
     else:
@@ -277,21 +277,17 @@ def train(
     return src_tokenizer, tgt_tokenizer
 
 
-def _normalize_all(lang: str, texts: Sequence[str]) -> list[str]:
-    normalize = NORMALIZERS[normalizer_name_of_language(lang)]
-    for text in texts:
-        check_no_lone_surrogate(text)
-    return [normalize(text) for text in with_progress(texts, "normalizing", "sentences")]
-
-
 def _train_sides(
-    config: DataConfig, sides: Sequence[tuple[str, list[str]]], vocab_size: int
+    config: DataConfig, sides: Sequence[tuple[str, Sequence[str]]], vocab_size: int
 ) -> list[Tokenizer]:
-    """Learn one vocabulary of all sides (language, normalized text); return their tokenizers."""
+    """Learn one vocabulary of all sides (language, text); return their tokenizers."""
     lowercase = config.lowercase
     normalizer_by_lang = {lang: normalizer_name_of_language(lang) for lang, _ in sides}
     if config.tokenizer == TokenizerKind.BPE:
-        merges = learn_merges(config, [text for _, texts in sides for text in texts], vocab_size)
+        counts: Counter[str] = Counter()
+        for lang, texts in sides:
+            counts.update(count_words(lang, texts, lowercase))
+        merges = learn_merges(config, counts, vocab_size)
         return [
             BPETokenizer(
                 merges, lowercase, normalizer_by_lang[lang], PRE_TOKENIZER_OF_NEW_VOCABULARIES
