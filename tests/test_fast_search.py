@@ -1,5 +1,6 @@
 """The translator's search finds what the paper's does, in whatever network and company."""
 
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -8,33 +9,91 @@ import pytest
 import torch
 
 from tests.helpers.scripted import padded_sources
-from transformer.config import BOS_ID, PAD_ID, ModelConfig
+from transformer.config import BOS_ID, EOS_ID, PAD_ID, ModelConfig
 from transformer.decoding import beam_search, top_continuations
 from transformer.fast_search import fast_beam_search, fast_top_continuations
 from transformer.model import Transformer
 from transformer.models.translator import Translator
+from transformer.modern import find_parts
 from transformer.support.errors import UserError
 
 VOCAB = 1009  # more than a few groups of types, and the last group is not whole
 
 
-@pytest.mark.parametrize("beam_size", [1, 3])
-@pytest.mark.parametrize("network", ["post-norm", "pre-norm", "LSTM"])
-def test_it_finds_what_the_plain_search_finds(network: str, beam_size: int) -> None:
-    torch.manual_seed(5)
-    model: Any = Translator.load("demo-lstm").model
-    if network != "LSTM":
-        sizes = {"d_model": 14, "d_ff": 29, "num_heads": 7, "num_layers": 3, "max_len": 71}
-        config = ModelConfig(**sizes, pre_norm=network == "pre-norm")
-        model = Transformer(config, src_vocab_size=VOCAB, tgt_vocab_size=VOCAB).eval()
-        with torch.no_grad():
-            model.output.weight.mul_(2)  # so that the softmax is sharp
-    src = padded_sources(VOCAB if network != "LSTM" else 300)
-    options: dict[str, Any] = {"beam_size": beam_size, "alpha": 0.6, "extra_length": 17}
+def make_model(parts_name: str = "paper", **settings: Any) -> Transformer:
+    sizes = {"d_model": 14, "d_ff": 29, "num_heads": 7, "num_layers": 3, "max_len": 71}
+    config, parts = ModelConfig(**(sizes | settings)), find_parts(parts_name)
+    model = Transformer(config, src_vocab_size=VOCAB, tgt_vocab_size=VOCAB, parts=parts).eval()
+    with torch.no_grad():
+        model.output.weight.mul_(2)  # so that the softmax is sharp
+    return model
+
+
+def assert_same_search(model: Any, src: torch.Tensor, **options: Any) -> None:
     found, plain = fast_beam_search(model, src, **options), beam_search(model, src, **options)
     for ours, theirs in zip(found, plain, strict=True):
         assert [(h.ids, h.finished) for h in ours] == [(h.ids, h.finished) for h in theirs]
         assert [h.score for h in ours] == pytest.approx([h.score for h in theirs], rel=1e-4)
+
+
+@pytest.mark.parametrize("beam_size", [1, 3])
+@pytest.mark.parametrize("network", ["post-norm", "pre-norm", "biases", "modern", "LSTM"])
+def test_it_finds_what_the_plain_search_finds(network: str, beam_size: int) -> None:
+    torch.manual_seed(5)
+    biases = {"attention_bias": True, "output_bias": True, "positions": "learned"}
+    make = {
+        "post-norm": make_model,
+        "pre-norm": partial(make_model, pre_norm=True),
+        "biases": partial(make_model, **biases),
+        "modern": partial(make_model, "modern", num_heads=2, d_k=6),
+        "LSTM": lambda: Translator.load("demo-lstm").model,
+    }
+    model: Any = make[network]()
+    with torch.no_grad():
+        for bias in (p for name, p in model.named_parameters() if name.endswith("bias")):
+            bias.normal_()
+    src = padded_sources(VOCAB if network != "LSTM" else 300)
+    # Longer than the room that a cache has at first.
+    assert_same_search(model, src, beam_size=beam_size, alpha=0.6, extra_length=41)
+
+
+@pytest.mark.parametrize("beam_size", [1, 4, 13])
+def test_it_finds_it_where_there_is_next_to_nothing(beam_size: int) -> None:
+    torch.manual_seed(6)
+    sizes = {"d_model": 6, "d_ff": 5, "num_heads": 3, "num_layers": 2, "max_len": 11}
+    config = ModelConfig(**sizes, tie_source_target=False)
+    model = Transformer(config, src_vocab_size=VOCAB, tgt_vocab_size=5).eval()
+    sources = ([EOS_ID], [PAD_ID, PAD_ID], [7, EOS_ID], [7, PAD_ID], [*range(5, 15), EOS_ID])
+    for source in sources:
+        assert_same_search(model, torch.tensor([source]), beam_size=beam_size, max_len=10)
+    together = torch.tensor([[EOS_ID, PAD_ID], [PAD_ID, PAD_ID], [7, EOS_ID]])
+    assert_same_search(model, together, beam_size=beam_size, max_len=10)
+
+
+def test_weights_that_change_are_read_anew() -> None:
+    torch.manual_seed(5)
+    model, src = make_model(attention_bias=True), padded_sources(VOCAB)[1:3]
+    layer = model.decoder.layers[1]
+    for weight in (*layer.parameters(), *model.decoder.norm.parameters(), model.output.weight):
+        fast_beam_search(model, src, beam_size=1, max_len=2)
+        weight.data.add_(torch.randn(weight.shape))  # PyTorch does not count such a change
+        assert_same_search(model, src, beam_size=1, max_len=2)
+
+
+def test_a_decoder_with_anything_of_ones_own_runs_itself() -> None:
+    torch.manual_seed(5)
+    src, calls = padded_sources(VOCAB), []
+    for path in ("decoder.layers.1.cross_attention", "output", "decoder.norm"):
+        model = make_model()
+        model.get_submodule(path).register_forward_hook(lambda *call: calls.append(call[0]))
+        fast_beam_search(model, src, extra_length=2)
+        assert calls.pop() is model.get_submodule(path)
+    model = make_model()
+    attention: Any = model.decoder.layers[0].self_attention
+    attention.attend = lambda queries, *others: (torch.zeros_like(queries), None)
+    assert_same_search(model, src, extra_length=2)
+    for other in (make_model(d_k=3), make_model().bfloat16()):
+        assert_same_search(other, src, beam_size=1, alpha=0.0, extra_length=7)
 
 
 def test_it_picks_the_continuations_that_the_plain_search_picks() -> None:

@@ -8,18 +8,22 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from transformer.config import BOS_ID, PAD_ID
+from transformer.config import BEAM_SIZE, BOS_ID, PAD_ID
 from transformer.decoding import EncoderDecoder, Hypothesis, beam_search, make_empty_cache
+from transformer.fast_decoder import FastDecoder, is_fast_decoder_right_for
 from transformer.model import DecoderCache
 
 VOCAB_GROUP_SIZE = 64  # types of a group
 MAX_ROWS_FOR_PLAIN_TOPK = 3  # prefixes for which a plain top-k is as fast
 
 
+@torch.inference_mode()
 def fast_beam_search(model: EncoderDecoder, src: Tensor, **options: Any) -> list[list[Hypothesis]]:
     """Search as `beam_search` does, with the same options, results and errors (§6.1)."""
-    shared = _ModelWithSharedSourceCache(model)
-    return beam_search(shared, src, pick_continuations=fast_top_continuations, **options)
+    fast: EncoderDecoder = _ModelWithSharedSourceCache(model)
+    if options.get("use_cache", True) and is_fast_decoder_right_for(model):
+        fast = FastDecoder(model, options.get("beam_size", BEAM_SIZE))
+    return beam_search(fast, src, pick_continuations=fast_top_continuations, **options)
 
 
 def fast_top_continuations(

@@ -19,7 +19,7 @@ from transformer.config import TrainingConfig
 from transformer.data import corpora, tokenizers
 from transformer.data.batches import Batch, collate, encode_pairs
 from transformer.data.token_budget import TokenBudgetBatches
-from transformer.fast_search import fast_beam_search
+from transformer.decoding import beam_search
 from transformer.masks import padding_mask
 from transformer.model import count_parameters
 from transformer.models.folder import ModelDescription, Network
@@ -45,8 +45,12 @@ class Variant(NamedTuple):
         update(self.network.train(), self.state, batch, self.config, rate=1e-9)
 
     def translate(self, src: Tensor) -> None:
-        """Search `TOKENS_A_SIDE` tokens for each source, with a beam of 4."""
-        fast_beam_search(self.network.eval(), src, max_len=TOKENS_A_SIDE)
+        """Search `TOKENS_A_SIDE` tokens for each source, with a beam of 4.
+
+        The plain search treats all variants alike: the fast one has a decoder of its own for the
+        paper's parts.
+        """
+        beam_search(self.network.eval(), src, max_len=TOKENS_A_SIDE)
 
 
 def measure_variants() -> dict[str, Any]:

@@ -1,0 +1,313 @@
+"""The decoder of `transformer.model` for search, a token at a time: the same logits in less time.
+
+Not in the paper. It reads the weights of a `Transformer` that has the paper's parts, and
+`transformer.layers` is its oracle. Keys and values are written where they stay, the prefixes of a
+sentence are queries of one cross-attention, and matrices lie as a product with few rows reads them
+fastest. docs/decisions/fast-decoding.md says what that is worth.
+"""
+
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.nn.modules import module as torch_modules
+
+from transformer.attention import MultiHeadAttention
+from transformer.fast_dropout import FastDropout
+from transformer.feed_forward import FeedForward
+from transformer.kernels import is_fused_attention_slow
+from transformer.layers import DecoderLayer, Residual
+from transformer.model import Decoder, Transformer
+
+INITIAL_ROOM = 32  # target positions that a cache has room for; it doubles when they are full
+DECODER_CLASSES = (
+    *(Decoder, DecoderLayer, Residual, MultiHeadAttention, FeedForward),
+    *(nn.ModuleList, nn.LayerNorm, nn.Linear, nn.Dropout, FastDropout, nn.Identity),
+)
+
+
+class Projection(NamedTuple):
+    """One or more linear maps of the same input, side by side."""
+
+    matrix: Tensor  # (width_in, width_out), contiguous
+    bias: Tensor | None  # (width_out,)
+
+    def __call__(self, hidden: Tensor) -> Tensor:
+        """Map (rows, width_in) to (rows, width_out)."""
+        if self.bias is None:
+            return torch.mm(hidden, self.matrix)
+        return torch.addmm(self.bias, hidden, self.matrix)
+
+
+def join_linears(*linears: nn.Linear) -> Projection:
+    """Return linear maps of the same input as one; with a bias all of them or none."""
+    matrix = torch.cat([linear.weight for linear in linears]).t().contiguous()
+    biases = [linear.bias for linear in linears if linear.bias is not None]
+    return Projection(matrix, torch.cat(biases) if biases else None)
+
+
+class DecoderLayerProjections:
+    """The linear maps of a `DecoderLayer`, but for cross-attention's keys and values."""
+
+    def __init__(self, layer: DecoderLayer) -> None:
+        own, cross, feed_forward = layer.self_attention, layer.cross_attention, layer.feed_forward
+        self.self_input = join_linears(
+            own.query_projection, own.key_projection, own.value_projection
+        )
+        self.self_output = join_linears(own.output_projection)
+        self.cross_query = join_linears(cross.query_projection)
+        self.cross_output = join_linears(cross.output_projection)
+        self.inner = join_linears(feed_forward.inner)
+        self.outer = join_linears(feed_forward.outer)
+
+
+class DecoderProjections:
+    """Copies of a decoder's linear maps, each laid out for products with few rows."""
+
+    def __init__(self, model: Transformer) -> None:
+        layers = list(model.decoder.layers)
+        self.layers = [DecoderLayerProjections(layer) for layer in layers]
+        cross = [layer.cross_attention for layer in layers]
+        self.source = join_linears(
+            *(part for each in cross for part in (each.key_projection, each.value_projection))
+        )  # cross-attention's keys and values of all layers
+        self.output = join_linears(model.output)
+
+
+# Of each model: what its weights were when they were copied, and the copies.
+_projections_by_model: WeakKeyDictionary[Transformer, tuple[Tensor, DecoderProjections]] = (
+    WeakKeyDictionary()
+)
+
+
+def decoder_projections(model: Transformer) -> DecoderProjections:
+    """Return a model's projections, those of an earlier call unless its weights have changed.
+
+    Copying takes as long as some tokens, and so must last for many sentences. Whether the weights
+    have changed is told by their products with random vectors, which takes less than a token:
+    PyTorch does not count changes made through `.data`.
+    """
+    linears = [part for part in model.decoder.modules() if isinstance(part, nn.Linear)]
+    products = fingerprint([*linears, model.output])
+    earlier = _projections_by_model.get(model)
+    if earlier is None or not torch.equal(earlier[0], products):
+        earlier = products, DecoderProjections(model)
+        _projections_by_model[model] = earlier
+    return earlier[1]
+
+
+def fingerprint(linears: list[nn.Linear]) -> Tensor:
+    """Return numbers that differ if any weight or bias does, by all that is likely."""
+    weights = [linear.weight for linear in linears]
+    width = max(weight.shape[1] for weight in weights)
+    probe = torch.randn(width, generator=torch.Generator().manual_seed(1)).to(weights[0])
+    products = [torch.mv(weight, probe[: weight.shape[1]]) for weight in weights]
+    biases = [linear.bias for linear in linears if linear.bias is not None]
+    return torch.cat((*products, *biases))
+
+
+class FastDecoderCache:
+    """Keys and values of the sentences of a search, `beam_size` prefixes each.
+
+    A row is a prefix, and those of a sentence stand together.
+    """
+
+    ids: Tensor  # of the prefixes, (rows, room); from `length` on they mean nothing, as below
+    own: Tensor  # self-attention's: (num_layers, 2, rows, num_heads, room, d_k), keys then values
+    source: list[tuple[Tensor, Tensor]]  # each layer's: (sentences, num_heads, src_len, d_k) each
+    src_mask: Tensor | None  # (sentences, 1, 1, src_len); None hides nothing
+
+    def __init__(self, beam_size: int) -> None:
+        self.beam_size = beam_size
+        self.length = 0  # target positions so far
+
+    def start(self, source: Tensor, src_mask: Tensor) -> None:
+        """Take the source's keys and values, and make room for the target's.
+
+        Args:
+            source: (num_layers, 2, sentences, num_heads, src_len, d_k)
+            src_mask: (sentences, 1, 1, src_len)
+        """
+        num_layers, _, sentences, num_heads, _, d_k = source.shape
+        self.source = [(keys, values) for keys, values in source]
+        self.src_mask = None if bool(src_mask.all()) else src_mask
+        rows = sentences * self.beam_size
+        # In memory all of a row's positions follow each other: `select` copies them.
+        own = source.new_empty(num_layers, rows, INITIAL_ROOM, 2, num_heads, d_k)
+        self.own = own.permute(0, 3, 1, 4, 2, 5)
+        self.ids = torch.empty(rows, INITIAL_ROOM, dtype=torch.long, device=source.device)
+
+    def begin_position(self, ids: Tensor) -> None:
+        """Add a position to each prefix, with its id, (rows,); keys and values come later."""
+        if self.length == self.ids.shape[1]:
+            self.own = torch.cat((self.own, torch.empty_like(self.own)), dim=4)
+            self.ids = torch.cat((self.ids, torch.empty_like(self.ids)), dim=1)
+        self.ids[:, self.length] = ids
+        self.length += 1
+
+    def attend_to_prefix(self, index: int, projected: Tensor) -> Tensor:
+        """Attend from each prefix's last position to all of them, in the layer of this index.
+
+        Args:
+            index: Of the layer.
+            projected: Queries, keys and values of the last position, (rows, 3 * num_heads * d_k).
+
+        Returns:
+            The heads side by side, (rows, num_heads * d_k).
+        """
+        own = self.own[index]  # (2, rows, num_heads, room, d_k)
+        split = projected.view(len(projected), 3, own.shape[2], own.shape[4])
+        own[:, :, :, self.length - 1] = split[:, 1:].transpose(0, 1)
+        keys, values = own[:, :, :, : self.length]
+        queries = split[:, 0, :, None]  # (rows, num_heads, 1, d_k)
+        return F.scaled_dot_product_attention(queries, keys, values).flatten(start_dim=1)
+
+    def attend_to_source(self, index: int, queries: Tensor) -> Tensor:
+        """Attend from each prefix's query, (rows, num_heads * d_k), to its source.
+
+        Returns the heads side by side, (rows, num_heads * d_k).
+        """
+        keys, values = self.source[index]
+        sentences, num_heads, _, d_k = keys.shape
+        heads = F.scaled_dot_product_attention(
+            queries.view(sentences, self.beam_size, num_heads, d_k).transpose(1, 2),
+            keys,
+            values,
+            self.src_mask,
+        )  # (sentences, num_heads, beam_size, d_k)
+        return heads.transpose(1, 2).reshape(len(queries), -1)
+
+    def select(self, rows: Tensor) -> None:
+        """Keep or reorder rows, (new_rows,): sentences may leave, and others keep their order.
+
+        A prefix whose place is taken by another one is overwritten, from the first position on at
+        which any two of these differ. The others are not touched.
+        """
+        count, first = len(rows), 0
+        ids = self.ids[:, : self.length]
+        if count < len(ids):
+            self._select_sentences(rows[:: self.beam_size] // self.beam_size)
+        places = torch.tensor(
+            [place for place, source in enumerate(rows.tolist()) if place != source],
+            dtype=torch.long,
+            device=rows.device,
+        )
+        if len(places):
+            sources = rows[places]
+            if count == len(ids):
+                first = int((ids[places] != ids[sources]).any(dim=0).int().argmax())
+            ids[places] = ids[sources]
+            own = self.own[:, :, :, :, first : self.length]
+            own[:, :, places] = own[:, :, sources]
+        self.ids, self.own = self.ids[:count], self.own[:, :, :count]
+
+    def _select_sentences(self, sentences: Tensor) -> None:
+        self.source = [(keys[sentences], values[sentences]) for keys, values in self.source]
+        self.src_mask = None if self.src_mask is None else self.src_mask[sentences]
+
+
+class FastDecoder:
+    """A `Transformer` to be searched once, whose cache is a `FastDecoderCache`.
+
+    Raises nothing of its own: `is_fast_decoder_right_for` says which models it takes.
+    """
+
+    def __init__(self, model: Transformer, beam_size: int) -> None:
+        self.model, self.beam_size = model, beam_size
+        self.encode = model.encode
+        self.projections = decoder_projections(model)
+
+    def new_cache(self) -> FastDecoderCache:
+        """Return an empty cache for `decode`."""
+        return FastDecoderCache(self.beam_size)
+
+    def decode(
+        self, tgt_in: Tensor, memory: Tensor, src_mask: Tensor, cache: FastDecoderCache
+    ) -> Tensor:
+        """Score the token after each prefix, as `Transformer.decode` does with its cache.
+
+        Args:
+            tgt_in: The newest id of each prefix, (rows, 1).
+            memory: Of each prefix's source, (rows, src_len, d_model); read at the first step alone.
+            src_mask: (rows, 1, 1, src_len); likewise.
+            cache: From `new_cache`.
+
+        Returns:
+            Logits, (rows, 1, tgt_vocab_size).
+        """
+        if not cache.length:
+            cache.start(
+                self._source_keys_and_values(memory[:: self.beam_size]),
+                src_mask[:: self.beam_size],
+            )
+        hidden = self.model.tgt_embedding(tgt_in, cache.length)[:, 0]  # (rows, d_model)
+        cache.begin_position(tgt_in[:, 0])
+        layers = zip(self.model.decoder.layers, self.projections.layers, strict=True)
+        for index, (layer, projections) in enumerate(layers):
+            norm = layer.self_attention_residual.norm
+            projected = projections.self_input(self._pre_norm(norm, hidden))
+            heads = cache.attend_to_prefix(index, projected)
+            hidden = self._post_norm(norm, hidden + projections.self_output(heads))
+
+            norm = layer.cross_attention_residual.norm
+            queries = projections.cross_query(self._pre_norm(norm, hidden))
+            heads = cache.attend_to_source(index, queries)
+            hidden = self._post_norm(norm, hidden + projections.cross_output(heads))
+
+            norm = layer.feed_forward_residual.norm
+            inner = projections.inner(self._pre_norm(norm, hidden)).relu_()
+            hidden = self._post_norm(norm, hidden + projections.outer(inner))
+        hidden = self.model.decoder.norm(hidden)
+        return self.projections.output(hidden)[:, None]
+
+    def _source_keys_and_values(self, memory: Tensor) -> Tensor:
+        """Return cross-attention's, (num_layers, 2, sentences, num_heads, src_len, d_k)."""
+        sentences, src_len, d_model = memory.shape
+        projected = self.projections.source(memory.reshape(-1, d_model))
+        layers = self.model.decoder.layers
+        num_heads = layers[0].cross_attention.num_heads
+        sizes = sentences, src_len, len(layers), 2, num_heads, -1
+        return projected.view(sizes).permute(2, 3, 0, 4, 1, 5)
+
+    def _pre_norm(self, norm: nn.LayerNorm, hidden: Tensor) -> Tensor:
+        return normalize(norm, hidden) if self.model.config.pre_norm else hidden
+
+    def _post_norm(self, norm: nn.LayerNorm, hidden: Tensor) -> Tensor:
+        return hidden if self.model.config.pre_norm else normalize(norm, hidden)
+
+
+def normalize(norm: nn.LayerNorm, hidden: Tensor) -> Tensor:
+    """Call a norm without the hooks and checks of a module's call."""
+    return F.layer_norm(hidden, norm.normalized_shape, norm.weight, norm.bias, norm.eps)
+
+
+def is_fast_decoder_right_for(model: object) -> bool:
+    """Return whether a model's decoder is the paper's, so that `FastDecoder` computes the same.
+
+    It must be in evaluation mode, in a precision whose fused attention is fast, with no class, hook
+    or method of somebody's own in it.
+    """
+    if type(model) is not Transformer or torch.is_autocast_enabled(model.output.weight.device.type):
+        return False
+    config = model.config
+    return (
+        config.key_size == config.value_size
+        and not is_fused_attention_slow(model.output.weight)
+        and not torch_modules._global_forward_hooks
+        and not torch_modules._global_forward_pre_hooks
+        and all(map(_is_unaltered, (*model.decoder.modules(), model.output)))
+        and not ({"encode", "decode", "new_cache"} & vars(model).keys())
+    )
+
+
+def _is_unaltered(module: nn.Module) -> bool:
+    """Return whether a module computes what its class says, without dropout."""
+    return (
+        type(module) in DECODER_CLASSES
+        and not module.training
+        and not module._forward_hooks
+        and not module._forward_pre_hooks
+        and not ({"forward", "project", "attend"} & vars(module).keys())
+    )
