@@ -7,7 +7,7 @@
 # make lessons-count  count words, code, gaps and minutes of each lesson
 # make gpu        run the tests that need a GPU; fail without one
 # make live       serve the live page, docs/live/, at http://localhost:8000 (PAGE=FOLDER: one of your own; ARGS=8001: another port)
-# make site       build the course's site into build/site (needs Node, for the formulas)
+# make site       build the course's site into build/site (needs Node)
 # make colab      write the repository's address, REPO=owner/name, into lessons and README
 #                 (REVISION=v1.2: the tag or commit that lessons fetch on Colab; main by default)
 # make help       print this list; for maintainers' commands: python -m experiments --help
@@ -95,9 +95,10 @@ live:
 	@$(PYTHON) docs/serve_page.py '$(or $(PAGE),build/live)' $(ARGS)
 
 # Needs Node. The KaTeX version must be the one that sphinxcontrib-katex renders the formulas with.
+# Pyodide judges gaps in the reader's browser.
 site: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[site]'
-	npm install --silent --no-audit --no-fund --prefix .venv/node katex@0.16.22
+	npm install --silent --no-audit --no-fund --prefix .venv/node katex@0.16.22 pyodide@314.0.7
 	$(BIN)/python docs/site/build.py
 
 # Without REPO the current address (or none) is applied again. An empty REPO is an error.

@@ -1,7 +1,8 @@
 """Build the course's site into build/site: `python docs/site/build.py`, or `make site`.
 
-It needs the extra [site], and Node for the formulas. Nothing is executed; the finished site
-needs no network and works from a folder.
+It needs the extra [site], and Node for the formulas. No lesson is executed; the finished site
+needs no network and works from a folder, except what needs a server: the page that translates, and
+the gaps that are judged.
 """
 
 import re
@@ -18,7 +19,8 @@ sys.path[:0] = [str(HERE), str(ROOT / "docs" / "colab"), str(ROOT)]
 BUILD = ROOT / "build"
 SOURCES, STATIC = BUILD / "site-sources", BUILD / "site-static"
 DOCTREES, SITE = BUILD / "site-doctrees", BUILD / "site"
-KATEX = ROOT / ".venv" / "node" / "node_modules" / "katex" / "dist"
+NODE_MODULES = ROOT / ".venv" / "node" / "node_modules"
+KATEX, PYODIDE = NODE_MODULES / "katex" / "dist", NODE_MODULES / "pyodide"
 LEFT_OUT = (".*", "__pycache__", "build", "dist", "runs", "cache", "tests", "*.safetensors")
 OTHER_FONTS = re.compile(r",url\([^)]*\.(?:woff|ttf)\) format\(\"\w+\"\)")
 
@@ -39,11 +41,14 @@ def stage() -> None:
 
 
 def bundle() -> None:
-    """Put what pages load beside them: Vega as vl-convert ships it, KaTeX's style and fonts."""
+    """Put what pages load beside them: Vega as vl-convert ships it, KaTeX's style, Pyodide."""
     import vl_convert
+    from course_site.gaps import write_browser_files
     from course_site.head import PICTURE
     from course_site.outputs import VEGALITE_VERSION
 
+    shutil.rmtree(STATIC, ignore_errors=True)
+    write_browser_files(ROOT, PYODIDE, STATIC / "gaps")
     fonts = STATIC / "katex" / "fonts"
     fonts.mkdir(parents=True, exist_ok=True)
     script = vl_convert.javascript_bundle(
@@ -64,8 +69,8 @@ def main() -> int:
     from stamping import readme
 
     start = time.monotonic()
-    if shutil.which("node") is None or not KATEX.is_dir():
-        sys.exit("The site needs Node for its formulas: install node and npm, then `make site`")
+    if shutil.which("node") is None or not KATEX.is_dir() or not PYODIDE.is_dir():
+        sys.exit("The site needs KaTeX and Pyodide: install node and npm, then `make site`")
     stage()
     bundle()
     shutil.rmtree(SITE, ignore_errors=True)
@@ -83,7 +88,7 @@ def main() -> int:
     pages = sum(path.suffix == ".html" for path in files)
     size = sum(path.stat().st_size for path in files) / 1e6
     print(f"{pages} pages, {size:.1f} MB, {time.monotonic() - start:.0f} s, no warning")
-    print("Open build/site/index.html. The page that translates needs a server:")
+    print("Open build/site/index.html. What translates or judges in the page needs a server:")
     print("python -m http.server --directory build/site")
     return 0
 

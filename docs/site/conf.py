@@ -19,8 +19,9 @@ course_address = readme.read_site(ROOT / "pyproject.toml")
 
 include_patterns = [
     *("index.md", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "package/**.md"),
-    *("notebooks/*.ipynb", "docs/*.md", "docs/decisions/*.md", "figures/README.md"),
-    *("data/README.md", "data/models/*/README.md"),
+    *("notebooks/*.ipynb", "docs/*.md", "docs/decisions/*.md", "docs/upstream/*.md"),
+    *("attention_laws/README.md", "figures/README.md", "data/README.md"),
+    "data/models/*/README.md",
 ]
 suppress_warnings = [
     "mystnb.unknown_mime_type",  # a chart's specification: course_site.outputs sees to it

@@ -14,9 +14,10 @@ from torch import Tensor, nn, tensor
 
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress as show_progress
-from lessonkit.exercises.rules import ForbidFunctions, LimitTensorSizes, forbidding_calls_of_module
+from lessonkit.exercises.random_tensors import make_normal_sampler, seeded_generator
+from lessonkit.exercises.rules import forbidding_calls_of_module
+from lessonkit.exercises.tensor_rules import ForbidFunctions, LimitTensorSizes
 from lessonkit.exercises.toy_models import ReadOnceKeyValueBlocks
-from lessonkit.exercises.toys import make_normal_sampler, seeded_generator
 from lessonkit.exercises.wording import read_lesson_wording
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID
 

@@ -4,7 +4,6 @@ A step of an LSTM, additive attention, how far dilated convolutions reach, and w
 that it must not or does not that it must.
 """
 
-import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,14 +13,14 @@ from torch import Tensor, nn, tensor
 
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress as show_progress
+from lessonkit.exercises.random_tensors import make_normal_sampler, seeded_generator
 from lessonkit.exercises.toy_models import MAX_SENTENCE_LENGTH
-from lessonkit.exercises.toys import BaseToy, make_normal_sampler, seeded_generator
-from lessonkit.exercises.wording import read_lesson_wording
+from lessonkit.exercises.toys import BaseToy
+from lessonkit.exercises.without_torch.before import lesson_wording
+from lessonkit.exercises.without_torch.before import num_dilated_layers as num_dilated_layers
 from transformer.config import PAD_ID
 
 DECODER_FAULT_NAMES = ("none", "sees the future", "sees padding", "deaf to the source")
-
-lesson_wording = read_lesson_wording("14")
 earlier_lessons_quiz = lesson_wording.earlier_lessons_quiz()
 digits_right_with_one_state = lesson_wording.prediction("digits_right_with_one_state")
 recurrent_time_ratio = lesson_wording.prediction("recurrent_time_ratio")
@@ -77,7 +76,6 @@ def _lstm_step_by_pytorch(gates: Tensor, cell: Tensor) -> list[Tensor]:
 
 
 _draw_normal = make_normal_sampler(3)
-
 lstm_step = Exercise(
     my_lstm_step,
     lesson_wording,
@@ -167,29 +165,6 @@ additive_weights = Exercise(
     ],
     cases=_additive_weights_cases(),
     expected=_additive_weights_pair_by_pair,
-)
-
-
-def my_num_dilated_layers(n: int, kernel: int) -> int:
-    """Count the dilated layers until the last place has seen the first."""
-    layers, seen = 1, kernel
-    while seen < n:
-        layers, seen = layers + 1, seen * kernel
-    return layers
-
-
-num_dilated_layers = Exercise(
-    my_num_dilated_layers,
-    lesson_wording,
-    worked=[((9, 3), 2), ((10, 3), 3), ((2, 3), 1)],
-    cases=[(n, k) for n in (1, 2, 3, 4, 5, 8, 9, 26, 27, 28, 125, 243, 1000) for k in (2, 3, 4, 5)]
-    + [(244, 3), (512, 8)],  # logarithms to the bases e, 2 and 10 round elsewhere
-    # each layer looks kernel - 1 steps of its dilation farther back
-    expected=lambda n, kernel: next(
-        layers
-        for layers in itertools.count(1)
-        if sum((kernel - 1) * kernel**layer for layer in range(layers)) >= n - 1
-    ),
 )
 
 

@@ -4,15 +4,12 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
-import torch
-from torch import Tensor
+from lessonkit.exercises.array_libraries import NumpyScalar, Tensor, ndarray, torch
 
 # Sums of float32 in another order differ by much less.
 RELATIVE_TOLERANCE, ABSOLUTE_TOLERANCE = 1e-4, 1e-6
 SIGNIFICANT_DIGITS_SHOWN = 6  # enough to see a difference that counts
 VALUES_DIFFER_CLAUSE = "the values differ"
-INTEGER_DTYPES = {torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64}
 TYPE_NAMES = {int: "a whole number", str: "a string", bool: "True or False", type(None): "None"}
 
 
@@ -80,7 +77,7 @@ def format_value(value: Any) -> str:
         if value.numel() == 0 and value.ndim > 1:  # a list of no numbers has lost its last axes
             return f"torch.zeros{tuple(value.shape)}"
         return f"torch.tensor({format_value(value.tolist())})"
-    if isinstance(value, np.ndarray):
+    if isinstance(value, ndarray):
         return f"np.array({format_value(value.tolist())})"
     if isinstance(value, list):
         return f"[{', '.join(map(format_value, value))}]"
@@ -97,7 +94,7 @@ def format_value(value: Any) -> str:
 
 def count_numbers(value: Any) -> int:
     """Count the numbers in a value, in the tensors and lists that it is made of too."""
-    if isinstance(value, Tensor | np.ndarray):
+    if isinstance(value, Tensor | ndarray):
         return math.prod(value.shape)
     if isinstance(value, list | tuple):
         return sum(map(count_numbers, value))
@@ -130,7 +127,7 @@ def are_identical(one: Any, other: Any) -> bool:
 
 def unwrap_scalar(value: Any) -> Any:
     """Take the number out of a tensor or array without axes."""
-    if isinstance(value, Tensor | np.ndarray | np.generic) and value.ndim == 0:
+    if isinstance(value, Tensor | ndarray | NumpyScalar) and value.ndim == 0:
         return value.item()
     return value
 
@@ -138,7 +135,7 @@ def unwrap_scalar(value: Any) -> Any:
 def _describe_wrong_type(kind: str, yours: Any) -> str:
     if yours is None:
         return f"it gives None, not {kind}: is there a `return`?"
-    if isinstance(yours, np.ndarray):
+    if isinstance(yours, ndarray):
         return f"it gives a NumPy array: give {kind}"
     return f"it gives a value of type {type(yours).__name__}, not {kind}"
 
@@ -154,7 +151,8 @@ def _describe_tensor_difference(yours: Any, expected: Tensor) -> str:
         return _describe_wrong_type("a tensor", yours)
     if yours.shape != expected.shape:
         return f"its shape is {tuple(yours.shape)}, not {tuple(expected.shape)}"
-    is_float = yours.is_floating_point() or yours.dtype in INTEGER_DTYPES
+    integer_dtypes = {torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64}
+    is_float = yours.is_floating_point() or yours.dtype in integer_dtypes
     if not (expected.is_floating_point() and is_float) and yours.dtype != expected.dtype:
         return f"its numbers are {yours.dtype}, not {expected.dtype}"
     if not expected.is_floating_point():

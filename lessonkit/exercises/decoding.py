@@ -14,22 +14,19 @@ from torch import Tensor
 
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress as show_progress
+from lessonkit.exercises.random_tensors import make_normal_sampler
 from lessonkit.exercises.toy_models import (
     EncodeOnceTransformer,
-    ProbabilityTable,
-    best_sentence_by_beam_search,
-    unambiguous_search_cases,
 )
-from lessonkit.exercises.toys import make_normal_sampler
-from lessonkit.exercises.wording import read_lesson_wording
+from lessonkit.exercises.without_torch.decoding import beam_search as beam_search
+from lessonkit.exercises.without_torch.decoding import lesson_wording
+from lessonkit.exercises.without_torch.probability_table import ProbabilityTable as ProbabilityTable
 from transformer.config import BOS_ID, EOS_ID
 from transformer.masks import padding_mask
 
-lesson_wording = read_lesson_wording("07")
 earlier_lessons_quiz = lesson_wording.earlier_lessons_quiz()
 greedy_search_errors = lesson_wording.prediction("greedy_search_errors")
 recomputed_without_cache = lesson_wording.prediction("recomputed_without_cache")
-
 MIN_LEAD_OF_BEST_SCORE = 0.05  # over the second best, in every case
 MIN_DRAW_DISTANCE_FROM_BOUNDARY = 1e-3  # of top_p and chance from an edge, in every case
 
@@ -76,7 +73,6 @@ def _greedy_decode_cases() -> list[tuple[EncodeOnceTransformer, Tensor, Tensor, 
 
 
 _SRC_IDS, _EMPTY_SRC_IDS = torch.tensor([[5, 4, 3]]), torch.tensor([[3]])
-
 greedy_decode = Exercise(
     my_greedy_decode,
     lesson_wording,
@@ -167,7 +163,6 @@ def _cached_attention_case(heads: int, k_len: int, d_k: int, d_v: int) -> tuple[
 
 _ZERO, _ONE, _THREE = torch.zeros(1, 1, 1), torch.ones(1, 1, 1), torch.full((1, 1, 1), 3.0)
 _KEYS, _VALUES = torch.tensor([[[0.0], [1.0]]]), torch.tensor([[[1.0], [3.0]]])
-
 cached_attention = Exercise(
     my_cached_attention,
     lesson_wording,
@@ -182,44 +177,6 @@ cached_attention = Exercise(
         _cached_attention_case(3, 2, 2, 4),
     ],
     expected=_cached_attention_by_pytorch,
-)
-
-
-def my_beam_search(next_probs: Any, limit: int, beam_size: int) -> list[int]:
-    """Find the best finished sentence with beam_size prefixes side by side."""
-    bos_id, eos_id = 2, 3
-    best, best_prob = [], 0.0
-    living = [([bos_id], 1.0)]
-    for _ in range(limit):
-        longer = []
-        for written, prob in living:
-            for token, next_prob in next_probs(written).items():
-                if token != eos_id:
-                    longer.append(([*written, token], prob * next_prob))
-                elif prob * next_prob > best_prob:
-                    best, best_prob = written[1:], prob * next_prob
-        longer.sort(key=lambda candidate: -candidate[1])
-        living = longer[:beam_size]
-    return best
-
-
-_HAND_WORKED_TABLE = ProbabilityTable(
-    {
-        2: {3: 0.0, 4: 0.6, 5: 0.4, 6: 0.0},
-        4: {3: 0.1, 4: 0.45, 5: 0.45, 6: 0.0},
-        5: {3: 0.9, 4: 0.05, 5: 0.05, 6: 0.0},
-        6: {3: 1.0, 4: 0.0, 5: 0.0, 6: 0.0},
-    }
-)
-
-
-beam_search = Exercise(
-    my_beam_search,
-    lesson_wording,
-    # 0.4 * 0.9 = 0.36, against 0.6 * 0.45 * 0.9 = 0.243
-    worked=[((_HAND_WORKED_TABLE, 3, 2), [5])],
-    cases=unambiguous_search_cases((2, 1, 2, 3), num_tables=80),
-    expected=best_sentence_by_beam_search,
 )
 
 
@@ -289,7 +246,6 @@ def _top_p_sample_cases() -> list[tuple[Tensor, float, float, float]]:
 
 
 _SAMPLE_EXAMPLE_LOGITS = torch.tensor([math.log(2), math.log(5), math.log(3)])
-
 
 top_p_sample = Exercise(
     my_top_p_sample,

@@ -11,8 +11,7 @@ from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from torch import Tensor
-
+from lessonkit.exercises.array_libraries import Tensor
 from lessonkit.exercises.compare import are_identical, format_value, unwrap_scalar
 from lessonkit.exercises.outcome import CaseArguments, Outcome, describe_difference_safely
 from lessonkit.exercises.relations import (

@@ -103,10 +103,14 @@ class Exercise:
         )
 
     @cached_property
+    def right_values(self) -> list[Any]:
+        """The right value of each of `cases`. A browser, which may lack a library, is given it."""
+        return [self.expected(*copy.deepcopy(args)) for args in self.cases]
+
+    @cached_property
     def cases_with_right_values(self) -> list[tuple[CaseArguments, Any]]:
         """Every case with its right value, smallest first."""
-        pairs = list(self.worked)
-        pairs += [(args, self.expected(*copy.deepcopy(args))) for args in self.cases]
+        pairs = [*self.worked, *zip(self.cases, self.right_values, strict=True)]
         return sorted(pairs, key=lambda pair: len(format_value(pair[0])))
 
     @cached_property
@@ -120,13 +124,13 @@ class Exercise:
     @property
     def blank_cell(self) -> str:
         """The cell that a lesson offers to fill in."""
-        return f"{self._blank_source}\n\n\n{self.check_call_code}"
+        return f"{self.blank_source}\n\n\n{self.check_call_code}"
 
     @property
     def gap_cell(self) -> str:
         """The same cell in the midst of a lesson, which goes on with the answer."""
         accept = f"{self.name} = ex.{self.name}.accept({ANSWER_PREFIX}{self.name})"
-        return f"{self._blank_source}\n\n\n{accept}"
+        return f"{self.blank_source}\n\n\n{accept}"
 
     @property
     def check_call_code(self) -> str:
@@ -134,7 +138,8 @@ class Exercise:
         return f"ex.{self.name}.check({ANSWER_PREFIX}{self.name})"
 
     @property
-    def _blank_source(self) -> str:
+    def blank_source(self) -> str:
+        """The function to fill in, as a lesson gives it."""
         body = textwrap.indent(self.blank_body, "    ")
         return f"{self._answer_def_line}\n{body}"
 
@@ -181,11 +186,14 @@ class Exercise:
     def hint(self) -> Message:
         """Print and return the next hint, a plainer one each time; at the end the last again."""
         self._hints_shown = min(self._hints_shown + 1, len(self.hints))
-        number = self._hints_shown
+        return self.hint_message(self._hints_shown).printed()
+
+    def hint_message(self, number: int) -> Message:
+        """Return one of the hints, which are counted from 1."""
         lines = [f"Hint {number} of {len(self.hints)}. {self.hints[number - 1]}"]
         if number == len(self.hints):
             lines.append(f"After this one there is {self.handle}.solution().")
-        return Message("\n".join(map(wrap_text, lines))).printed()
+        return Message("\n".join(map(wrap_text, lines)))
 
     def solution(self) -> Message:
         """Print and return a right answer; it can be pasted into the cell as it is."""
@@ -215,7 +223,7 @@ class Exercise:
 
     def is_blank(self, answer: Any) -> bool:
         """Return whether nothing was filled in: dots alone, or all that the lesson gave."""
-        return is_blank(answer) or is_same_code(answer, self._blank_source)
+        return is_blank(answer) or is_same_code(answer, self.blank_source)
 
     def to_case_function(self, answer: Any) -> AnswerFunction:
         """Return a function of a case's arguments that shows what an answer does: the answer."""

@@ -5,9 +5,6 @@ that knows how often each token occurs; and the fault of a loss, told from outsi
 `LeakyDecoder` and `LossWithFault`.
 """
 
-import collections
-import itertools
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,17 +14,15 @@ from torch import Tensor, tensor
 
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress as show_progress
+from lessonkit.exercises.random_tensors import seeded_generator
 from lessonkit.exercises.tickets import Tickets
-from lessonkit.exercises.toys import BaseToy, seeded_generator
-from lessonkit.exercises.wording import read_lesson_wording
+from lessonkit.exercises.toys import BaseToy
+from lessonkit.exercises.without_torch.faults import lesson_wording
+from lessonkit.exercises.without_torch.faults import unigram_loss as unigram_loss
 from transformer.config import PAD_ID
-
-TokenIdLists = list[list[int]]
 
 LOSS_FAULT_NAMES = ("none", "padding counts", "sentences count alike", "softmax twice")
 MAX_SENTENCE_TOKENS = 16
-
-lesson_wording = read_lesson_wording("16")
 earlier_lessons_quiz = lesson_wording.earlier_lessons_quiz()
 sound_training_curve = lesson_wording.prediction("sound_training_curve")
 cause_of_too_low_loss = lesson_wording.prediction("cause_of_too_low_loss")
@@ -108,7 +103,6 @@ _LEAKED_POSITION_PAIRS: tuple[list[tuple[int, int]], ...] = (
     [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)],
 )
 
-
 tokens_seen_ahead = Exercise(
     my_tokens_seen_ahead,
     lesson_wording,
@@ -167,34 +161,6 @@ first_wrong_output = Exercise(
     ],
     expected=lambda found, wanted: next(
         (k for k in found if not torch.allclose(found[k], wanted[k], rtol=0, atol=1e-4)), None
-    ),
-)
-
-
-def my_unigram_loss(sentences: TokenIdLists) -> float:
-    """Return the loss of the unigram, nats per token."""
-    tokens = [token for ids in sentences for token in ids]
-    counts = collections.Counter(tokens)
-    total = sum(counts.values())
-    return -sum(n / total * math.log(n / total) for n in counts.values())
-
-
-unigram_loss = Exercise(
-    my_unigram_loss,
-    lesson_wording,
-    worked=[
-        (([[4, 5], [4, 5]],), math.log(2)),
-        (([[4, 4, 4], [4]],), 0.0),
-        (([[4, 5, 6, 6]],), 1.5 * math.log(2)),  # 1/4, 1/4, 1/2
-    ],
-    cases=[
-        ([[4], [5, 5, 5]],),
-        ([[7, 3], [7, 8, 9, 3]],),
-        ([[5, 6, 5, 3], [5, 3], [6, 7, 8, 9, 5, 3]],),
-        ([[4, 3]] * 3 + [[5, 6, 7, 3]],),
-    ],
-    expected=lambda sentences: float(
-        torch.distributions.Categorical(tensor([*itertools.chain(*sentences)]).bincount()).entropy()
     ),
 )
 

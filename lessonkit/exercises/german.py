@@ -5,20 +5,18 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor, tensor
 
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress as show_progress
-from lessonkit.exercises.toys import BaseToy, make_normal_sampler
-from lessonkit.exercises.wording import read_lesson_wording
+from lessonkit.exercises.random_tensors import make_normal_sampler
+from lessonkit.exercises.toys import BaseToy
+from lessonkit.exercises.without_torch.german import lesson_wording
+from lessonkit.exercises.without_torch.german import minimal_pairs_kept as minimal_pairs_kept
 
 StateDict = dict[str, Tensor]
-PhenomenonResultRows = list[dict[str, Any]]
-
-lesson_wording = read_lesson_wording("10")
 earlier_lessons_quiz = lesson_wording.earlier_lessons_quiz()
 ablations_beyond_chance = lesson_wording.prediction("ablations_beyond_chance")
 whole_word_perplexity_rank = lesson_wording.prediction("whole_word_perplexity_rank")
@@ -53,53 +51,6 @@ average_checkpoints = Exercise(
     expected=lambda states: {
         name: sum(state[name] for state in states) / len(states) for name in states[0]
     },
-)
-
-
-def my_minimal_pairs_kept(sentences: PhenomenonResultRows, phenomenon: str) -> int:
-    """Count the pairs of a phenomenon of which both sides are kept."""
-    own = [row for row in sentences if row["phenomenon"] == phenomenon]
-    kept = [row["kept"] for row in own]
-    pairs = zip(kept[::2], kept[1::2], strict=True)
-    return sum(one and other for one, other in pairs)
-
-
-def _minimal_pairs_kept_cases() -> list[tuple[PhenomenonResultRows, str]]:
-
-    def rows(phenomenon: str, kept: list[bool]) -> PhenomenonResultRows:
-        return [{"phenomenon": phenomenon, "kept": each} for each in kept]
-
-    cases: list[tuple[PhenomenonResultRows, str]] = [([], "gender")]
-    for pairs in (1, 2, 3):
-        for number in range(4**pairs):
-            kept = [bool(number >> place & 1) for place in range(2 * pairs)]
-            cases.append((rows("gender", kept), "gender"))
-    two = rows("negation", [True, False]) + rows("gender", [True, True])
-    return [*cases, (two, "gender"), (two, "negation"), (two, "number")]
-
-
-def _expected_kept_pair_count(sentences: PhenomenonResultRows, phenomenon: str) -> int:
-    """Add up the smaller of the two sides of each pair, as numbers."""
-    sides = [int(row["kept"]) for row in sentences if row["phenomenon"] == phenomenon]
-    return sum(min(sides[place : place + 2]) for place in range(0, len(sides), 2))
-
-
-_BOTH_TRANSLATIONS_KEEP_PHENOMENON = [{"phenomenon": "gender", "kept": True}] * 2
-_MINIMAL_PAIR_ONE_RIGHT = [
-    {"phenomenon": "gender", "kept": True},
-    {"phenomenon": "gender", "kept": False},
-]
-
-minimal_pairs_kept = Exercise(
-    my_minimal_pairs_kept,
-    lesson_wording,
-    worked=[
-        ((_BOTH_TRANSLATIONS_KEEP_PHENOMENON, "gender"), 1),
-        ((_MINIMAL_PAIR_ONE_RIGHT, "gender"), 0),
-        ((_BOTH_TRANSLATIONS_KEEP_PHENOMENON + _MINIMAL_PAIR_ONE_RIGHT, "gender"), 1),
-    ],
-    cases=_minimal_pairs_kept_cases(),
-    expected=_expected_kept_pair_count,
 )
 
 
@@ -164,7 +115,6 @@ def _chosen_checkpoints_cases() -> list[tuple[list[StateDict], SquaredDistanceFr
 
 
 _UP, _DOWN = {"w": tensor([1.0])}, {"w": tensor([-1.0])}
-
 choose_checkpoints = Exercise(
     my_choose_checkpoints,
     lesson_wording,

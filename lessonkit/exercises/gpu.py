@@ -4,7 +4,6 @@
 """
 
 import functools
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -16,14 +15,13 @@ from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.outcome import AnswerFunction
 from lessonkit.exercises.progress_table import show_progress as show_progress
 from lessonkit.exercises.toys import BaseToy
-from lessonkit.exercises.wording import read_lesson_wording
+from lessonkit.exercises.without_torch.gpu import lesson_wording
+from lessonkit.exercises.without_torch.gpu import round_to_bfloat16 as round_to_bfloat16
 
-lesson_wording = read_lesson_wording("17")
 earlier_lessons_quiz = lesson_wording.earlier_lessons_quiz()
 micro_batch_memory_share = lesson_wording.prediction("micro_batch_memory_share")
 weights_changed_in_bfloat16 = lesson_wording.prediction("weights_changed_in_bfloat16")
 fused_memory_ratio = lesson_wording.prediction("fused_memory_ratio")
-
 Gradients = list[Tensor]
 
 
@@ -310,32 +308,4 @@ average_gradients = Exercise(
         torch.stack(same_weight).mean(dim=0)
         for same_weight in zip(gradients, *ring.others, strict=True)
     ],
-)
-
-
-def my_round_to_bfloat16(number: float) -> float:
-    """Return the nearest number of 8 significant binary digits."""
-    fraction, exponent = math.frexp(number)  # number = fraction * 2**exponent
-    return math.ldexp(round(fraction * 256), exponent - 8)
-
-
-round_to_bfloat16 = Exercise(
-    my_round_to_bfloat16,
-    lesson_wording,
-    worked=[
-        ((1.0,), 1.0),
-        ((257.0,), 256.0),  # 100000001 in binary, nine digits, in the middle: to the even one
-        ((3.1415927,), 3.140625),  # 11.001001 in binary
-    ],
-    cases=[
-        (0.0,),
-        (259.0,),  # in the middle again, and the even one lies above
-        (1.0078125,),
-        (0.1,),
-        (-2.71828,),
-        (1023.0,),
-        (0.0007,),
-        (123456.0,),
-    ],
-    expected=lambda number: float(torch.tensor(number).bfloat16()),
 )

@@ -12,8 +12,8 @@ from torch import Tensor, nn, tensor
 
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress as show_progress
+from lessonkit.exercises.random_tensors import make_normal_sampler, seeded_generator
 from lessonkit.exercises.toy_models import DecoderLayerParts
-from lessonkit.exercises.toys import make_normal_sampler, seeded_generator
 from lessonkit.exercises.wording import read_lesson_wording
 from transformer.masks import causal_mask
 

@@ -15,9 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import torch
-from torch import Tensor
-
+from lessonkit.exercises.array_libraries import Tensor, torch
 from lessonkit.exercises.compare import are_identical, describe_difference, format_value
 from lessonkit.exercises.deadline import (
     DEFAULT_SECONDS_PER_CASE,
@@ -112,7 +110,18 @@ def run_case(
 @contextlib.contextmanager
 def fixed_torch_state_context() -> Iterator[None]:
     """Check in a state of PyTorch that is always the same, and leave the learner's as it was."""
-    dtype, random_state = torch.get_default_dtype(), random.getstate()
+    random_state = random.getstate()
+    try:
+        with _default_torch_settings() if torch else contextlib.nullcontext():
+            random.seed(0)
+            yield
+    finally:
+        random.setstate(random_state)
+
+
+@contextlib.contextmanager
+def _default_torch_settings() -> Iterator[None]:
+    dtype = torch.get_default_dtype()
     torch.set_default_dtype(torch.float32)
     # Inside `torch.device`, each call of a PyTorch function takes twice as long. Before torch 2.8
     # `get_default_device` knew nothing of such a context: a tensor tells.
@@ -126,11 +135,9 @@ def fixed_torch_state_context() -> Iterator[None]:
             torch.random.fork_rng(devices=[]),
         ):
             torch.manual_seed(0)
-            random.seed(0)
             yield
     finally:
         torch.set_default_dtype(dtype)
-        random.setstate(random_state)
 
 
 def outcomes_look_alike(one: Outcome, other: Outcome) -> bool:

@@ -10,15 +10,14 @@ from torch import Tensor
 
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress as show_progress
-from lessonkit.exercises.toys import make_normal_sampler, seeded_generator
-from lessonkit.exercises.wording import read_lesson_wording
+from lessonkit.exercises.random_tensors import make_normal_sampler, seeded_generator
+from lessonkit.exercises.without_torch.positions import lesson_wording
+from lessonkit.exercises.without_torch.positions import wavelength as wavelength
 from transformer.positions import sinusoidal_positions
 
-lesson_wording = read_lesson_wording("03")
 earlier_lessons_quiz = lesson_wording.earlier_lessons_quiz()
 position_most_like_20 = lesson_wording.prediction("position_most_like_20")
 unchanged_by_position_shift = lesson_wording.prediction("unchanged_by_position_shift")
-
 MAX_OFFSET_IN_CASES = 1500  # tokens between the two positions of the last exercise
 ENCODING_NOISE_STD = 0.02  # standard deviation of what is added to each of their numbers
 
@@ -125,7 +124,6 @@ def _rotate_by_complex_product(vectors: Tensor) -> Tensor:
 
 
 _draw_normal = make_normal_sampler(0)
-
 rotate = Exercise(
     my_rotate,
     lesson_wording,
@@ -153,32 +151,6 @@ rotate = Exercise(
             value.float().norm(dim=1), vectors.norm(dim=1), atol=1e-4
         )
     },
-)
-
-
-def my_wavelength(dimension: int, d_model: int) -> float:
-    """Return after how many positions a dimension's wave repeats (tokens)."""
-    pair = dimension // 2
-    return 2 * math.pi * 10_000 ** (2 * pair / d_model)
-
-
-wavelength = Exercise(
-    my_wavelength,
-    lesson_wording,
-    worked=[
-        ((0, 512), 2 * math.pi),
-        ((1, 512), 2 * math.pi),
-        ((2, 4), 200 * math.pi),  # 10000 to the power of a half is 100
-    ],
-    cases=[(dimension, d_model) for d_model in (2, 4, 16, 64) for dimension in range(d_model)],
-    # a whole turn, over the angle of the pair at position 1
-    expected=lambda dimension, d_model: (
-        2
-        * math.pi
-        / float(
-            _sine_cosine_to_complex(sinusoidal_positions(2, d_model)[1])[dimension // 2].angle()
-        )
-    ),
 )
 
 

@@ -8,9 +8,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-import torch
-from torch import Tensor
-
+from lessonkit.exercises.array_libraries import Tensor, torch
 from lessonkit.exercises.compare import (
     ABSOLUTE_TOLERANCE,
     RELATIVE_TOLERANCE,
@@ -99,7 +97,12 @@ def one_sided_error_clause(pairs: ReturnedAndRight) -> str:
 
 
 def to_tensor_or_none(value: Any) -> Tensor | None:
-    """Return a tensor, a number or a list of numbers as a tensor; None for anything else."""
+    """Return a tensor, a number or a list of numbers as a tensor; None for anything else.
+
+    Without PyTorch everything is something else.
+    """
+    if torch is None:
+        return None
     if isinstance(value, Tensor):
         return value.long() if value.dtype == torch.bool else value.detach()
     numbers = value if isinstance(value, list) else [value]

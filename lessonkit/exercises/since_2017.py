@@ -13,7 +13,7 @@ import transformer as tf
 from lessonkit.exercises import learner_file
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress as show_progress
-from lessonkit.exercises.toys import make_normal_sampler
+from lessonkit.exercises.random_tensors import make_normal_sampler
 from lessonkit.exercises.wording import read_lesson_wording
 
 lesson_wording = read_lesson_wording("19")

@@ -7,29 +7,15 @@ that several lessons use.
 import copy
 import inspect
 import os
-from collections.abc import Callable
 from typing import Any, ClassVar
 
-import torch
-from torch import Tensor, nn
-
+from lessonkit.exercises.array_libraries import Module
 from lessonkit.exercises.compare import format_value
 
 # Added to the seeds of all cases; `python -m lessonkit grade` sets it.
 CASE_SEED_SHIFT = int(os.environ.get("LESSONKIT_SHIFT", "0"))
 # Special methods of a toy that an answer may call, besides the methods with a plain name.
 ALLOWED_SPECIAL_METHODS = ("__call__", "__len__", "__getitem__")
-
-
-def seeded_generator(seed: int) -> torch.Generator:
-    """Return a generator of random numbers that gives the same ones each time."""
-    return torch.Generator().manual_seed(seed + CASE_SEED_SHIFT)
-
-
-def make_normal_sampler(seed: int) -> Callable[..., Tensor]:
-    """Return a function that draws normal tensors, the same each time: `draw(2, 3)` is (2, 3)."""
-    generator = seeded_generator(seed)
-    return lambda *shape: torch.randn(shape, generator=generator)
 
 
 class BaseToy:
@@ -49,7 +35,7 @@ class BaseToy:
 
 def restrict_to_methods(value: Any) -> Any:
     """Return what an answer may see of a toy: its methods. Anything else is returned as it is."""
-    if not isinstance(value, BaseToy) or isinstance(value, nn.Module):
+    if not isinstance(value, BaseToy) or isinstance(value, Module):
         return value
 
     def forwarded(method: Any) -> Any:

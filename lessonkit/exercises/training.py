@@ -18,16 +18,15 @@ from lessonkit.exercises.compare import format_value
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.outcome import AnswerFunction
 from lessonkit.exercises.progress_table import show_progress as show_progress
+from lessonkit.exercises.random_tensors import make_normal_sampler
 from lessonkit.exercises.toy_models import TinyTrainableNetwork
-from lessonkit.exercises.toys import make_normal_sampler
-from lessonkit.exercises.wording import read_lesson_wording
+from lessonkit.exercises.without_torch.training import lesson_wording
+from lessonkit.exercises.without_torch.training import warmup_rate as warmup_rate
 from transformer.data.batches import Batch
 
-lesson_wording = read_lesson_wording("06")
 earlier_lessons_quiz = lesson_wording.earlier_lessons_quiz()
 best_smoothed_confidence = lesson_wording.prediction("best_smoothed_confidence")
 twelve_digits_copied = lesson_wording.prediction("twelve_digits_copied")
-
 WeightAndMoments = tuple[Tensor, Tensor, Tensor]
 LossFunction = Callable[[Tensor, Tensor], Tensor]
 
@@ -55,7 +54,6 @@ def _smoothed_loss_cases() -> list[tuple[Tensor, Tensor, float, int]]:
 
 _EQUAL_LOGITS = torch.zeros(1, 2, 4, requires_grad=True)
 _LOGITS_OF_HALF = tensor([[[math.log(2), 0.0, 0.0]]], requires_grad=True)  # a half, two quarters
-
 smoothed_loss = Exercise(
     my_smoothed_loss,
     lesson_wording,
@@ -70,31 +68,6 @@ smoothed_loss = Exercise(
         logits.mT, targets, ignore_index=pad_id, label_smoothing=smoothing
     ),
     properties={"the loss must carry the gradient": lambda value, *_: value.requires_grad},
-    saved=True,
-)
-
-
-def my_warmup_rate(step: int, d_model: int, warmup_steps: int) -> float:
-    """Return the learning rate of a step, counted from 1."""
-    rising = step * warmup_steps**-1.5
-    falling = step**-0.5
-    return d_model**-0.5 * min(rising, falling)
-
-
-warmup_rate = Exercise(
-    my_warmup_rate,
-    lesson_wording,
-    worked=[
-        ((4, 16, 4), 0.125),  # the peak: one over the root of 64
-        ((1, 16, 4), 0.03125),  # a quarter of the way up
-        ((16, 16, 4), 0.0625),  # four times as late, half as high
-    ],
-    cases=list(itertools.product((1, 2, 3, 9, 50), (1, 4, 36), (1, 2, 9))),
-    # from the peak: a straight line up to it, one over the root after it
-    expected=lambda step, d_model, warmup_steps: (
-        min(step / warmup_steps, math.sqrt(warmup_steps / step)) / math.sqrt(d_model * warmup_steps)
-    ),
-    properties={"a rate is above 0": lambda value, *_: value > 0},
     saved=True,
 )
 
@@ -197,7 +170,6 @@ def _training_step_cases() -> list[
 # It has nothing but zeros: all types are equally likely, and every gradient is 0.
 _ZERO_NETWORK = TinyTrainableNetwork(7, 2)
 _ONE_WORD_BATCH = ShownBatch(tensor([[4, 3]]), tensor([[2, 5]]), tensor([[5, 3]]))
-
 training_step = TrainingStepExercise(
     my_training_step,
     lesson_wording,

@@ -21,10 +21,9 @@ IMPORT = re.compile(r"^from lessonkit\.exercises import (\w+) as ex$", re.MULTIL
 
 
 def exercises(module: ModuleType) -> dict[str, Exercise]:
-    """The exercises that can be had from a module, by the name they have there, in its order."""
+    """The exercises of a lesson's module, by their name there, in the order of its words."""
     found = {name: each for name, each in vars(module).items() if _is_function(each)}
-    order = getattr(module, "__all__", found)
-    return {name: found[name] for name in sorted(found, key=list(order).index)}
+    return {name: found[name] for name in vars(module)["lesson_wording"].exercises} if found else {}
 
 
 def _is_function(thing: Any) -> bool:

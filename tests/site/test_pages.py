@@ -203,12 +203,14 @@ def test_a_page_folds_answers_and_says_where_the_lesson_runs(tmp_path: Path) -> 
     path = tmp_path / "00_a.ipynb"
     badge = "[![Open in Colab](https://x/y.svg)](https://colab.research.google.com/github/me/it/a)"
     for opening, where in ((badge, "[on Colab](https://colab"), ("", "open it with `make lab`")):
-        folded = {"metadata": {"jupyter": {"outputs_hidden": True}}, "source": [""]}
-        cells = [{"metadata": {}, "source": ["# A\n\n", opening]}, folded, {"metadata": {}}]
+        words = {"cell_type": "markdown", "metadata": {}, "source": ["# A\n\n", opening]}
+        hidden = {"jupyter": {"outputs_hidden": True}}
+        folded = {"cell_type": "code", "metadata": hidden, "source": [""]}
+        cells = [words, folded, {"cell_type": "raw", "metadata": {}}]
         path.write_text(json.dumps({"cells": cells}))
         lessons.prepare(path)
         first, second, third = json.loads(path.read_text())["cells"]
         assert where in first["source"]
         assert '<a href="00_a.ipynb" download>' in first["source"]
         assert second["metadata"]["tags"] == ["hide-output"]
-        assert third == {"metadata": {}}
+        assert third == cells[2]

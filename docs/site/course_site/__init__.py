@@ -5,6 +5,7 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from course_site.gaps import GAP_ELEMENT
 from course_site.head import add_head_elements
 from course_site.lessons import Lessons, leave_out_set_up
 from course_site.live import link_live_page
@@ -16,12 +17,14 @@ from course_site.package_pages import Beside
 def scripts_of_page(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Load Vega, which is large, on those pages alone that have a chart."""
-    if doctree is not None and any(
-        "chart" in c["classes"] for c in doctree.findall(nodes.container)
-    ):
+    """Load Vega where a page has a chart, and what judges gaps where it has any."""
+    if doctree is None:
+        return
+    if any("chart" in container["classes"] for container in doctree.findall(nodes.container)):
         app.add_js_file("vega.js", loading_method="defer")
         app.add_js_file("charts.js", loading_method="defer")
+    if any(GAP_ELEMENT in raw.astext() for raw in doctree.findall(nodes.raw)):
+        app.add_js_file("gaps.js", loading_method="defer")
 
 
 def shown_branch(

@@ -12,6 +12,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from course_site.docstrings import inline
+from course_site.gaps import insert_gaps
 from course_site.package import ROOMS
 from experiments.lesson_counts import count_lesson
 
@@ -87,8 +88,9 @@ def read_lessons(root: Path) -> list[Lesson]:
 
 
 READ_HERE = (
-    "\n\n*This page shows the lesson as it was run. To write in its gaps and have the answers "
-    'judged, open it {where}, or <a href="{file}" download>download this notebook</a>.*'
+    "\n\n*This page shows the lesson as it was run. Where a gap has a cell to fill in below it, "
+    "the page judges your answer. To fill in all of them and run the lesson, open it {where}, or "
+    '<a href="{file}" download>download this notebook</a>.*'
 )
 BADGE = re.compile(r"\[!\[Open in Colab\]\([^)]*\)\]\((.*?)\)")
 
@@ -96,8 +98,8 @@ BADGE = re.compile(r"\[!\[Open in Colab\]\([^)]*\)\]\((.*?)\)")
 def prepare(path: Path) -> None:
     """Make a stored lesson ready to be read on a page.
 
-    Cells whose outputs JupyterLab folds answer what a prediction asks: MyST folds them too. And
-    the first cell says where the lesson can be run.
+    Cells whose outputs JupyterLab folds answer what a prediction asks: MyST folds them too. The
+    first cell says where the lesson can be run, and below each gap is what can be done about it.
     """
     book = json.loads(path.read_text(encoding="utf-8"))
     for cell in book["cells"]:
@@ -105,6 +107,7 @@ def prepare(path: Path) -> None:
             cell["metadata"]["tags"] = [*cell["metadata"].get("tags", []), "hide-output"]
     first = source(book["cells"][0])
     colab = BADGE.search(first)
+    book["cells"] = insert_gaps(book["cells"], colab[1] if colab else None)
     where = f"[on Colab]({colab[1]}), or " if colab else ""
     book["cells"][0]["source"] = first + READ_HERE.format(
         where=f"{where}with `make lab`", file=path.name

@@ -13,7 +13,7 @@ from lessonkit.exercises.own.reference import (
     MyStack,
     MyTransformer,
 )
-from lessonkit.exercises.toys import make_normal_sampler
+from lessonkit.exercises.random_tensors import make_normal_sampler
 from transformer.config import PAD_ID
 from transformer.masks import causal_mask, padding_mask
 

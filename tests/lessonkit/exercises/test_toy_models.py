@@ -6,12 +6,11 @@ import torch
 from lessonkit.exercises.rules import BrokenRuleError
 from lessonkit.exercises.toy_models import (
     MAX_SENTENCE_LENGTH,
-    MAX_TABLE_CALLS,
     EncodeOnceTransformer,
     PositionReader,
-    ProbabilityTable,
     ReadOnceKeyValueBlocks,
 )
+from lessonkit.exercises.without_torch.probability_table import MAX_TABLE_CALLS, ProbabilityTable
 from tests.helpers.exercise_walk import ALL
 from transformer.config import BOS_ID, EOS_ID
 

@@ -1,0 +1,190 @@
+// Offers each gap that a browser can judge as a cell to fill in. Python is fetched when the first
+// answer is checked, and not before.
+(() => {
+const HERE = document.currentScript.src;
+const MEGABYTE = 1e6;
+const CANNOT_LOAD = "Python could not be loaded. Check the connection and try again, or fill the gap in with make lab.";
+const FROM_A_FOLDER = "Browsers let no page load Python from a folder. Serve it, with python -m http.server "
+  + "--directory build/site, and open http://localhost:8000; or fill the gap in with make lab.";
+const WORDS = { passed: "Right", wrong: "Not yet", "not attempted": "Not attempted", error: "Error" };
+
+// One worker judges for the whole page: `ask` sends it a cell, `stop` ends it.
+const judge = {
+  worker: null,
+  answered: null,
+
+  ask(cell, onLoading) {
+    this.worker ??= new Worker(new URL("gap_worker.js", HERE), { type: "module" });
+    return new Promise((resolve) => {
+      this.answered = resolve;
+      this.worker.onmessage = ({ data }) => {
+        if (data.kind === "loading") onLoading(data);
+        if (data.kind === "failed") this.end({ status: "error", text: CANNOT_LOAD, traceback: data.text });
+        if (data.kind === "verdict") this.answer(data);
+      };
+      this.worker.onerror = (event) => {
+        event.preventDefault();
+        this.end({ status: "error", text: CANNOT_LOAD, traceback: event.message ?? "" });
+      };
+      this.worker.postMessage(cell);
+    });
+  },
+
+  answer(verdict) {
+    this.answered?.(verdict);
+    this.answered = null;
+  },
+
+  end(verdict) {
+    this.worker?.terminate();
+    this.worker = null;
+    this.answer(verdict);
+  },
+
+  stop() {
+    this.end({ status: "error", text: "Stopped. The next check loads Python again.", traceback: "" });
+  },
+};
+
+function element(name, properties = {}, ...children) {
+  const made = Object.assign(document.createElement(name), properties);
+  made.append(...children);
+  return made;
+}
+
+// What was typed is kept in this browser, where that is allowed.
+const kept = {
+  read(key) {
+    try { return localStorage.getItem(key); } catch { return null; }
+  },
+  write(key, text) {
+    try {
+      if (text === null) localStorage.removeItem(key);
+      else localStorage.setItem(key, text);
+    } catch { /* The answer lives as long as the page. */ }
+  },
+};
+
+// Enter keeps the line's margin, and adds to it after a colon. Tab leaves the cell, as everywhere.
+function keepMargin(event) {
+  if (event.key !== "Enter" || event.ctrlKey || event.metaKey || event.isComposing) return;
+  const { value, selectionStart } = event.target;
+  const line = value.slice(0, selectionStart).split("\n").at(-1);
+  const margin = line.match(/^ */)[0] + (line.trimEnd().endsWith(":") ? "    " : "");
+  event.preventDefault();
+  // It is the one way to type into a field that its "undo" knows of.
+  if (!document.execCommand("insertText", false, `\n${margin}`)) {
+    event.target.setRangeText(`\n${margin}`, selectionStart, event.target.selectionEnd, "end");
+  }
+}
+
+class Gap {
+  constructor(place) {
+    this.offer = JSON.parse(place.textContent);
+    this.key = `gap:${this.offer.name}`;
+    this.hintsShown = 0;
+    const id = `gap-${this.offer.name}`;
+    this.editor = element("textarea", {
+      id, spellcheck: false, autocapitalize: "off", autocomplete: "off", wrap: "off",
+      value: kept.read(this.key) ?? this.offer.blank,
+    });
+    this.check = this.button("Check", () => this.run());
+    this.stop = this.button("Stop", () => judge.stop());
+    this.stop.hidden = true;
+    this.hint = this.button("Hint", () => this.showHint());
+    this.reset = this.button("Reset", () => this.restore());
+    this.state = element("p", { className: "gap-state" });
+    this.state.setAttribute("role", "status");
+    this.said = element("pre", { className: "gap-said", hidden: true });
+    this.said.tabIndex = 0;
+    this.said.setAttribute("aria-label", "What the check says");
+    this.trace = element("details", { hidden: true }, element("summary", { textContent: "Traceback" }), element("pre"));
+    this.section = element("section", { className: "gap-cell" },
+      element("label", { htmlFor: id, textContent: `Your answer, judged in this page: my_${this.offer.name}` }),
+      this.editor,
+      element("div", { className: "gap-buttons" }, this.check, this.stop, this.hint, this.reset),
+      this.state, this.said, this.trace);
+    this.editor.addEventListener("input", () => {
+      kept.write(this.key, this.editor.value);
+      this.fit();
+    });
+    this.editor.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.run();
+      else keepMargin(event);
+    });
+    place.after(this.section);
+    this.fit();
+  }
+
+  button(text, action) {
+    const made = element("button", { type: "button", textContent: text });
+    made.addEventListener("click", action);
+    return made;
+  }
+
+  fit() {
+    this.editor.rows = Math.max(4, this.editor.value.split("\n").length + 1);
+  }
+
+  show(status, state, said = "", traceback = "") {
+    this.section.dataset.status = status;
+    this.state.textContent = state;
+    this.said.textContent = said;
+    this.said.hidden = !said;
+    this.trace.hidden = !traceback;
+    this.trace.querySelector("pre").textContent = traceback;
+  }
+
+  async run() {
+    if (judge.answered) return; // one at a time
+    if (location.protocol === "file:") {
+      this.show("error", FROM_A_FOLDER);
+      return;
+    }
+    const start = performance.now();
+    const waited = () => `${Math.round((performance.now() - start) / 1000)} s`;
+    let doing = judge.worker ? "Checking" : "Loading Python";
+    const tell = () => { this.state.textContent = `${doing}, ${waited()} ...`; };
+    this.show("busy", "");
+    tell();
+    const clock = setInterval(tell, 1000);
+    for (const gap of gaps) gap.check.disabled = true;
+    this.stop.hidden = false;
+    const { module, name, imports } = this.offer;
+    const verdict = await judge.ask({ module, name, imports, source: this.editor.value }, ({ arrived, whole }) => {
+      const [so, all] = [arrived, Math.max(arrived, whole)].map((bytes) => (bytes / MEGABYTE).toFixed(1));
+      doing = `Loading Python, ${so} of ${all} MB, once`;
+      tell();
+    });
+    clearInterval(clock);
+    for (const gap of gaps) gap.check.disabled = false;
+    this.stop.hidden = true;
+    this.show(verdict.status, `${WORDS[verdict.status] ?? verdict.status}, ${waited()}.`, verdict.text, verdict.traceback);
+  }
+
+  showHint() {
+    const { hints, solution } = this.offer;
+    if (this.hintsShown === hints.length) {
+      this.show("hint", "A right answer.", solution);
+      return;
+    }
+    this.show("hint", "", hints[this.hintsShown]);
+    this.hintsShown += 1;
+    if (this.hintsShown === hints.length) this.hint.textContent = "Solution";
+  }
+
+  restore() {
+    this.editor.value = this.offer.blank;
+    kept.write(this.key, null);
+    this.hintsShown = 0;
+    this.hint.textContent = "Hint";
+    this.show("", "As the lesson gives it.");
+    this.fit();
+  }
+}
+
+const gaps = [];
+document.addEventListener("DOMContentLoaded", () => {
+  for (const place of document.querySelectorAll("script.gap")) gaps.push(new Gap(place));
+});
+})();
