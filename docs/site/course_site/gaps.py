@@ -21,7 +21,9 @@ from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.judge_cell import RIGHT_VALUES_FILE
 from lessonkit.exercises.outcome import fixed_torch_state_context
 
-GAP = re.compile(r"^(?:def|class) my_?\w+.*\bex\.(\w+)\.(?:accept|check)\(", re.S | re.M | re.I)
+GAP = re.compile(
+    r"^(?:def my_|class My)\w+.*\b(\w+)\.(\w+)\.(?:accept|check)\(", re.DOTALL | re.MULTILINE
+)
 LESSON_MODULE = re.compile(r"from lessonkit\.exercises import (\w+) as ex")
 GAP_ELEMENT = '<script type="application/json" class="gap">'
 PYODIDE_FILES = (
@@ -90,10 +92,11 @@ def write_browser_files(root: Path, pyodide: Path, folder: Path) -> None:
     folder.mkdir(parents=True)
     for name in PYODIDE_FILES:
         shutil.copyfile(pyodide / name, folder / name)
-    files = course_files(root)
-    size = sum((pyodide / name).stat().st_size for name in PYODIDE_FILES)
-    size += sum(len(text.encode()) for text in files.values())
-    course = {"bytes": size, "files": files}
+    size = sum((pyodide / name).stat().st_size for name in PYODIDE_FILES if "mjs" not in name)
+    course = {
+        "bytes": size,
+        "files": course_files(root),
+    }  # so many are fetched, besides what is imported
     (folder / "course.json").write_text(json.dumps(course), encoding="utf-8")
 
 
@@ -117,9 +120,9 @@ def insert_gaps(cells: list[dict[str, Any]], colab: str | None) -> list[dict[str
             module = found[1]
         imports |= dict.fromkeys(_imports_of_python_itself(text))
         if call := GAP.search(text):
-            exercise = judged.get(module, {}).get(call[1])
+            exercise = judged.get(module, {}).get(call[2]) if call[1] == "ex" else None
             said = _offer(module, exercise, list(imports)) if exercise else _elsewhere(colab)
-            below = {"id": f"below-{call[1]}", "cell_type": "markdown", "metadata": {}}
+            below = {"id": f"below-{call[2]}", "cell_type": "markdown", "metadata": {}}
             new.append(below | {"source": said})
     return new
 

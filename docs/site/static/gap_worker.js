@@ -3,7 +3,7 @@
 import { loadPyodide } from "./gaps/pyodide.mjs";
 
 const COURSE = "/course";
-const LOADED_EVERY = 250; // milliseconds between two messages while it loads
+const LOADED_EVERY = 250; // milliseconds, at least, between two messages while it loads
 
 // Count what arrives, so that the page can say how far it is.
 let arrived = 0;
@@ -16,7 +16,7 @@ self.fetch = async (...request) => {
   const counted = response.body.pipeThrough(new TransformStream({
     transform(chunk, controller) {
       arrived += chunk.byteLength;
-      if (performance.now() - told > LOADED_EVERY) {
+      if (arrived >= whole || performance.now() - told > LOADED_EVERY) {
         told = performance.now();
         self.postMessage({ kind: "loading", arrived, whole });
       }

@@ -6,7 +6,7 @@ const MEGABYTE = 1e6;
 const CANNOT_LOAD = "Python could not be loaded. Check the connection and try again, or fill the gap in with make lab.";
 const FROM_A_FOLDER = "Browsers let no page load Python from a folder. Serve it, with python -m http.server "
   + "--directory build/site, and open http://localhost:8000; or fill the gap in with make lab.";
-const WORDS = { passed: "Right", wrong: "Not yet", "not attempted": "Not attempted", error: "Error" };
+const WORDS = { passed: "Passed", wrong: "Wrong", "not attempted": "Not attempted", error: "Error" };
 
 // One worker judges for the whole page: `ask` sends it a cell, `stop` ends it.
 const judge = {
@@ -18,7 +18,7 @@ const judge = {
     return new Promise((resolve) => {
       this.answered = resolve;
       this.worker.onmessage = ({ data }) => {
-        if (data.kind === "loading") onLoading(data);
+        if (data.kind === "loading" || data.kind === "loaded") onLoading(data);
         if (data.kind === "failed") this.end({ status: "error", text: CANNOT_LOAD, traceback: data.text });
         if (data.kind === "verdict") this.answer(data);
       };
@@ -151,15 +151,16 @@ class Gap {
     for (const gap of gaps) gap.check.disabled = true;
     this.stop.hidden = false;
     const { module, name, imports } = this.offer;
-    const verdict = await judge.ask({ module, name, imports, source: this.editor.value }, ({ arrived, whole }) => {
-      const [so, all] = [arrived, Math.max(arrived, whole)].map((bytes) => (bytes / MEGABYTE).toFixed(1));
-      doing = `Loading Python, ${so} of ${all} MB, once`;
+    const verdict = await judge.ask({ module, name, imports, source: this.editor.value }, ({ kind, arrived, whole }) => {
+      const [so, all] = [arrived, whole].map((bytes) => (bytes / MEGABYTE).toFixed(1));
+      if (kind === "loaded") doing = "Checking";
+      else doing = arrived < whole ? `Loading Python, ${so} of ${all} MB` : "Starting Python";
       tell();
     });
     clearInterval(clock);
     for (const gap of gaps) gap.check.disabled = false;
     this.stop.hidden = true;
-    this.show(verdict.status, `${WORDS[verdict.status] ?? verdict.status}, ${waited()}.`, verdict.text, verdict.traceback);
+    this.show(verdict.status, `${WORDS[verdict.status]}, ${waited()}.`, verdict.text, verdict.traceback);
   }
 
   showHint() {
