@@ -117,11 +117,12 @@ class DecoderOnly(nn.Module):
         if config.tie_softmax:
             self.output.weight = self.embedding.token.weight
 
-    def forward(self, src: Tensor, tgt_in: Tensor) -> Tensor:
+    def forward(self, src: Tensor, tgt_in: Tensor, return_hidden: bool = False) -> Tensor:
         """Score every next token of every target prefix, as `Transformer.forward` does.
 
-        Source and target are read at once, as one sequence. Returns (batch, tgt_len, vocab_size).
-        A UserError where either is longer than max_len.
+        Source and target are read at once, as one sequence. Returns (batch, tgt_len, vocab_size);
+        or what `output` makes that of, (batch, tgt_len, d_model), if `return_hidden`. A UserError
+        where either is longer than max_len.
         """
         check_src_and_tgt(src, tgt_in)
         src_mask = padding_mask(src)
@@ -132,7 +133,8 @@ class DecoderOnly(nn.Module):
         mask = prefix_mask(src_mask, tgt_in.shape[1])
         for layer in self.layers:
             hidden = layer(hidden, mask)
-        return self.output(self.norm(hidden[:, src.shape[1] :]))
+        hidden = self.norm(hidden[:, src.shape[1] :])  # (batch, tgt_len, d_model)
+        return hidden if return_hidden else self.output(hidden)
 
     def encode(self, src: Tensor, src_mask: Tensor) -> Tensor:
         """Compute the keys and values of ids (batch, src_len) in every layer.

@@ -152,20 +152,23 @@ class Transformer(nn.Module):
         if config.tie_softmax:
             self.output.weight = self.tgt_embedding.token.weight
 
-    def forward(self, src: Tensor, tgt_in: Tensor) -> Tensor:
+    def forward(self, src: Tensor, tgt_in: Tensor, return_hidden: bool = False) -> Tensor:
         """Score every next token of every target prefix at once (training, §5).
 
         Args:
             src: Source ids, (batch, src_len).
             tgt_in: Target ids that begin with bos, (batch, tgt_len).
+            return_hidden: Whether to return what `output` makes the logits of, in their place.
 
         Returns:
             Logits, before the softmax, (batch, tgt_len, tgt_vocab_size). Those at position t score
-            the token after `tgt_in[:, t]`.
+            the token after `tgt_in[:, t]`. Or the hidden states, (batch, tgt_len, d_model).
         """
         check_src_and_tgt(src, tgt_in)
         src_mask = padding_mask(src)
-        return self.decode(tgt_in, self.encode(src, src_mask), src_mask)
+        memory = self.encode(src, src_mask)
+        decode = self.decode_hidden if return_hidden else self.decode
+        return decode(tgt_in, memory, src_mask)
 
     def encode(self, src: Tensor, src_mask: Tensor) -> Tensor:
         """Encode ids (batch, src_len) as a memory, (batch, src_len, d_model).
@@ -197,13 +200,24 @@ class Transformer(nn.Module):
         Returns:
             Logits, (batch, tgt_len, tgt_vocab_size).
         """
+        hidden = self.decode_hidden(tgt_in, memory, src_mask, cache)
+        return self.output(hidden)  # (batch, tgt_len, tgt_vocab_size)
+
+    def decode_hidden(
+        self,
+        tgt_in: Tensor,
+        memory: Tensor,
+        src_mask: Tensor | None,
+        cache: DecoderCache | None = None,
+    ) -> Tensor:
+        """Return what `decode` makes logits of, (batch, tgt_len, d_model), for its arguments."""
         check_id_tensor("tgt_in", tgt_in)
         start = 0 if cache is None else cache.length
         length = tgt_in.shape[1]
         hidden = self.tgt_embedding(tgt_in, start)  # (batch, tgt_len, d_model)
         tgt_mask = causal_mask(length, start + length, tgt_in.device) if length > 1 else None
         hidden = self.decoder(hidden, memory, tgt_mask, src_mask, cache)[0]
-        return self.output(hidden)  # (batch, tgt_len, tgt_vocab_size)
+        return hidden  # (batch, tgt_len, d_model)
 
     def new_cache(self) -> DecoderCache:
         """Return an empty cache for `decode`."""

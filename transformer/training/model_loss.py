@@ -14,25 +14,30 @@ from transformer.support.signatures import check_argument_types
 from transformer.training import processes
 from transformer.training.devices import Precision
 from transformer.training.fast_loss import fast_label_smoothing_loss
+from transformer.training.linear_loss import linear_label_smoothing_loss, output_layer_for_parts
 from transformer.training.loss import LossSums
 
 
 @check_argument_types
 def batch_loss(
-    model: Callable[[Tensor, Tensor], Tensor],
+    model: Callable[..., Tensor],
     batch: Batch,
     config: TrainingConfig,
     precision: Precision = Precision.FLOAT32,
 ) -> LossSums:
     """Sum the loss of a model, `(src, tgt_in) -> logits`, on a batch that is on its device.
 
-    `precision` is that of the model's matrix products; the loss is computed in float32.
+    `precision` is that of the model's matrix products; the loss is computed in float32. Many logits
+    are computed in parts, if the model offers its hidden states (see `output_layer_for_parts`).
     """
+    targets, options = batch.tgt_out, {"smoothing": config.label_smoothing, "pad_id": PAD_ID}
     with precision.autocast(batch.src.device):
+        output = output_layer_for_parts(model, targets)
+        if output is not None:
+            hidden = model(batch.src, batch.tgt_in, return_hidden=True)  # (batch, tgt_len, width)
+            return linear_label_smoothing_loss(hidden, output, targets, **options)
         logits = model(batch.src, batch.tgt_in)  # (batch, tgt_len, vocab_size)
-    return fast_label_smoothing_loss(
-        logits, batch.tgt_out, smoothing=config.label_smoothing, pad_id=PAD_ID
-    )
+    return fast_label_smoothing_loss(logits, targets, **options)
 
 
 @check_argument_types
