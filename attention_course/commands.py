@@ -249,7 +249,11 @@ def write_page_with_model(options: argparse.Namespace) -> None:
         "MODULE:FACTORY",
         f"your code; or {MODEL_HELP}",
     ),
-    option_adder("--minute", None, "also try the laws that train a model; they take a minute"),
+    option_adder(
+        "--minute",
+        None,
+        "also try the laws that train or compile a model; each takes up to a minute",
+    ),
     option_adder("--json", None, "print the report as JSON"),
     option_adder("--length-first", None, "ids are (length, batch), not (batch, length)"),
     option_adder("--pad", "N", "id of the padding token", type=int),

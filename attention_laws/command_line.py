@@ -55,7 +55,7 @@ def make_parser() -> argparse.ArgumentParser:
     add(
         "--minute",
         action="store_true",
-        help="also try the laws that train a model; they take a minute",
+        help="also try the laws that train or compile a model; each takes up to a minute",
     )
     add(
         "--only",

@@ -23,7 +23,7 @@ class Law:
     check: CheckFunction  # tries it on a `Subject`, or on a `Pipeline`
     needs: tuple[str, ...] = ()  # attributes of the adapter or pipeline that it cannot do without
     compares: bool = True  # whether it compares outputs, and so needs deterministic ones
-    minute: bool = False  # whether it trains, and so takes up to a minute
+    minute: bool = False  # whether it trains or compiles, and so takes up to a minute
     on_pipeline: bool = False  # whether it is tried on a `Pipeline` rather than on a model
     reads_source: bool = False  # whether it says nothing of a decoder-only model
 

@@ -102,6 +102,22 @@ def weights_temporarily_in_float64(module: nn.Module) -> Iterator[None]:
             part._buffers.update(own_buffers)
 
 
+@contextmanager
+def parameters_and_buffers_put_back_afterwards(module: nn.Module) -> Iterator[None]:
+    """Put back the same tensors with their values, whatever is assigned or written in the block."""
+    owned = [(part, dict(part._parameters), dict(part._buffers)) for part in module.modules()]
+    tensors = [*module.parameters(), *module.buffers()]
+    values = [tensor.detach().clone() for tensor in tensors]
+    try:
+        yield
+    finally:
+        for part, parameters, buffers in owned:
+            part._parameters.update(parameters)
+            part._buffers.update(buffers)
+        for tensor, value in zip(tensors, values, strict=True):
+            tensor.data.copy_(value)
+
+
 class Float32AsFloat64(TorchFunctionMode):
     """Take float64 for float32 in each call of torch within a block.
 

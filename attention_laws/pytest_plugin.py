@@ -92,7 +92,7 @@ def make_law_tests(
         only: Names of the laws to try; all if there are none.
         skip: Names of laws to leave out.
         strict: Whether warnings fail.
-        minute: Whether to try the laws that train, too.
+        minute: Whether to try the laws that train or compile, too.
         baseline: File of accepted breaks, `law: reason` a line.
     """
     reasons = read_baseline(Path(baseline)) if baseline else {}

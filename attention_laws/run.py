@@ -53,7 +53,7 @@ def diagnose(
 
     Args:
         model: An adapter, or a module that returns logits; the rest is found by trying.
-        minute: Try the laws that train, too.
+        minute: Try the laws that train or compile, too.
         laws: The laws to try; by default those of `attention_laws.laws`.
 
     Returns:
@@ -154,7 +154,7 @@ class Diagnosis:
             return law.check(self.tested)
         if law.minute and not self.minute:
             return not_tried_finding(
-                "it trains for up to a minute: ask for it with minute=True (--minute)"
+                "it takes up to a minute: ask for it with minute=True (--minute)"
             )
         if law.compares:
             for line in self.lines:

@@ -44,7 +44,7 @@ class SandboxRequest:
     # How a bare module is called: arguments of `adapter_from_module`.
     options: dict[str, Any] = field(default_factory=dict)
     laws: list[str] | None = None  # names of laws; None: all
-    minute: bool = False  # whether to try the laws that train, too
+    minute: bool = False  # whether to try the laws that train or compile, too
     seconds: float = 30.0  # until a law is ended
     gigabytes: float = 8.0  # memory beyond what torch takes
     cuda_as_cpu: bool = False  # whether what asks for a GPU gets the CPU

@@ -144,6 +144,10 @@ def test_a_sound_model_keeps_the_laws_and_is_left_as_it_was(changes: dict[str, A
         # Laws of decoder-only models, and of positions in the scores.
         "left_padding_is_ignored",
         "scores_depend_on_distance_alone",
+        # The logits' matrix is tied to a table of words, and loading with assign=True unties it.
+        "state_dict_restores_logits",
+        "gradient_checkpointing_matches_plain",
+        "fused_attention_matches_explicit",
     }
     torch.testing.assert_close(adapter.module.state_dict(), before, rtol=0, atol=0)
     assert all(weight.grad is None for weight in adapter.module.parameters())
