@@ -2,6 +2,7 @@
 
 import os
 import signal
+import uuid
 from collections.abc import Generator, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +26,25 @@ def shared_data() -> Path:
     pytest.skip(
         "needs the real corpora: set TRANSFORMER_DATA to a folder with multi30k/ and tatoeba/"
     )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def text_cache_of_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep encoded text out of the checkout's cache."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TRANSFORMER_TEXT_CACHE", str(tmp_path_factory.mktemp("encoded")))
+        yield
+
+
+@pytest.fixture(autouse=True)
+def text_cache_of_test(
+    text_cache_of_session: None,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Keep it apart for each test too: a test may load another text under a corpus's name."""
+    folder = tmp_path_factory.getbasetemp() / f"encoded-{uuid.uuid4().hex}"
+    monkeypatch.setenv("TRANSFORMER_TEXT_CACHE", str(folder))
 
 
 @pytest.fixture

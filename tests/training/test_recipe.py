@@ -1,5 +1,6 @@
 """Recipes carried out: what a run writes, when, and how it goes on."""
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -14,11 +15,16 @@ from tests.helpers import TINY
 from tests.helpers.corpus import small_corpus
 from transformer.config import ModelConfig, Recipe, RecurrentConfig
 from transformer.data import corpora
-from transformer.data.batches import Example
+from transformer.data.batches import Example, encode_pairs
 from transformer.data.parallel import ParallelText
 from transformer.lstm import Recurrent
 from transformer.model import Transformer, count_parameters
-from transformer.models.folder import ModelDescription, read_longest_source, read_model
+from transformer.models.folder import (
+    ModelDescription,
+    read_description,
+    read_longest_source,
+    read_model,
+)
 from transformer.models.translator import Translator
 from transformer.models.weights import load_tensors
 from transformer.parts import Parts
@@ -140,6 +146,25 @@ def test_other_data_is_refused(tmp_path: Path, monkeypatch: Patch) -> None:
                 train_silently(RECIPE, tmp_path, resume=True)
     assert {path: path.read_bytes() for path in tmp_path.rglob("*.*")} == before
     assert train_silently(RECIPE, tmp_path, resume=True).step == 5
+
+
+def test_a_run_begun_by_an_earlier_version_has_the_sums_of_its_time(
+    tmp_path: Path, monkeypatch: Patch
+) -> None:
+    train_silently(RECIPE, tmp_path, stop_after=1)
+    (tmp_path / "manifest.json").unlink(missing_ok=True)
+    data = read_json(tmp_path / "data.json")
+    description = read_description(tmp_path)
+    for split, part in (("train", "training"), ("validation", "validation")):
+        text = small_corpus("embedded", split, "en", "fr")
+        examples = encode_pairs(description.src_tokenizer, description.tgt_tokenizer, text)
+        listed = "".join(repr((src, tgt)) for src, tgt in examples)
+        data[part] = hashlib.sha256(listed.encode()).hexdigest()
+    write_json(tmp_path / "data.json", data)
+    assert train_silently(RECIPE, tmp_path, resume=True, stop_after=2).step == 2
+    write_json(tmp_path / "data.json", data | {"training": "0" * 64})
+    with pytest.raises(UserError, match="the training examples are not"):
+        train_silently(RECIPE, tmp_path, resume=True)
 
 
 def test_another_number_of_threads_is_said(tmp_path: Path, monkeypatch: Patch) -> None:

@@ -30,7 +30,8 @@ class TokenArrays:
 
     def lengths(self) -> NDArray[np.int64]:
         """Return the number of tokens of each sentence."""
-        return np.diff(self.offsets.astype(np.int64))
+        offsets = self.offsets.astype(np.int64)
+        return offsets[1:] - offsets[:-1]
 
     def select_rows(self, rows: NDArray[np.int64]) -> Self:
         """Return some of the sentences, in this order, as arrays of their own."""

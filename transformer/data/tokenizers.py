@@ -305,7 +305,11 @@ def load(path: Path) -> Tokenizer:
     Earlier files name no pre-tokenizer and call the normalizer "treatment", and the earliest have
     none.
     """
-    values = read_json(path)
+    return from_dict(read_json(path), path)
+
+
+def from_dict(values: Any, path: Path) -> Tokenizer:
+    """Do what `load` does, with what the file holds."""
     if isinstance(values, dict) and "treatment" in values:
         values["normalizer"] = values.pop("treatment")
     if problem := tokenizer_problem(values, BYTE_BY_LETTER):

@@ -9,8 +9,7 @@ import torch
 from torch import nn
 
 from transformer.config import Recipe
-from transformer.data import corpora, tokenizers
-from transformer.data.batches import LeftOut, collate, encode_and_count_pairs, micro_batches
+from transformer.data.batches import LeftOut, collate, micro_batches
 from transformer.data.token_budget import TokenBudgetBatches
 from transformer.models import folder
 from transformer.models.folder import ModelDescription, Network
@@ -24,6 +23,11 @@ from transformer.training.model_loss import batch_loss
 from transformer.training.run import check_may_train_in
 from transformer.training.settings import require_equal_but_for_steps
 from transformer.training.start_model import StartModel, require_same_start
+from transformer.training.text_cache import (
+    SplitText,
+    encode_or_read_examples,
+    learn_or_read_tokenizers,
+)
 
 START_FROM_KEY = "start_from"  # in data.json, run.json and a checkpoint's settings
 
@@ -81,24 +85,24 @@ def prepare_run(
     if resume:
         picked = replace(picked, why="as the run was begun")
 
-    text = corpora.load(data.corpus, "train", data.src_lang, data.tgt_lang)
-    validation_text = corpora.load(data.corpus, "validation", data.src_lang, data.tgt_lang)
+    text = SplitText(data.corpus, "train", data.src_lang, data.tgt_lang)
+    validation_text = SplitText(data.corpus, "validation", data.src_lang, data.tgt_lang)
     if resume:
         description = folder.read_description(out)._replace(recipe=recipe)
     elif start is not None:
         description = ModelDescription(recipe, *start.tokenizers(data))
     else:
-        description = ModelDescription(recipe, *tokenizers.train(data, text.src, text.tgt))
+        description = ModelDescription(recipe, *learn_or_read_tokenizers(data, text))
     with torch.device("meta"):
         devices.check_memory(build(description), picked.device)
 
     src, tgt = description.src_tokenizer, description.tgt_tokenizer
-    examples, left_out = encode_and_count_pairs(src, tgt, text, data.max_train_tokens)
+    examples, left_out = encode_or_read_examples(src, tgt, text, data.max_train_tokens)
     batches = TokenBudgetBatches(
         examples, training.batch_tokens, training.batch_sentences, seed=training.seed
     )
     longest = min(recipe.model.max_len, training.batch_tokens) - 1  # one position is the end mark's
-    validation_examples, validation_left_out = encode_and_count_pairs(
+    validation_examples, validation_left_out = encode_or_read_examples(
         src, tgt, validation_text, longest
     )
     validation_batches = TokenBudgetBatches(validation_examples, training.batch_tokens)

@@ -1,0 +1,176 @@
+"""Encoded text that is kept: read again, never trusted, made by several at once."""
+
+import logging
+import os
+import pickle
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.helpers.corpus import small_corpus
+from transformer.config import DataConfig
+from transformer.data import corpora, tokenizers
+from transformer.data.batches import ExampleArrays, LeftOut, encode_and_count_pairs
+from transformer.training import text_cache
+from transformer.training.text_cache import (
+    MappedExamples,
+    SplitText,
+    encode_or_read_examples,
+    learn_or_read_tokenizers,
+    text_cache_folder,
+)
+
+Patch = pytest.MonkeyPatch
+DATA = DataConfig(corpus="embedded", src_lang="en", tgt_lang="fr", vocab_size=280)
+Prepared = tuple[dict[str, Any], dict[str, Any], ExampleArrays, LeftOut]
+MAX_TOKENS = 8  # 10 pairs are longer
+
+
+@pytest.fixture(autouse=True)
+def few_pairs(monkeypatch: Patch) -> None:
+    monkeypatch.setattr(corpora, "load", small_corpus)
+
+
+def prepare() -> Prepared:
+    text = SplitText("embedded", "train", "en", "fr")
+    src, tgt = learn_or_read_tokenizers(DATA, text)
+    examples, left_out = encode_or_read_examples(src, tgt, text, MAX_TOKENS)
+    return src.to_dict(), tgt.to_dict(), examples, left_out  # type: ignore[attr-defined]
+
+
+def expected() -> Prepared:
+    text = small_corpus("embedded", "train", "en", "fr")
+    src, tgt = tokenizers.train(DATA, text.src, text.tgt)
+    examples, left_out = encode_and_count_pairs(src, tgt, text, MAX_TOKENS)
+    assert left_out.too_long > 0
+    return src.to_dict(), tgt.to_dict(), examples, left_out  # type: ignore[attr-defined]
+
+
+def cache_files() -> list[Path]:
+    return sorted(text_cache_folder().iterdir())
+
+
+def refuse_work(monkeypatch: Patch) -> None:
+    def unexpected(*_: object) -> None:
+        raise AssertionError("this was made before")
+
+    monkeypatch.setattr(text_cache, "encode_and_count_pairs", unexpected)
+    monkeypatch.setattr(tokenizers, "train", unexpected)
+
+
+def test_a_second_run_reads_what_the_first_made(monkeypatch: Patch) -> None:
+    assert prepare() == expected()
+    assert len(cache_files()) == 2
+    refuse_work(monkeypatch)
+    again = prepare()
+    monkeypatch.undo()
+    monkeypatch.setattr(corpora, "load", small_corpus)
+    assert again == expected()
+
+
+def test_a_corpus_with_files_is_not_read_a_second_time(monkeypatch: Patch) -> None:
+    files = {"train.en": "0" * 64}
+    corpus = replace(corpora.find_corpus("embedded"), files=files)
+    monkeypatch.setattr(corpora, "find_corpus", lambda name: corpus)
+    first = prepare()
+    monkeypatch.setattr(corpora, "load", None)
+    assert prepare() == first
+    files["train.en"] = "1" * 64
+    with pytest.raises(TypeError):  # another text has to be read
+        prepare()
+
+
+def change_byte(path: Path, place: int) -> None:
+    content = bytearray(path.read_bytes())
+    content[place] ^= 1
+    path.write_bytes(content)
+
+
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "a byte of the arrays": lambda path: change_byte(path, -70),
+    "a byte before them": lambda path: change_byte(path, 20),
+    "half": lambda path: path.write_bytes(path.read_bytes()[:900]),
+    "nothing": lambda path: path.write_bytes(b""),
+    "foreign": lambda path: path.write_bytes(b"[1, 2]\n"),
+    "a count": lambda path: path.write_bytes(
+        path.read_bytes().replace(b'"left_out": [', b'"left_out": [1')
+    ),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=list(DAMAGES))
+def test_a_damaged_file_is_named_and_made_anew(
+    damage: Callable[[Path], object], caplog: pytest.LogCaptureFixture
+) -> None:
+    prepare()
+    for path in cache_files():
+        before = path.read_bytes()
+        damage(path)
+        if path.read_bytes() == before:
+            continue
+        caplog.clear()
+        assert prepare() == expected()
+        (line,) = (record.getMessage() for record in caplog.records)
+        assert str(path) in line
+        assert path.read_bytes() == before
+
+
+def test_what_another_text_or_version_made_is_named_and_made_anew(
+    monkeypatch: Patch, caplog: pytest.LogCaptureFixture
+) -> None:
+    prepare()
+    versions = text_cache._versions() | {"version of Unicode": "0.0"}
+    with monkeypatch.context() as patch:
+        patch.setattr(text_cache, "_versions", lambda: versions)
+        assert prepare() == expected()
+    assert len(caplog.records) == len(cache_files()) == 2
+    assert "version of Unicode" in caplog.records[1].getMessage()
+
+
+def test_what_cannot_be_kept_is_left_out_in_a_line(
+    tmp_path: Path, monkeypatch: Patch, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("TRANSFORMER_TEXT_CACHE", str(tmp_path / "file"))
+    assert prepare() == expected()
+    assert [record.levelno for record in caplog.records] == [logging.WARNING] * 2
+    assert all("not kept for the next run" in record.getMessage() for record in caplog.records)
+
+
+def test_two_that_make_it_at_once_leave_whole_files(monkeypatch: Patch) -> None:
+    made: list[Prepared] = []
+    both = threading.Barrier(2)
+    plain = text_cache.encode_and_count_pairs
+
+    def at_once(*arguments: Any) -> Any:
+        both.wait(60)
+        return plain(*arguments)
+
+    monkeypatch.setattr(text_cache, "encode_and_count_pairs", at_once)
+    threads = [threading.Thread(target=lambda: made.append(prepare())) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert made == [expected()] * 2
+    assert len(cache_files()) == 2
+    refuse_work(monkeypatch)
+    prepare()
+
+
+def test_another_process_of_the_machine_maps_the_same_file(monkeypatch: Patch) -> None:
+    examples = prepare()[2]
+    assert isinstance(examples, MappedExamples)
+    message = pickle.dumps(examples)
+    assert len(message) < 4000 < examples.src.ids.nbytes + examples.tgt.ids.nbytes + 4000
+    assert pickle.loads(message) == examples
+    monkeypatch.setitem(os.environ, "LOCAL_WORLD_SIZE", "1")
+    monkeypatch.setitem(os.environ, "WORLD_SIZE", "2")
+    message = pickle.dumps(examples)
+    for path in cache_files():
+        path.unlink()
+    assert pickle.loads(message) == examples

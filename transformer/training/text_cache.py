@@ -1,0 +1,213 @@
+"""Text as runs learn from it, kept for the next run: vocabularies, and ids in flat arrays.
+
+Not in the paper. A second run, a resumed one and the other processes of torchrun map the arrays
+into memory, and read no text. A file here is used only if its key, which holds all that it was made
+of, and its check sum are right; else it is named in a line, and made anew. A file that cannot be
+written is left out. All of them may be removed at any time.
+"""
+
+import hashlib
+import json
+import logging
+import os
+import unicodedata
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import cache, cached_property
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from transformer.config import DataConfig
+from transformer.data import corpora, tokenizers
+from transformer.data.batches import ExampleArrays, LeftOut, encode_and_count_pairs
+from transformer.data.parallel import ParallelText
+from transformer.data.token_arrays import TokenArrays
+from transformer.data.tokenizers import Tokenizer
+from transformer.support.array_files import (
+    UnusableArrayFileError,
+    read_array_file,
+    write_array_file,
+)
+from transformer.support.errors import UserError
+from transformer.support.files import read_json, write_json
+from transformer.support.folders import PACKAGE_FOLDER, cache_folder
+from transformer.support.provenance import code_sha256
+
+ResultT = TypeVar("ResultT")
+FOLDER_VARIABLE = "TRANSFORMER_TEXT_CACHE"  # names another folder
+KEY, TOKENIZERS = "key", ("src", "tgt")
+
+
+def text_cache_folder() -> Path:
+    """Return the folder of these files: that of `FOLDER_VARIABLE`, else one in the cache."""
+    named = os.environ.get(FOLDER_VARIABLE)
+    return Path(named).expanduser() if named else cache_folder() / "encoded"
+
+
+@dataclass(frozen=True)
+class SplitText:
+    """A split of a corpus in one direction, which is loaded when it is needed."""
+
+    corpus: str
+    split: str
+    src_lang: str
+    tgt_lang: str
+
+    @cached_property
+    def text(self) -> ParallelText:
+        """Return the sentence pairs."""
+        return corpora.load(self.corpus, self.split, self.src_lang, self.tgt_lang)
+
+    @cached_property
+    def key(self) -> dict[str, Any]:
+        """Return what tells this text from any other: the sums of its files, or of the text."""
+        corpus = corpora.find_corpus(self.corpus)
+        if corpus.files:
+            text: Any = [corpus.format, dict(corpus.options), dict(corpus.files)]
+        else:
+            lines = json.dumps([list(self.text.src), list(self.text.tgt)])
+            text = hashlib.sha256(lines.encode()).hexdigest()
+        direction = [self.corpus, self.split, self.src_lang, self.tgt_lang]
+        return {"split": direction, "text": text} | _versions()
+
+
+@cache
+def _versions() -> dict[str, str]:
+    """Return what decides, besides the text and the settings, which ids a text has."""
+    return {
+        "version of the code": code_sha256(PACKAGE_FOLDER / "data"),
+        "version of tokenizers": version("tokenizers"),
+        "version of spaCy": version("spacy"),
+        "version of Unicode": unicodedata.unidata_version,
+    }
+
+
+# --- vocabularies ---------------------------------------------------------------------------
+
+
+def learn_or_read_tokenizers(data: DataConfig, text: SplitText) -> tuple[Tokenizer, Tokenizer]:
+    """Return what `tokenizers.train` learns of a text, learned before where it is kept."""
+    settings = asdict(data)
+    del settings["max_train_tokens"]  # vocabularies are learned from all pairs
+    key = text.key | {"settings": settings}
+    path = _path(text, "tokenizers.json", settings)
+
+    def read() -> tuple[Tokenizer, Tokenizer]:
+        if not path.is_file():
+            raise FileNotFoundError
+        try:
+            values = read_json(path)
+            if values.pop("sha256") != _json_sha256(values):
+                raise UnusableArrayFileError("is damaged")
+            if values[KEY] != json.loads(json.dumps(key)):
+                raise UnusableArrayFileError("was made of another text, or by another version")
+            src, tgt = (tokenizers.from_dict(values[side], path) for side in TOKENIZERS)
+        except (UserError, KeyError, TypeError, AttributeError) as error:
+            raise UnusableArrayFileError("is damaged") from error
+        return src, tgt
+
+    def write(made: tuple[Any, Any]) -> None:
+        sides = {side: made[number].to_dict() for number, side in enumerate(TOKENIZERS)}
+        values = {KEY: key} | sides
+        write_json(path, values | {"sha256": _json_sha256(values)})
+
+    return _read_or_make(
+        path, read, lambda: tokenizers.train(data, text.text.src, text.text.tgt), write
+    )
+
+
+# --- examples -------------------------------------------------------------------------------
+
+
+class MappedExamples(ExampleArrays):
+    """Examples in a file that is mapped into memory, once for all processes of a machine."""
+
+    def __init__(self, path: Path, key: dict[str, Any]) -> None:
+        about, arrays = read_array_file(path, key)
+        src, tgt = (
+            TokenArrays(arrays[f"{side}_ids"], arrays[f"{side}_offsets"]) for side in TOKENIZERS
+        )
+        super().__init__(src, tgt)
+        self.path, self.key = path, key
+        self.left_out = LeftOut(*about["left_out"])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Another machine has other files.
+        if os.environ.get("LOCAL_WORLD_SIZE") == os.environ.get("WORLD_SIZE"):
+            return MappedExamples, (self.path, self.key)
+        src, tgt = (
+            TokenArrays(np.array(side.ids), np.array(side.offsets)) for side in (self.src, self.tgt)
+        )
+        return ExampleArrays, (src, tgt)
+
+
+def encode_or_read_examples(
+    src_tokenizer: Tokenizer, tgt_tokenizer: Tokenizer, text: SplitText, max_tokens: int
+) -> tuple[ExampleArrays, LeftOut]:
+    """Return what `encode_and_count_pairs` makes of a text, made before where it is kept."""
+    about_tokenizers = {
+        f"{side} tokenizer": _json_sha256(tokenizer.to_dict())
+        for side, tokenizer in zip(TOKENIZERS, (src_tokenizer, tgt_tokenizer), strict=True)
+        if hasattr(tokenizer, "to_dict")
+    }
+    settings = about_tokenizers | {"max_tokens": max_tokens}
+    key = text.key | settings
+    path = _path(text, "arrays", settings)
+
+    def read() -> tuple[ExampleArrays, LeftOut]:
+        examples = MappedExamples(path, key)
+        return examples, examples.left_out
+
+    def write(made: tuple[ExampleArrays, LeftOut]) -> None:
+        examples, left_out = made
+        arrays = {}
+        for side, sentences in zip(TOKENIZERS, (examples.src, examples.tgt), strict=True):
+            arrays[f"{side}_ids"], arrays[f"{side}_offsets"] = sentences.ids, sentences.offsets
+        write_array_file(path, key, {"left_out": list(left_out)}, arrays)
+
+    def make() -> tuple[ExampleArrays, LeftOut]:
+        return encode_and_count_pairs(src_tokenizer, tgt_tokenizer, text.text, max_tokens)
+
+    return _read_or_make(path, read, make, write)
+
+
+# --- files ----------------------------------------------------------------------------------
+
+
+def _path(text: SplitText, suffix: str, settings: dict[str, Any]) -> Path:
+    """Return the file of some settings: with another text or version, one takes its place."""
+    direction = f"{text.corpus}.{text.split}.{text.src_lang}-{text.tgt_lang}"
+    return text_cache_folder() / f"{direction}.{_json_sha256(settings)[:16]}.{suffix}"
+
+
+def _json_sha256(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
+def _read_or_make(
+    path: Path,
+    read: Callable[[], ResultT],
+    make: Callable[[], ResultT],
+    write: Callable[[ResultT], None],
+) -> ResultT:
+    """Return what a file holds; where it cannot be used, make it anew and write it.
+
+    What was written is read again, so that memory holds it once.
+    """
+    log = logging.getLogger(__name__)
+    try:
+        return read()
+    except FileNotFoundError:
+        pass
+    except UnusableArrayFileError as problem:
+        log.warning(f"{path} {problem}: making it anew")
+    made = make()
+    try:
+        write(made)
+        return read()
+    except (UserError, OSError, UnusableArrayFileError) as error:
+        log.warning(f"the text is encoded, and not kept for the next run: {error}")
+        return made
