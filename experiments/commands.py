@@ -38,6 +38,7 @@ PAGE_AND_LESSON_CHECKS = {
         "browser",
         AXE_NPM_PACKAGE,
     ),  # every page that `make site` built
+    "gaps": ("tests/browser/check_gaps.py", "browser", AXE_NPM_PACKAGE),  # what the site judges
     "colab": ("docs/colab/check.py", "", ""),  # every lesson as on Colab (--python=python3.13)
 }
 

@@ -79,11 +79,14 @@ def main() -> int:
     status = subprocess.run(command, check=False).returncode
     if status:
         return status
-    copy_live_page(ROOT, SITE, readme.read_site(ROOT / "pyproject.toml"))
-    # The page of a lesson offers its notebook, and GitHub Pages shows 404.html for what is missing.
-    for lesson in sorted((ROOT / "notebooks").glob("*.ipynb")):
+    address = readme.read_site(ROOT / "pyproject.toml")
+    copy_live_page(ROOT, SITE, address)
+    for lesson in sorted((ROOT / "notebooks").glob("*.ipynb")):  # which its page offers
         shutil.copy(lesson, SITE / "notebooks")
-    shutil.copy(HERE / "404.html", SITE)
+    # GitHub Pages shows it at every address where nothing is, so it knows no path relative to it.
+    missing = (HERE / "404.html").read_text(encoding="utf-8")
+    missing = missing.replace('href="/', f'href="{address or "/"}')
+    (SITE / "404.html").write_text(missing, encoding="utf-8")
     files = [path for path in SITE.rglob("*") if path.is_file()]
     pages = sum(path.suffix == ".html" for path in files)
     size = sum(path.stat().st_size for path in files) / 1e6

@@ -31,6 +31,7 @@ def test_it_is_written_replaced_and_taken_out(tmp_path: Path) -> None:
     path.write_text(first, encoding="utf-8")
     assert address.read(path) == "owner/name"
     assert readme.read_site(path) == "https://owner.github.io/name/"
+    assert readme.site("Owner/owner.GitHub.io") == "https://owner.github.io/"
     assert 'Repository = "https://github.com/owner/name"' in first
     assert address.written(first, "owner/name") == first
     assert address.written(first, "fork/name") == address.written(PYPROJECT, "fork/name")

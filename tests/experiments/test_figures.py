@@ -7,6 +7,7 @@ import pytest
 from PIL import Image
 
 from attention_laws.laws import MODEL_LAWS, PIPELINE_LAWS
+from experiments.exercise_picture import describe_steps, exercise_steps
 from tests.helpers import ROOT
 
 FOLDER = ROOT / "figures"
@@ -62,3 +63,9 @@ def test_what_the_checklist_lists_are_laws_in_their_words() -> None:
     listed = re.findall(r"^- \[ \] (.+) `(\w+)`$", page, re.MULTILINE)
     assert listed
     assert {*listed} <= {(law.says, law.name) for law in (*MODEL_LAWS, *PIPELINE_LAWS)}
+
+
+def test_the_picture_of_an_exercise_has_what_the_exercise_says_today() -> None:
+    with Image.open(FOLDER / "exercise.png") as stored:
+        assert stored.info["Description"] == describe_steps(exercise_steps())
+    assert [step.status for step in exercise_steps()] == ["", "wrong", "", "passed"]

@@ -47,9 +47,10 @@ def badges(repo: str | None) -> list[str]:
 
 
 def site(repo: str) -> str:
-    """Return where GitHub Pages shows the site of a repository."""
+    """Return where GitHub Pages shows the site of a repository: an owner's own is the host's."""
     owner, name = repo.split("/")
-    return f"https://{owner.lower()}.github.io/{name}/"
+    host = f"{owner.lower()}.github.io"
+    return f"https://{host}/" if name.lower() == host else f"https://{host}/{name}/"
 
 
 def read_site(pyproject: Path) -> str | None:

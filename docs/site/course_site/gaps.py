@@ -122,7 +122,7 @@ def insert_gaps(cells: list[dict[str, Any]], colab: str | None) -> list[dict[str
         if call := GAP.search(text):
             exercise = judged.get(module, {}).get(call[2]) if call[1] == "ex" else None
             said = _offer(module, exercise, list(imports)) if exercise else _elsewhere(colab)
-            below = {"id": f"below-{call[2]}", "cell_type": "markdown", "metadata": {}}
+            below = {"id": f"gap-{len(new)}", "cell_type": "markdown", "metadata": {}}
             new.append(below | {"source": said})
     return new
 
