@@ -92,6 +92,8 @@ test("a card stands where it hides nothing", () => {
   assert.deepEqual(beside(10, 20, 990, 300), { left: 12, top: 312 });
   assert.deepEqual(beside(10, 300, 990, 690), { left: 12, top: 88 });
   assert.deepEqual(beside(0, 0, 1000, 700), { left: 688, top: 488 });
+  assert.deepEqual(beside(10, -900, 990, -300), { left: 12, top: 12 });
+  assert.deepEqual(beside(10, 1300, 990, 1900), { left: 12, top: 488 });
 });
 
 test("arrow keys walk over a map and stop at its edges; other keys lead nowhere", () => {

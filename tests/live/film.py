@@ -12,9 +12,9 @@ import sys
 from pathlib import Path
 from urllib.parse import quote
 
-from check_page import Visit, launch, served
 from PIL import Image
 from playwright.sync_api import sync_playwright
+from visit import Visit, launch, served
 
 SENTENCE = "The clever saleswoman is reading an interesting novel."
 HIDDEN = "saleswoman"

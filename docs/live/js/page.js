@@ -70,6 +70,7 @@ function listen() {
   press("stop-search", () => session.stop());
   const close_box = () => close_panel(() => acts.open_box(null));
   press("panel-close", close_box);
+  listen_to_focus();
   listen_to_escape([close_details, close_box, close_card]);
   listen_to_folders([MANIFEST, ...MODEL_FILES], open_model, tell_error);
   listen_to_width();
@@ -91,6 +92,16 @@ function close_details() {
   details.open = false;
   details.querySelector("summary").focus();
   return true;
+}
+
+/** Close the details that the focus leaves, which would cover what it goes to; the tour's card speaks of them. */
+function listen_to_focus() {
+  document.addEventListener("focusin", ({ target }) => {
+    if (target.closest("#stop")) return;
+    for (const details of document.querySelectorAll(".settings details[open]")) {
+      if (!details.contains(target)) details.open = false;
+    }
+  });
 }
 
 /** Draw anew where the drawing's width has changed. */

@@ -29,9 +29,16 @@ export function place_card(target, card, room) {
   const within = (at, size, most) => Math.max(GAP, Math.min(at, most - size - GAP));
   const level = within(target.top, card.height, room.height);
   const along = within(target.left, card.width, room.width);
+  // A target that has been scrolled out of the window takes no card with it.
+  const below = within(target.bottom + GAP, card.height, room.height);
+  const above = within(target.top - GAP - card.height, card.height, room.height);
   if (target.right + GAP + card.width + GAP <= room.width) return { left: target.right + GAP, top: level };
   if (target.left - GAP - card.width >= GAP) return { left: target.left - GAP - card.width, top: level };
-  if (target.bottom + GAP + card.height + GAP <= room.height) return { left: along, top: target.bottom + GAP };
-  if (target.top - GAP - card.height >= GAP) return { left: along, top: target.top - GAP - card.height };
+  if (target.bottom + GAP + card.height + GAP <= room.height) return { left: along, top: below };
+  if (target.top - GAP - card.height >= GAP) return { left: along, top: above };
   return { left: room.width - card.width - GAP, top: room.height - card.height - GAP };
 }
+
+/** Return whether a card with its corner at `spot` covers a part of an element. */
+export const overlap = ({ left, top, right, bottom }, spot, { width, height }) =>
+  left < spot.left + width && right > spot.left && top < spot.top + height && bottom > spot.top;

@@ -2,7 +2,7 @@
 // when its task is done.
 
 import { by_id, make, say } from "./dom.js";
-import { place_card } from "./placement.js";
+import { overlap, place_card } from "./placement.js";
 
 const PHONE = "(max-width: 48rem)"; // there the card stands at the window's lower edge
 const A_DEED = 1100; // milliseconds between what "Show me" does
@@ -26,7 +26,7 @@ export class TourView {
     by_id("stop-on").addEventListener("click", () => this._go_to(this.number + 1));
     by_id("stop-show").addEventListener("click", () => this.show_how());
     by_id("stop-close").addEventListener("click", () => this.leave());
-    for (const event of ["resize", "scroll"]) addEventListener(event, () => this.place(), { passive: true });
+    for (const event of ["resize", "scroll", "focusin"]) addEventListener(event, () => this.place(), { passive: true });
   }
 
   /** Show a stop's card beside its target, and bring both into the window. */
@@ -48,7 +48,7 @@ export class TourView {
     this.place();
   }
 
-  /** Put the card beside its target, as the window is now. */
+  /** Put the card beside its target, as the window is now, and not over what has the focus. */
   place() {
     if (this.number === null) return;
     const [card, target] = [by_id("stop"), document.querySelector(".toured")];
@@ -57,7 +57,12 @@ export class TourView {
       return;
     }
     const room = { width: document.documentElement.clientWidth, height: innerHeight };
-    const spot = place_card(target.getBoundingClientRect(), card.getBoundingClientRect(), room);
+    const { width, height } = card.getBoundingClientRect();
+    let spot = place_card(target.getBoundingClientRect(), { width, height }, room);
+    const focused = document.activeElement;
+    const rect = focused.getBoundingClientRect();
+    const is_elsewhere = focused !== document.body && !card.contains(focused);
+    if (is_elsewhere && overlap(rect, spot, { width, height })) spot = place_card(rect, { width, height }, room);
     for (const edge of ["left", "top"]) card.style[edge] = `${spot[edge]}px`;
   }
 

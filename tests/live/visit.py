@@ -1,0 +1,165 @@
+"""A visit to the page that translates, in a browser that reaches this computer alone.
+
+Not a script: check_page.py and film.py use it. It needs Playwright and a browser.
+"""
+
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "browser")]
+
+from check_lessons import AXE, PLAIN_HTTP_HOST, judge, launch, opened  # noqa: E402  (it says what to do without Playwright)
+from playwright.sync_api import Browser, Page, Playwright  # noqa: E402
+
+LIVE, MODELS = ROOT / "docs" / "live", ROOT / "data" / "models"
+OFFERED = ("demo-en-fr", "demo-fr-en", "de-en")  # of the others none is there, to be missed
+SIZE = {"width": 1100, "height": 900}
+DESK, PHONE = {"width": 1366, "height": 768}, {"width": 360, "height": 740}
+SETTLED = """before => (document.body.dataset.done ?? "0") !== before
+  && !document.body.classList.contains("busy")"""
+PATIENCE = 60_000  # milliseconds that anything may take, on a computer with other work
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """Serves files, and says nothing of it: the terminal is the check's."""
+
+    def log_message(self, format: str, *arguments: object) -> None:
+        pass
+
+
+class QuietServer(ThreadingHTTPServer):
+    """Serves on when a browser goes away before it has all that it asked for."""
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
+
+
+@contextmanager
+def served_folder(folder: Path) -> Iterator[str]:
+    """Serve a folder, and yield the address of its page."""
+    server = QuietServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/index.html"
+    finally:
+        server.shutdown()
+
+
+@contextmanager
+def served() -> Iterator[str]:
+    """Serve the page with some of its models, and yield its address."""
+    with TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        for path in LIVE.iterdir():
+            (folder / path.name).symlink_to(path)
+        (folder / "models").mkdir()
+        for name in OFFERED:
+            (folder / "models" / name).symlink_to(MODELS / name)
+        with served_folder(folder) as address:
+            yield address
+
+
+def launch_firefox(playwright: Playwright) -> Browser:
+    """Start the Firefox that the variable FIREFOX names, or Playwright's own."""
+    named = os.environ.get("FIREFOX")
+    own: dict[str, Any] = {"executable_path": named, "channel": "moz-firefox"} if named else {}
+    prefs = {"network.dns.localDomains": PLAIN_HTTP_HOST}
+    return playwright.firefox.launch(firefox_user_prefs=prefs, **own)
+
+
+class Visit:
+    """One visit to the page: what was tried, and what was wrong."""
+
+    def __init__(self, page: Page, problems: list[str]) -> None:
+        self.page, self.problems = page, problems
+        self.missed_on_purpose = False
+        page.set_default_timeout(PATIENCE)
+        page.on("console", self._listen)
+
+    def _listen(self, message: Any) -> None:
+        if message.type == "error" and not self.missed_on_purpose:
+            self.problems.append(f"the console: {message.text}")
+
+    def expect(self, what: str, found: object, wanted: object) -> None:
+        """Print what was tried, and keep it where it went wrong."""
+        right = found == wanted
+        print(f"{'right' if right else 'WRONG'}: {what}", flush=True)
+        if not right:
+            self.problems.append(f"{what}: {found!r}, not {wanted!r}")
+
+    def text(self, selector: str) -> str:
+        """Return the words of an element."""
+        return self.page.inner_text(selector).strip()
+
+    def says(self, selector: str, what: str, wanted: str) -> None:
+        """Expect an element's words to be these, or to hold them where "..." stands before."""
+        found = self.text(selector)
+        held = wanted.startswith("...") and wanted[3:] in found
+        self.expect(what, found, found if held else wanted)
+
+    def shows(self, selector: str, what: str, wanted: object) -> None:
+        """Expect that many elements, or, of True and False, whether one can be seen."""
+        visible = isinstance(wanted, bool)
+        found = self.page.is_visible(selector) if visible else self.page.locator(selector).count()
+        self.expect(what, found, wanted)
+
+    def judge(self, what: str) -> None:
+        """Expect axe-core to find nothing that shuts readers out."""
+        if AXE.is_file():
+            self.expect(f"axe-core finds nothing, {what}", judge(self.page), [])
+        else:
+            print(f"left out: axe-core, {what}; `python -m experiments check live` gets it")
+
+    def choose(self, model: str) -> None:
+        """Choose a model, and wait for its translation."""
+        self.settle(lambda: self.page.select_option("#model", model))
+
+    def click(self, selector: str) -> None:
+        """Click, and wait for what that brings."""
+        self.settle(lambda: self.page.click(selector))
+
+    def settle(self, act: Callable[[], object], opens: bool = False) -> None:
+        """Do something, or open a page, and wait until the page has drawn what it brings."""
+        drawn = "document.body.dataset.done ?? '0'"
+        before = "0" if opens else self.page.evaluate(drawn)
+        act()
+        self.page.wait_for_function(SETTLED, arg=before)
+
+    def open(self, address: str) -> None:
+        """Open an address, in a page that has shown nothing before."""
+        self.page.goto("about:blank")
+        self.settle(lambda: self.page.goto(address), opens=True)
+
+    def type(self, sentence: str) -> None:
+        """Type a sentence, and wait for its translation."""
+        self.settle(lambda: self.page.fill("#sentence", sentence))
+
+
+class Check:
+    """A browser, the page's address in it, and what was found wrong so far."""
+
+    def __init__(self, browser: Browser, address: str) -> None:
+        self.browser, self.address = browser, address
+        self.found = list[str]()
+
+    @contextmanager
+    def visit(self, **options: Any) -> Iterator[Visit]:
+        """Open a page of its own; what goes wrong there is kept."""
+        # Playwright's own waiting evaluates strings, which the page's policy forbids.
+        options = {"viewport": SIZE, "bypass_csp": True} | options
+        with opened(self.browser, **options) as (page, problems):
+            yield Visit(page, problems)
+        self.found += problems
+
+
+__all__ = ["Browser", "Check", "Visit", "launch", "launch_firefox", "served", "served_folder"]
