@@ -135,6 +135,13 @@ ADDERS_BY_OPTION_NAME: Mapping[str, OptionAdder] = {
         type=int,
         default=1,
     ),
+    "worker-processes": option_adder(
+        "--processes",
+        "N",
+        "number of processes that work at the same time, one a core (default: 1)",
+        type=int,
+        default=1,
+    ),
     "check": option_adder(
         "check", "CHECK", ", ".join(PAGE_AND_LESSON_CHECKS), choices=PAGE_AND_LESSON_CHECKS
     ),

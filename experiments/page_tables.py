@@ -7,6 +7,7 @@ from pathlib import Path
 
 from experiments import calibration, fault_detection, lesson_counts, modern_table, speedrun
 from experiments.bench import sections
+from experiments.laws import tables as laws_tables
 from experiments.own_text_table import own_text_table
 from experiments.tables import (
     earlier_systems_table,
@@ -44,6 +45,10 @@ def tables_by_page_and_mark(root: Path) -> dict[tuple[str, str], str]:
         ("docs/records.md", "records"): speedrun.speed_records_table(speedrun.load_speed_records()),
         ("docs/benchmarks.md", "training"): sections.training_steps_tables(steps),
         ("docs/benchmarks.md", "gpu"): sections.gpu_steps_table(gpu),
+        **{
+            ("docs/foreign_models.md", mark): text
+            for mark, text in laws_tables.laws_tables_by_mark().items()
+        },
         **{
             ("docs/modern.md", mark): text
             for mark, text in modern_table.modern_tables_by_mark().items()

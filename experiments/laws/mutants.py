@@ -19,7 +19,6 @@ from types import ModuleType
 from typing import Any
 
 import torch
-from torch import nn
 
 from attention_laws import Adapter, Verdict
 from attention_laws.bare_module import adapter_from_module
@@ -264,7 +263,7 @@ def _to_rounded_list(tensor: torch.Tensor) -> list[float]:
 
 def sample_mutants(
     model: SoundModel, number: int, of_setup: bool
-) -> tuple[list[tuple[Mutant, ModuleType]], dict[str, Any]]:
+) -> tuple[list[Mutant], dict[str, Any]]:
     """Draw mutants that run and differ, the operators in turn, until there are so many.
 
     Args:
@@ -273,10 +272,10 @@ def sample_mutants(
         of_setup: Whether of the code that trains and searches, else of the model's.
 
     Returns:
-        The mutants with their modules; how many crashed or were equal, and which are equivalent.
+        The mutants; how many crashed or were equal, and which are equivalent.
     """
     sound = behaviour_fingerprint(run_as_module(model.text), model)
-    drawn: list[tuple[Mutant, ModuleType]] = []
+    drawn: list[Mutant] = []
     left_out: dict[str, Any] = {"crashed": 0, "equal": 0, "equivalent": []}
     for mutant in _mutants_by_operator_in_turn(model.text, of_setup):
         if len(drawn) == number:
@@ -290,10 +289,10 @@ def sample_mutants(
             continue
         if is_equal:
             left_out["equal"] += 1
-        elif change := _weight_change_undoing_mutation(module, model, sound):
+        elif change := weight_change_undoing_mutation(module, model, sound):
             left_out["equivalent"].append({"mutant": describe_mutant(mutant), "by": change})
         else:
-            drawn.append((mutant, module))
+            drawn.append(mutant)
     return drawn, left_out
 
 
@@ -314,7 +313,7 @@ def _mutants_by_operator_in_turn(text: str, of_setup: bool) -> list[Mutant]:
     return [mutant for turn in zip_longest(*by_operator) for mutant in turn if mutant is not None]
 
 
-def _weight_change_undoing_mutation(module: ModuleType, model: SoundModel, sound: list[Any]) -> str:
+def weight_change_undoing_mutation(module: ModuleType, model: SoundModel, sound: list[Any]) -> str:
     """Return the change of weights after which a mutant computes what the sound model does."""
     changes = [*model.weight_changes, *model.rotations]
     if _draws_weights_of_similar_size(module, model):
@@ -326,6 +325,7 @@ def _weight_change_undoing_mutation(module: ModuleType, model: SoundModel, sound
     return ""
 
 
+@torch.no_grad()
 def _draws_weights_of_similar_size(module: ModuleType, model: SoundModel) -> bool:
     """Return whether each weight is the sound model's times a factor, of at most 2 or 1/2."""
     drawn = dict(module.make_model().named_parameters())
@@ -340,33 +340,36 @@ def _draws_weights_of_similar_size(module: ModuleType, model: SoundModel) -> boo
     return True
 
 
-def try_laws_on_mutant(mutant: Mutant, module: ModuleType) -> dict[str, Any]:
-    """Try the laws on a mutant, with all that an adapter can have and with its model alone."""
-    broken, warned = _first_broken_law_or_warnings(module.make_adapter())
-    broken_alone, _ = _first_broken_law_or_warnings(module.make_model())
-    return {
-        "mutant": describe_mutant(mutant),
-        "broken": broken,
-        "warned": warned,
-        "alone": broken_alone,
-    }
+def try_laws_on_mutant(mutant: Mutant, alone: bool) -> dict[str, Any]:
+    """Try law after law on a mutant, until one is broken.
+
+    Args:
+        mutant: The edit, with the whole file.
+        alone: Whether to try them also on its model by itself.
+
+    Returns:
+        The first law that is broken, with all that an adapter can have; if none is, those that
+        warned and those that were lost to the code's raising; and the first that is broken alone.
+    """
+    module = run_as_module(mutant.text)
+    row = {"mutant": describe_mutant(mutant), **_first_broken_law(module.make_adapter)}
+    found_alone = alone and _first_broken_law(lambda: adapter_from_module(module.make_model()))
+    return {**row, "alone": found_alone["broken"] if found_alone else ""}
 
 
-def _first_broken_law_or_warnings(subject: Adapter | nn.Module) -> tuple[str, list[str]]:
-    """Try law after law until one is broken; return its name, or else the laws that warned."""
+def _first_broken_law(make_adapter: Callable[[], Adapter]) -> dict[str, Any]:
+    """Return the first law that is broken, or else those that warned and those that were lost."""
     try:
-        diagnosis = Diagnosis(
-            subject if isinstance(subject, Adapter) else adapter_from_module(subject)
-        )
+        diagnosis = Diagnosis(make_adapter())
     except Exception:  # the fault shows
-        return "it cannot be run", []
+        return {"broken": "it cannot be run", "warned": [], "lost": []}
     for law in diagnosis.laws:
         if diagnosis.try_law(law).verdict == Verdict.BROKEN:
-            return law.name, []
-    report = diagnosis.report()
-    warned = [
-        line.law
-        for line in report.results_with_verdict(Verdict.WARNED)
-        if line.law != LAW_WARNING_OF_SOUND_MODEL
-    ]
-    return "could not be judged" if report.exit_status else "", warned
+            return {"broken": law.name, "warned": [], "lost": []}
+    lines = diagnosis.lines
+    warned = [x.law for x in lines if x.verdict == Verdict.WARNED]
+    return {
+        "broken": "",
+        "warned": [law for law in warned if law != LAW_WARNING_OF_SOUND_MODEL],
+        "lost": [x.law for x in lines if x.lost],
+    }

@@ -299,6 +299,7 @@ def make_adapter(model=None):
         alpha=0.6,
         loss=setup.loss,
         optimizer=setup.optimizer,
+        optimizer_settings={"betas": (0.9, 0.98), "eps": 1e-9},
         train_step=setup.train_step,
         schedule=setup.rate,
         warmup_steps=WARMUP,

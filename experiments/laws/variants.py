@@ -1,36 +1,14 @@
-"""Forty sound variants of the sound models, on which no law is to break; mutants, on which one is.
+"""Forty sound variants of the sound models, on which no law is to break.
 
-Not in the paper. `python -m experiments laws` tries both.
+Not in the paper. `python -m experiments laws` tries them, and mutants, on which one is to.
 """
 
-import warnings
-from pathlib import Path
-from typing import Any
-
-import torch
-
-from attention_laws import diagnose
 from experiments.laws.modern_variants import (
     FUNCTIONAL_VARIANT_EDITS,
     MODERN_VARIANT_EDITS,
     VariantEdits,
 )
-from experiments.laws.mutants import (
-    SAMPLE_SEED,
-    SOUND_MODELS,
-    run_as_module,
-    sample_mutants,
-    try_laws_on_mutant,
-)
-from transformer.support.files import write_json
-from transformer.support.provenance import provenance
-
-# Of each sound model: mutants of the model, and of what trains and searches it.
-NUM_MUTANTS_BY_PART = {
-    "paper": {"model": 100, "setup": 50},
-    "modern": {"model": 50, "setup": 25},
-    "functional": {"model": 50, "setup": 25},
-}
+from experiments.laws.mutants import SOUND_MODELS
 
 CROSS, OUTPUT = "self.cross = MultiHeadAttention()", "self.output = nn.Linear(D_MODEL, TGT_TYPES)"
 PRODUCT, SPLIT = "return query @ key.transpose(-2, -1)", "    def split(self, hidden):"
@@ -121,48 +99,3 @@ def variant_text(model_name: str, variant: str) -> str:
         assert old in text, old
         text = text.replace(old, new)
     return text
-
-
-def false_alarms_by_run() -> dict[str, list[str]]:
-    """Try the laws on every variant, with the whole adapter and alone.
-
-    Returns:
-        The laws that were called broken, or that could not be judged, by run.
-    """
-    alarms_of = {}
-    for model_name, variants in VARIANT_EDITS_BY_MODEL.items():
-        for variant in variants:
-            module = run_as_module(variant_text(model_name, variant))
-            for kind, subject in (("whole", module.make_adapter()), ("alone", module.make_model())):
-                report = diagnose(subject)
-                broken = report.broken_laws or (["not judged"] if report.exit_status else [])
-                run = f"{model_name} {variant} {kind}"
-                alarms_of[run] = broken
-                print(f"{run}: {', '.join(broken) or 'no law broken'}")
-    return alarms_of
-
-
-def record_mutants_and_variants(file: Path) -> None:
-    """Try the laws on mutants and on sound variants of the models, and record what they find."""
-    warnings.simplefilter("ignore")
-    figures: dict[str, Any] = {"provenance": provenance(torch.device("cpu")), "seed": SAMPLE_SEED}
-    for model_name, numbers in NUM_MUTANTS_BY_PART.items():
-        figures[model_name] = {
-            part: _try_laws_on_mutants(model_name, part, number) for part, number in numbers.items()
-        }
-    alarms_of = false_alarms_by_run()
-    false_alarms = {run_name: laws for run_name, laws in alarms_of.items() if laws}
-    figures["variants"] = {"runs": len(alarms_of), "alarms": false_alarms}
-    write_json(file, figures)
-
-
-def _try_laws_on_mutants(model_name: str, part: str, number: int) -> dict[str, Any]:
-    """Return what the laws find on mutants of a model, or of what trains and searches it."""
-    drawn, left_out = sample_mutants(SOUND_MODELS[model_name], number, of_setup=part == "setup")
-    rows = []
-    for mutant, module in drawn:
-        row = try_laws_on_mutant(mutant, module)
-        print(f"{row['broken'] or 'missed'}; {row['alone'] or 'missed'}: {row['mutant']}")
-        rows.append(row)
-    caught = {kind: sum(bool(row[kind]) for row in rows) for kind in ("broken", "alone")}
-    return {"tried": len(rows), **caught, **left_out, "mutants": rows}

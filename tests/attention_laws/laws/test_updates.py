@@ -159,7 +159,7 @@ def test_sound_models_keep_them(name: str) -> None:
     report = diagnose(adapter, laws=[law for law in MODEL_LAWS if law.name in names])
     # What an adapter does not tell is not tried, nor what F.embedding reads seen.
     untold = {
-        "paper": {"optimizer_settings_are_as_told", "gradients_are_clipped_as_told"},
+        "paper": {"gradients_are_clipped_as_told"},
         "functional": {"decoder_reads_tgt_in"},
     }.get(name, set())
     assert {line.law: line.seen for line in report.lines if line.verdict != "kept"}.keys() == untold
