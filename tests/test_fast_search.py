@@ -21,7 +21,8 @@ VOCAB = 1009  # more than a few groups of types, and the last group is not whole
 
 
 def make_model(parts_name: str = "paper", **settings: Any) -> Transformer:
-    sizes = {"d_model": 14, "d_ff": 29, "num_heads": 7, "num_layers": 3, "max_len": 71}
+    sizes: dict[str, Any] = {"d_model": 14, "d_ff": 29, "num_heads": 7, "num_layers": 3}
+    settings.setdefault("max_len", 71)
     config, parts = ModelConfig(**(sizes | settings)), find_parts(parts_name)
     model = Transformer(config, src_vocab_size=VOCAB, tgt_vocab_size=VOCAB, parts=parts).eval()
     with torch.no_grad():
@@ -40,8 +41,8 @@ def assert_same_search(model: Any, src: torch.Tensor, **options: Any) -> None:
 @pytest.mark.parametrize("network", ["post-norm", "pre-norm", "biases", "modern", "LSTM"])
 def test_it_finds_what_the_plain_search_finds(network: str, beam_size: int) -> None:
     torch.manual_seed(5)
-    biases = {"attention_bias": True, "output_bias": True, "positions": "learned"}
-    make = {
+    biases: Any = {"attention_bias": True, "output_bias": True, "positions": "learned"}
+    make: Any = {
         "post-norm": make_model,
         "pre-norm": partial(make_model, pre_norm=True),
         "biases": partial(make_model, **biases),
@@ -60,7 +61,7 @@ def test_it_finds_what_the_plain_search_finds(network: str, beam_size: int) -> N
 @pytest.mark.parametrize("beam_size", [1, 4, 13])
 def test_it_finds_it_where_there_is_next_to_nothing(beam_size: int) -> None:
     torch.manual_seed(6)
-    sizes = {"d_model": 6, "d_ff": 5, "num_heads": 3, "num_layers": 2, "max_len": 11}
+    sizes: Any = {"d_model": 6, "d_ff": 5, "num_heads": 3, "num_layers": 2, "max_len": 11}
     config = ModelConfig(**sizes, tie_source_target=False)
     model = Transformer(config, src_vocab_size=VOCAB, tgt_vocab_size=5).eval()
     sources = ([EOS_ID], [PAD_ID, PAD_ID], [7, EOS_ID], [7, PAD_ID], [*range(5, 15), EOS_ID])
@@ -73,7 +74,7 @@ def test_it_finds_it_where_there_is_next_to_nothing(beam_size: int) -> None:
 def test_weights_that_change_are_read_anew() -> None:
     torch.manual_seed(5)
     model, src = make_model(attention_bias=True), padded_sources(VOCAB)[1:3]
-    layer = model.decoder.layers[1]
+    layer: Any = model.decoder.layers[1]
     for weight in (*layer.parameters(), *model.decoder.norm.parameters(), model.output.weight):
         fast_beam_search(model, src, beam_size=1, max_len=2)
         weight.data.add_(torch.randn(weight.shape))  # PyTorch does not count such a change

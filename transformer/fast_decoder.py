@@ -6,7 +6,7 @@ sentence are queries of one cross-attention, and matrices lie as a product with 
 fastest. docs/decisions/fast-decoding.md says what that is worth.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 from weakref import WeakKeyDictionary
 
 import torch
@@ -43,7 +43,7 @@ class Projection(NamedTuple):
 
 def join_linears(*linears: nn.Linear) -> Projection:
     """Return linear maps of the same input as one; with a bias all of them or none."""
-    matrix = torch.cat([linear.weight for linear in linears]).t().contiguous()
+    matrix = torch.cat(tuple(linear.weight for linear in linears)).t().contiguous()
     biases = [linear.bias for linear in linears if linear.bias is not None]
     return Projection(matrix, torch.cat(biases) if biases else None)
 
@@ -67,7 +67,7 @@ class DecoderProjections:
     """Copies of a decoder's linear maps, each laid out for products with few rows."""
 
     def __init__(self, model: Transformer) -> None:
-        layers = list(model.decoder.layers)
+        layers: list[Any] = list(model.decoder.layers)
         self.layers = [DecoderLayerProjections(layer) for layer in layers]
         cross = [layer.cross_attention for layer in layers]
         self.source = join_linears(
@@ -115,9 +115,12 @@ class FastDecoderCache:
     """
 
     ids: Tensor  # of the prefixes, (rows, room); from `length` on they mean nothing, as below
-    own: Tensor  # self-attention's: (num_layers, 2, rows, num_heads, room, d_k), keys then values
-    source: list[tuple[Tensor, Tensor]]  # each layer's: (sentences, num_heads, src_len, d_k) each
-    src_mask: Tensor | None  # (sentences, 1, 1, src_len); None hides nothing
+    # Self-attention's keys, then values: (num_layers, rows, room, 2, num_heads, d_k).
+    own: Tensor
+    # Cross-attention's keys and values of each layer: (sentences, num_heads, src_len, d_k).
+    source: list[tuple[Tensor, Tensor]]
+    # What is added to the scores, 0 or -inf: (sentences, 1, 1, src_len); None hides nothing.
+    src_bias: Tensor | None
 
     def __init__(self, beam_size: int) -> None:
         self.beam_size = beam_size
@@ -132,17 +135,17 @@ class FastDecoderCache:
         """
         num_layers, _, sentences, num_heads, _, d_k = source.shape
         self.source = [(keys, values) for keys, values in source]
-        self.src_mask = None if bool(src_mask.all()) else src_mask
+        self.src_bias = None
+        if not src_mask.all():
+            self.src_bias = source.new_zeros(src_mask.shape).masked_fill(~src_mask, -torch.inf)
         rows = sentences * self.beam_size
-        # In memory all of a row's positions follow each other: `select` copies them.
-        own = source.new_empty(num_layers, rows, INITIAL_ROOM, 2, num_heads, d_k)
-        self.own = own.permute(0, 3, 1, 4, 2, 5)
+        self.own = source.new_empty(num_layers, rows, INITIAL_ROOM, 2, num_heads, d_k)
         self.ids = torch.empty(rows, INITIAL_ROOM, dtype=torch.long, device=source.device)
 
     def begin_position(self, ids: Tensor) -> None:
         """Add a position to each prefix, with its id, (rows,); keys and values come later."""
         if self.length == self.ids.shape[1]:
-            self.own = torch.cat((self.own, torch.empty_like(self.own)), dim=4)
+            self.own = torch.cat((self.own, torch.empty_like(self.own)), dim=2)
             self.ids = torch.cat((self.ids, torch.empty_like(self.ids)), dim=1)
         self.ids[:, self.length] = ids
         self.length += 1
@@ -157,11 +160,11 @@ class FastDecoderCache:
         Returns:
             The heads side by side, (rows, num_heads * d_k).
         """
-        own = self.own[index]  # (2, rows, num_heads, room, d_k)
-        split = projected.view(len(projected), 3, own.shape[2], own.shape[4])
-        own[:, :, :, self.length - 1] = split[:, 1:].transpose(0, 1)
-        keys, values = own[:, :, :, : self.length]
+        own = self.own[index, :, : self.length]  # (rows, length, 2, num_heads, d_k)
+        split = projected.view(len(projected), 3, *own.shape[3:])
+        own[:, -1] = split[:, 1:]
         queries = split[:, 0, :, None]  # (rows, num_heads, 1, d_k)
+        keys, values = own.permute(2, 0, 3, 1, 4)  # (rows, num_heads, length, d_k)
         return F.scaled_dot_product_attention(queries, keys, values).flatten(start_dim=1)
 
     def attend_to_source(self, index: int, queries: Tensor) -> Tensor:
@@ -175,7 +178,7 @@ class FastDecoderCache:
             queries.view(sentences, self.beam_size, num_heads, d_k).transpose(1, 2),
             keys,
             values,
-            self.src_mask,
+            self.src_bias,
         )  # (sentences, num_heads, beam_size, d_k)
         return heads.transpose(1, 2).reshape(len(queries), -1)
 
@@ -199,13 +202,13 @@ class FastDecoderCache:
             if count == len(ids):
                 first = int((ids[places] != ids[sources]).any(dim=0).int().argmax())
             ids[places] = ids[sources]
-            own = self.own[:, :, :, :, first : self.length]
-            own[:, :, places] = own[:, :, sources]
-        self.ids, self.own = self.ids[:count], self.own[:, :, :count]
+            own = self.own[:, :, first : self.length]
+            own[:, places] = own[:, sources]
+        self.ids, self.own = self.ids[:count], self.own[:, :count]
 
     def _select_sentences(self, sentences: Tensor) -> None:
         self.source = [(keys[sentences], values[sentences]) for keys, values in self.source]
-        self.src_mask = None if self.src_mask is None else self.src_mask[sentences]
+        self.src_bias = None if self.src_bias is None else self.src_bias[sentences]
 
 
 class FastDecoder:
@@ -216,23 +219,21 @@ class FastDecoder:
 
     def __init__(self, model: Transformer, beam_size: int) -> None:
         self.model, self.beam_size = model, beam_size
-        self.encode = model.encode
+        self.encode, self.pre_norm = model.encode, model.config.pre_norm
         self.projections = decoder_projections(model)
 
     def new_cache(self) -> FastDecoderCache:
         """Return an empty cache for `decode`."""
         return FastDecoderCache(self.beam_size)
 
-    def decode(
-        self, tgt_in: Tensor, memory: Tensor, src_mask: Tensor, cache: FastDecoderCache
-    ) -> Tensor:
+    def decode(self, tgt_in: Tensor, memory: Tensor, src_mask: Tensor, cache: Any = None) -> Tensor:
         """Score the token after each prefix, as `Transformer.decode` does with its cache.
 
         Args:
             tgt_in: The newest id of each prefix, (rows, 1).
             memory: Of each prefix's source, (rows, src_len, d_model); read at the first step alone.
             src_mask: (rows, 1, 1, src_len); likewise.
-            cache: From `new_cache`.
+            cache: From `new_cache`; it must be given.
 
         Returns:
             Logits, (rows, 1, tgt_vocab_size).
@@ -244,7 +245,7 @@ class FastDecoder:
             )
         hidden = self.model.tgt_embedding(tgt_in, cache.length)[:, 0]  # (rows, d_model)
         cache.begin_position(tgt_in[:, 0])
-        layers = zip(self.model.decoder.layers, self.projections.layers, strict=True)
+        layers: Any = zip(self.model.decoder.layers, self.projections.layers, strict=True)
         for index, (layer, projections) in enumerate(layers):
             norm = layer.self_attention_residual.norm
             projected = projections.self_input(self._pre_norm(norm, hidden))
@@ -266,16 +267,15 @@ class FastDecoder:
         """Return cross-attention's, (num_layers, 2, sentences, num_heads, src_len, d_k)."""
         sentences, src_len, d_model = memory.shape
         projected = self.projections.source(memory.reshape(-1, d_model))
-        layers = self.model.decoder.layers
-        num_heads = layers[0].cross_attention.num_heads
-        sizes = sentences, src_len, len(layers), 2, num_heads, -1
+        config = self.model.config
+        sizes = sentences, src_len, config.num_layers, 2, config.num_heads, config.key_size
         return projected.view(sizes).permute(2, 3, 0, 4, 1, 5)
 
     def _pre_norm(self, norm: nn.LayerNorm, hidden: Tensor) -> Tensor:
-        return normalize(norm, hidden) if self.model.config.pre_norm else hidden
+        return normalize(norm, hidden) if self.pre_norm else hidden
 
     def _post_norm(self, norm: nn.LayerNorm, hidden: Tensor) -> Tensor:
-        return hidden if self.model.config.pre_norm else normalize(norm, hidden)
+        return hidden if self.pre_norm else normalize(norm, hidden)
 
 
 def normalize(norm: nn.LayerNorm, hidden: Tensor) -> Tensor:
@@ -283,7 +283,7 @@ def normalize(norm: nn.LayerNorm, hidden: Tensor) -> Tensor:
     return F.layer_norm(hidden, norm.normalized_shape, norm.weight, norm.bias, norm.eps)
 
 
-def is_fast_decoder_right_for(model: object) -> bool:
+def is_fast_decoder_right_for(model: object) -> TypeGuard[Transformer]:
     """Return whether a model's decoder is the paper's, so that `FastDecoder` computes the same.
 
     It must be in evaluation mode, in a precision whose fused attention is fast, with no class, hook

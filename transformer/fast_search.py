@@ -41,7 +41,7 @@ def fast_top_continuations(
     groups, rest = divmod(vocab_size, VOCAB_GROUP_SIZE)
     if groups <= count or sentences * beam_size <= MAX_ROWS_FOR_PLAIN_TOPK:
         totals = (prefix_scores[:, :, None] + log_probs).flatten(start_dim=1)
-        scores, indices = totals.topk(count)
+        scores, indices = totals.max(dim=1, keepdim=True) if count == 1 else totals.topk(count)
         return scores, indices
     maxima = (
         log_probs[:, :, : vocab_size - rest].unflatten(2, (groups, VOCAB_GROUP_SIZE)).amax(dim=3)
