@@ -32,7 +32,8 @@ class AttentionCall:
     # What each product since the last attention multiplied that has the shape of the scores: of
     # words, and in some models of positions.
     multiplied: list[QueryAndKey] = field(default_factory=list)
-    number: int = 0  # place among all calls
+    number: int = 0  # of its softmax among all calls
+    place: str = ""  # the user's line at which queries are multiplied by keys
 
 
 def find_attention_calls(calls: list[TorchCall], lengths: set[int]) -> list[AttentionCall]:
@@ -79,7 +80,7 @@ def _attention_call_from_softmax(call: TorchCall, products: list[TorchCall]) -> 
     if fitting:
         product = fitting[-1]
         first, second = _product_operands(product)[:2]
-        attention.product = product.output
+        attention.product, attention.place = product.output, product.place
         attention.d_k = _contracted_axis_length(product, first)
         attention.factor = accumulated_scale_factor(first) * accumulated_scale_factor(second)
         attention.ratio = _root_mean_square_ratio(first, second)
@@ -165,4 +166,5 @@ def _attention_call_from_fused(call: TorchCall) -> AttentionCall:
         * accumulated_scale_factor(arguments["key"]),
         ratio=_root_mean_square_ratio(arguments["query"], arguments["key"]),
         multiplied=[(query, key)],
+        place=call.place,
     )

@@ -1,7 +1,10 @@
 """A user's mistakes, and errors of somebody's code described in one line (not in the paper)."""
 
+import sys
 import sysconfig
+from functools import cache
 from pathlib import Path
+from types import FrameType
 
 PACKAGE_FOLDER = Path(__file__).parent
 # Where the standard library and this package are.
@@ -46,6 +49,24 @@ def user_code_place(error: BaseException) -> str:
     return place
 
 
+def innermost_user_line() -> str:
+    """Return file and line of the innermost call in the user's code that now runs; "" if none."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if is_user_file(file):
+            return f"{path_from_working_folder(file)}:{frame.f_lineno}"
+        frame = frame.f_back
+    return ""
+
+
+def path_from_working_folder(file: str) -> Path:
+    """Return a file's path, relative to the working folder if it is in there."""
+    path, folder = Path(file).resolve(), Path.cwd()
+    return path.relative_to(folder) if path.is_relative_to(folder) else path
+
+
+@cache
 def is_user_file(file: str) -> bool:
     """Return whether a file is neither this package's nor an installed library's."""
     path = Path(file)

@@ -1,20 +1,23 @@
 """Find the module in which two inputs that must agree come apart (not in the paper)."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
-from attention_laws.errors import is_user_file
+from attention_laws.errors import innermost_user_line, is_user_file, path_from_working_folder
 from attention_laws.model_state import hooks_removed_afterwards
 from attention_laws.report import Finding
 from attention_laws.subject import MODEL_ERROR_TYPES, Subject
 
 # Share of a tensor's largest number that counts as a difference.
 MIN_RELATIVE_DIFFERENCE = 1e-4
+MAX_MASK_PLACES = 3  # places that a finding names
+MAX_VISIBLE_SCORE = -1e4  # below it a number that is added to scores hides
 
 
 class InputPair(NamedTuple):
@@ -34,6 +37,36 @@ class _ModuleCall:
     name: str
     inputs: list[Tensor] = field(default_factory=list)
     output: Tensor | None = None
+    mask_places: list[str] = field(default_factory=list)  # where the masks that it read were made
+
+
+class _PlaceRecorder(TorchFunctionMode):
+    """Record the user's line at which each mask of a block was made."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        # The tensors are kept, so that no other gets the id of one.
+        self.places: dict[int, tuple[Tensor, str]] = {}
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        output = func(*args, **(kwargs or {}))
+        if isinstance(output, Tensor) and output.dim() > 1 and id(output) not in self.places:
+            self.places[id(output)] = (output, innermost_user_line())
+        return output
+
+    def places_of_masks(self, tensors: list[Tensor]) -> list[str]:
+        """Return where those of the tensors were made that are masks, each place once."""
+        places = [self.places.get(id(x), (x, ""))[1] for x in tensors if _is_mask(x)]
+        return list(dict.fromkeys(filter(None, places)))
+
+
+def _is_mask(tensor: Tensor) -> bool:
+    """Return whether a tensor of two axes or more says which keys are hidden."""
+    if tensor.dim() < 2 or tensor.requires_grad:
+        return False
+    if tensor.is_floating_point():
+        return bool((tensor <= MAX_VISIBLE_SCORE).any())
+    return tensor.dtype == torch.bool
 
 
 def describe_module_at_fault(subject: Subject, pair: InputPair) -> str:
@@ -58,17 +91,21 @@ def describe_module_at_fault(subject: Subject, pair: InputPair) -> str:
         if one.output is None or other.output is None:
             continue
         if _differ(pair, one.output, other.output):
-            return describe_module(subject.module, one.name)
+            return describe_module(subject.module, one.name, one.mask_places)
     return ""
 
 
-def describe_module(module: nn.Module, name: str) -> str:
+def describe_module(module: nn.Module, name: str, mask_places: Sequence[str] = ()) -> str:
     """Return a submodule's name and class, with the file and line of the user's `forward`.
 
-    Of a class of torch's it is the place of the nearest module of the user's above it.
+    Of a class of torch's it is the place of the nearest module of the user's above it. Where the
+    masks that it read were made is added.
     """
     part = module.get_submodule(name)
-    shown = f"{name or 'the module itself'} ({type(part).__name__})"
+    kind = type(part).__name__
+    if mask_places:
+        kind += f"; its mask is made at {', '.join(mask_places[:MAX_MASK_PLACES])}"
+    shown = f"{name or 'the module itself'} ({kind})"
     owner = name
     while True:
         place = place_of_forward(module.get_submodule(owner))
@@ -88,14 +125,13 @@ def place_of_forward(model: nn.Module | Callable[..., Any]) -> str:
         return ""
     if not is_user_file(file):
         return ""
-    path = Path(file).resolve()
-    folder = Path.cwd()
-    return f"{path.relative_to(folder) if path.is_relative_to(folder) else path}:{line}"
+    return f"{path_from_working_folder(file)}:{line}"
 
 
 def _record_module_calls(subject: Subject, src: Tensor, tgt_in: Tensor) -> list[_ModuleCall]:
     """Return the calls of modules in one pass, in the order in which they ended."""
     calls: list[_ModuleCall] = []
+    recorder = _PlaceRecorder()
 
     def hook_of(name: str) -> Any:
         def record(_: nn.Module, args: Any, kwargs: Any, output: Any) -> None:
@@ -103,13 +139,18 @@ def _record_module_calls(subject: Subject, src: Tensor, tgt_in: Tensor) -> list[
             while isinstance(output, tuple | list) and output:
                 output = output[0]
             output = output.detach().clone() if isinstance(output, Tensor) else None
-            calls.append(_ModuleCall(name, [x.detach().clone() for x in inputs], output))
+            mask_places = recorder.places_of_masks(inputs)
+            copies = [x.detach().clone() for x in inputs]
+            calls.append(_ModuleCall(name, copies, output, mask_places))
 
         return record
 
     parts = subject.module.named_modules()
-    with hooks_removed_afterwards(
-        part.register_forward_hook(hook_of(name), with_kwargs=True) for name, part in parts
+    with (
+        recorder,
+        hooks_removed_afterwards(
+            part.register_forward_hook(hook_of(name), with_kwargs=True) for name, part in parts
+        ),
     ):
         subject.logits(src, tgt_in)
     return calls

@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
+from attention_laws.errors import innermost_user_line
+
 PRODUCT_CALL_NAMES = {"matmul", "rmatmul", "bmm", "einsum"}
 FUSED_ATTENTION_CALL_NAME = "scaled_dot_product_attention"
 MULTI_HEAD_ATTENTION_CALL_NAME = "multi_head_attention_forward"
@@ -47,12 +49,13 @@ OutputReplacer = Callable[[int, Tensor], Tensor]
 
 
 class TorchCall(NamedTuple):
-    """One call of torch: its name without underscores, its arguments and its output."""
+    """One call of torch: its name without underscores, its arguments, its output, its place."""
 
     name: str
     args: tuple[Any, ...]
     options: dict[str, Any]
     output: Any
+    place: str = ""  # the user's file and line
 
 
 class TorchCallRecorder(TorchFunctionMode):
@@ -77,7 +80,7 @@ class TorchCallRecorder(TorchFunctionMode):
         output = func(*args, **options)
         if name in RECORDED_CALL_NAMES:
             output = self._replace_output_if_asked(name, output)
-            self.calls.append(TorchCall(name, args, options, output))
+            self.calls.append(TorchCall(name, args, options, output, innermost_user_line()))
         elif isinstance(output, Tensor):
             _attach_scale_factor(name, args, output)
         if name == MULTI_HEAD_ATTENTION_CALL_NAME and not weights_wanted:

@@ -1,6 +1,7 @@
 """Attention weights: as the adapter returns them, or as they are computed (§3.2.1)."""
 
 from collections import Counter
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -86,7 +87,8 @@ def scores_are_scaled_by_sqrt_d_k(subject: Subject) -> Finding:
             if abs(factor - 1) < 0.01 and attention.ratio < 1.5 * attention.d_k**-0.5:
                 reason = "queries are initialized smaller by the root, as T5's are"
                 return kept_finding(f"nothing divides the scores: {reason}")
-            return _wrong_scale_finding(f"attention {number}", factor, attention.d_k)
+            finding = _wrong_scale_finding(f"attention {number}", factor, attention.d_k)
+            return replace(finding, where=attention.place)
     if not count:
         return not_tried_finding("no product of queries and keys was seen before a softmax")
     return kept_finding(f"in {count} attentions the scores are divided by the root of their width")

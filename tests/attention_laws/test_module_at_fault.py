@@ -43,11 +43,47 @@ def test_the_attention_that_has_no_mask_is_named_with_its_line(
     parent, _, name = path.rpartition(".")
     setattr(model.get_submodule(parent), name, WithoutMask())
     line = inspect.getsourcelines(WithoutMask.forward)[1]
-    where = f"{path} (WithoutMask), tests/attention_laws/test_module_at_fault.py:{line}"
+    place = f"tests/attention_laws/test_module_at_fault.py:{line}"
     report = report_of(model, *names)
     assert report.broken_laws == list(names)
-    assert [report[name].where for name in names] == [where] * len(names)
-    assert f"where    {where}" in str(report)
+    for name in names:
+        assert report[name].where.startswith(f"{path} (WithoutMask")
+        assert report[name].where.endswith(place)
+        assert f"where    {report[name].where}" in str(report)
+
+
+class WrongMask(EncoderDecoder):
+    """The mask of the source is made for another id."""
+
+    def encode(self, src: Tensor) -> Tensor:
+        hidden = self.src(src)
+        mask = (src != 1)[:, None, None, :]
+        for layer in self.encoder:
+            hidden = layer(hidden, mask)
+        return hidden
+
+
+def test_the_line_is_named_at_which_a_mask_was_made() -> None:
+    lines, start = inspect.getsourcelines(WrongMask.encode)
+    made = start + next(number for number, line in enumerate(lines) if "mask =" in line)
+    line = report_of(WrongMask(), "source_padding_is_ignored")["source_padding_is_ignored"]
+    assert line.verdict == "broken"
+    assert line.where.startswith("encoder.0.attention (MultiHeadAttention; ")
+    assert f"test_module_at_fault.py:{made})" in line.where
+
+
+class WrongScale(MultiHeadAttention):
+    def scores(self, query: Tensor, key: Tensor) -> Tensor:
+        return query @ key.transpose(-2, -1) / 32**0.5
+
+
+def test_the_line_is_named_at_which_queries_meet_keys() -> None:
+    model = EncoderDecoder()
+    model.encoder[1].attention = WrongScale()
+    line = report_of(model, "scores_are_scaled_by_sqrt_d_k")["scores_are_scaled_by_sqrt_d_k"]
+    assert line.verdict == "broken"
+    product = inspect.getsourcelines(WrongScale.scores)[1] + 1
+    assert line.where.endswith(f"test_module_at_fault.py:{product}")
 
 
 def test_of_torchs_own_module_the_users_line_is_that_of_the_module_around_it() -> None:
