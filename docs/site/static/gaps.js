@@ -93,17 +93,18 @@ class Gap {
     this.stop.hidden = true;
     this.hint = this.button("Hint", () => this.showHint());
     this.reset = this.button("Reset", () => this.restore());
+    // A screen reader reads the verdict when it is there, and not every second that passes before.
+    this.waiting = element("p", { className: "gap-state" });
     this.state = element("p", { className: "gap-state" });
-    this.state.setAttribute("role", "status");
     this.said = element("pre", { className: "gap-said", hidden: true });
-    this.said.tabIndex = 0;
-    this.said.setAttribute("aria-label", "What the check says");
+    this.verdict = element("div", {}, this.state, this.said);
+    this.verdict.setAttribute("role", "status");
     this.trace = element("details", { hidden: true }, element("summary", { textContent: "Traceback" }), element("pre"));
     this.section = element("section", { className: "gap-cell" },
       element("label", { htmlFor: id, textContent: `Your answer, judged in this page: my_${this.offer.name}` }),
       this.editor,
       element("div", { className: "gap-buttons" }, this.check, this.stop, this.hint, this.reset),
-      this.state, this.said, this.trace);
+      this.waiting, this.verdict, this.trace);
     this.editor.addEventListener("input", () => {
       kept.write(this.key, this.editor.value);
       this.fit();
@@ -144,7 +145,7 @@ class Gap {
     const start = performance.now();
     const waited = () => `${Math.round((performance.now() - start) / 1000)} s`;
     let doing = judge.worker ? "Checking" : "Loading Python";
-    const tell = () => { this.state.textContent = `${doing}, ${waited()} ...`; };
+    const tell = () => { this.waiting.textContent = `${doing}, ${waited()} ...`; };
     this.show("busy", "");
     tell();
     const clock = setInterval(tell, 1000);
@@ -158,6 +159,7 @@ class Gap {
       tell();
     });
     clearInterval(clock);
+    this.waiting.textContent = "";
     for (const gap of gaps) gap.check.disabled = false;
     this.stop.hidden = true;
     this.show(verdict.status, `${WORDS[verdict.status]}, ${waited()}.`, verdict.text, verdict.traceback);
