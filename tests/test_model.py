@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from transformer.attention import MultiHeadAttention
 from transformer.config import BOS_ID, PAD_ID, ModelConfig, PositionKind
 from transformer.masks import padding_mask
-from transformer.model import Transformer
+from transformer.model import Transformer, stack_layers
 from transformer.positions import sinusoidal_positions
 from transformer.support.errors import UserError
 
@@ -109,6 +109,13 @@ def test_attention_maps_know_no_dropout(sentences: tuple[Tensor, Tensor]) -> Non
     for maps, expected in zip(model.attention_maps(*sentences), quiet, strict=True):
         torch.testing.assert_close(maps, expected)
     assert model.encoder.training
+
+
+def test_stacked_layers_are_not_held_twice() -> None:
+    layers = list(torch.randn(3, 2, 5, 7))
+    expected = torch.stack(layers)
+    torch.testing.assert_close(stack_layers(layers), expected, rtol=0, atol=0)
+    assert layers == []
 
 
 def test_attention_maps(sentences: tuple[Tensor, Tensor]) -> None:

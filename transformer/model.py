@@ -230,14 +230,24 @@ class Transformer(nn.Module):
         src_mask = padding_mask(src)
         tgt_mask = causal_mask(tgt_in.shape[1], device=tgt_in.device)
         with evaluation_mode(self):
-            memory, encoder = self.encoder(self.src_embedding(src), src_mask, return_weights=True)
+            memory, weights = self.encoder(self.src_embedding(src), src_mask, return_weights=True)
+            encoder = stack_layers(weights)
             hidden = self.tgt_embedding(tgt_in)
-            _, decoder, cross = self.decoder(
+            _, self_weights, cross_weights = self.decoder(
                 hidden, memory, tgt_mask, src_mask, return_weights=True
             )
-        return AttentionMaps(
-            encoder=torch.stack(encoder), decoder=torch.stack(decoder), cross=torch.stack(cross)
-        )
+        return AttentionMaps(encoder, stack_layers(self_weights), stack_layers(cross_weights))
+
+
+def stack_layers(tensors: list[Tensor]) -> Tensor:
+    """Stack a tensor of each layer along a new first axis, and empty the list on the way.
+
+    So memory holds the tensors once, and not the stack beside them.
+    """
+    stacked = tensors[0].new_empty(len(tensors), *tensors[0].shape)
+    for layer in stacked.unbind():
+        layer.copy_(tensors.pop(0))
+    return stacked
 
 
 @check_argument_types
