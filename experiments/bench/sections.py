@@ -10,22 +10,22 @@ from typing import Any
 import torch
 
 from attention_course.status import keep_freed_memory
-from experiments.bench import export, gpu, modern, training
+from engines.folder import ENGINES
+from experiments.bench import decoding, gpu, modern, training
+from experiments.bench.decoding import PLAIN_SEARCH_NAME
 from experiments.bench.peers import OURS
 from experiments.tables import markdown_table
 from lessonkit.analysis.timing import computing_on_single_thread
+from transformer.config import BEAM_SIZE
 from transformer.support.files import write_json
 from transformer.support.provenance import provenance
 from transformer.training.devices import pick_device
 
 
 def measure_and_record_section(section: str, file: Path) -> None:
-    """Measure one section, "training", "modern", "export" or "gpu", and write its record.
-
-    Decoding's table stands on its page by hand: it has the records of two machines.
-    """
-    if section == "export":
-        export.record_engine_speeds("de-en", file)
+    """Measure one section, "training", "modern", "decoding" or "gpu", and write its record."""
+    if section == "decoding":
+        decoding.record_decoding_speeds("de-en", file)
     elif section == "gpu":
         origin = provenance(pick_device())
         gpu.measure_gpu_steps(lambda figures: write_json(file, origin | figures))
@@ -59,6 +59,38 @@ def gpu_steps_table(figures: dict[str, Any]) -> str:
     head += ["share of the largest product's rate", "last step's loss", "first two steps, s"]
     about = f"{figures['hardware']}, torch {figures['torch']}, {figures['date']}:"
     return f"{about}\n\n{markdown_table(head, rows, words=range(2))}"
+
+
+def decoding_speeds_table(figures: dict[str, Any]) -> str:
+    """Return the table of the contenders' speeds as multiples of ours, and of a long decode."""
+    versions = figures["versions"]
+    fields = {"greedy": "figures", f"{BEAM_SIZE} beams": "with_beams"}
+    ways = {"in batches": "together", "one by one": "one_by_one"}
+    rows = []
+    for name in figures["figures"]:
+        row = [f"{ENGINES[name].title} {versions[name]}" if name in versions else f"`{name}`"]
+        for field in fields.values():
+            measured = figures[field].get(name)
+            row += [_times(measured[way]) if measured else "" for way in ways.values()]
+            row.append(f"{measured['equal']:,} of {measured['sentences']:,}" if measured else "")
+        rows.append(row)
+    columns = (*ways, "equal translations")
+    head = ["times our speed", *(f"{search}, {column}" for search in fields for column in columns)]
+    long_rows = [
+        [search, *(f"{ms:.1f}" for ms in measured["milliseconds_a_token"].values())]
+        for search, measured in zip(fields, figures["long"].values(), strict=True)
+    ]
+    tokens = next(iter(figures["long"].values()))["tokens"]
+    long_head = [f"ms per token of {tokens:,}", "ours", f"`{PLAIN_SEARCH_NAME}`"]
+    about = f"{figures['hardware']}, torch {figures['torch']}, {figures['date']}:"
+    first = markdown_table(head, rows, words=range(1))
+    return f"{about}\n\n{first}\n\n{markdown_table(long_head, long_rows, words=range(1))}"
+
+
+def _times(measured: dict[str, Any]) -> str:
+    """Return a median with its lowest and highest."""
+    lowest, highest = measured["lowest_and_highest"]
+    return f"{measured['times_our_speed']:.2f} ({lowest:.2f} to {highest:.2f})"
 
 
 def training_steps_tables(figures: dict[str, Any]) -> str:

@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import nn
 
-from experiments.bench import export, peers, sections, training
+from experiments.bench import decoding, peers, sections, training
 from experiments.bench.peers import OURS, TORCH, TrainingWorkload
 from lessonkit.analysis.flops import count_flops_of_call, training_step_flops
 from lessonkit.analysis.timing import computing_on_single_thread
@@ -151,7 +151,7 @@ def test_the_table_by_hand() -> None:
 CLOCK = [0.0]
 
 
-def slow(seconds: float, wrong: str = "") -> export.TranslateFunction:
+def slow(seconds: float, wrong: str = "") -> decoding.TranslateFunction:
     """Upper-case sentences, each in some seconds of a clock that nothing else moves."""
 
     def translate(sentences: list[str]) -> list[str]:
@@ -163,10 +163,10 @@ def slow(seconds: float, wrong: str = "") -> export.TranslateFunction:
 
 def test_speeds_and_equals_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "process_time", lambda: CLOCK[0])
-    monkeypatch.setattr(export, "NUM_SENTENCES_ONE_BY_ONE", 2)
+    monkeypatch.setattr(decoding, "NUM_SENTENCES_ONE_BY_ONE", 2)
     engines = {"twice": slow(0.25), "half": slow(1.0, wrong="b")}
     text = ["a b c d", "b", "c d e f"]
-    figures = export.compare_engines(slow(0.5), engines, text, [each.upper() for each in text])
+    figures = decoding.compare_engines(slow(0.5), engines, text, [each.upper() for each in text])
     assert figures["twice"]["equal"] == figures["twice"]["sentences"] == 3
     assert figures["half"]["equal"] == 2
     assert figures["half"]["bleu"] < figures["half"]["our_bleu"] == figures["twice"]["bleu"] == 100
@@ -186,14 +186,20 @@ def test_a_model_is_measured_in_every_engine(
 ) -> None:
     for package in ("ctranslate2", "onnx", "onnxruntime"):
         pytest.importorskip(package, reason="needs the extra [export]")
-    monkeypatch.setattr(export, "NUM_TIMED_ROUNDS", 1)
-    monkeypatch.setattr(export, "NUM_SENTENCES_IN_ONE_CALL", 7)
+    monkeypatch.setattr(decoding, "NUM_TIMED_ROUNDS", 1)
+    monkeypatch.setattr(decoding, "NUM_COMPARED_SENTENCES", 7)
+    monkeypatch.setattr(decoding, "LONG_TARGET_TOKENS", 19)
     threads = torch.get_num_threads()
-    export.record_engine_speeds("demo-en-fr", tmp_path / "export.json")
+    decoding.record_decoding_speeds("demo-en-fr", tmp_path / "decoding.json")
     assert torch.get_num_threads() == threads
-    made = read_json(tmp_path / "export.json")
+    made = read_json(tmp_path / "decoding.json")
     assert {"command", "commit", "hardware", "date"} < set(made)
     assert "1 thread" in made["hardware"]
     assert (made["model"], made["split"], made["rounds"]) == ("demo-en-fr", "test", 1)
-    assert [made["figures"][name]["equal"] for name in ("ctranslate2", "onnx")] == [7, 7]
+    names = ("beam_search", "ctranslate2", "onnx")
+    assert [made["figures"][name]["equal"] for name in names] == [7, 7, 7]
     assert "onnx" not in made["with_beams"]  # the ONNX graphs' script is greedy
+    table = sections.decoding_speeds_table(made)
+    assert f"| CTranslate2 {made['versions']['ctranslate2']} | " in table
+    assert table.count(" | 7 of 7 | ") + table.count(" | 7 of 7 |\n") == 5
+    assert [len(made["long"][beam]["milliseconds_a_token"]) for beam in ("1", "4")] == [2, 2]
