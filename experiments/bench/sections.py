@@ -11,7 +11,7 @@ import torch
 
 from attention_course.status import keep_freed_memory
 from engines.folder import ENGINES
-from experiments.bench import decoding, gpu, modern, training
+from experiments.bench import data, decoding, gpu, modern, training
 from experiments.bench.decoding import PLAIN_SEARCH_NAME
 from experiments.bench.peers import OURS
 from experiments.tables import markdown_table
@@ -23,7 +23,7 @@ from transformer.training.devices import pick_device
 
 
 def measure_and_record_section(section: str, file: Path) -> None:
-    """Measure one section, "training", "modern", "decoding" or "gpu", and write its record."""
+    """Measure one section, "training", "modern", "decoding", "gpu" or "data", and record it."""
     if section == "decoding":
         decoding.record_decoding_speeds("de-en", file)
     elif section == "gpu":
@@ -32,8 +32,12 @@ def measure_and_record_section(section: str, file: Path) -> None:
     else:
         keep_freed_memory()  # as `train` does; the peer has it too
         with computing_on_single_thread():
-            is_modern = section == "modern"
-            figures = modern.measure_variants() if is_modern else training.measure_all_recipes()
+            if section == "modern":
+                figures = modern.measure_variants()
+            elif section == "data":
+                figures = data.measure_text_to_batches()
+            else:
+                figures = training.measure_all_recipes()
         write_json(file, provenance(torch.device("cpu")) | figures)
 
 
