@@ -149,7 +149,8 @@ class Gap {
     this.show("busy", "");
     tell();
     const clock = setInterval(tell, 1000);
-    for (const gap of gaps) gap.check.disabled = true;
+    // Not `disabled`, which would take the focus from the button.
+    for (const gap of gaps) gap.check.setAttribute("aria-disabled", "true");
     this.stop.hidden = false;
     const { module, name, imports } = this.offer;
     const verdict = await judge.ask({ module, name, imports, source: this.editor.value }, ({ kind, arrived, whole }) => {
@@ -160,7 +161,8 @@ class Gap {
     });
     clearInterval(clock);
     this.waiting.textContent = "";
-    for (const gap of gaps) gap.check.disabled = false;
+    for (const gap of gaps) gap.check.removeAttribute("aria-disabled");
+    if (document.activeElement === this.stop) this.check.focus();
     this.stop.hidden = true;
     this.show(verdict.status, `${WORDS[verdict.status]}, ${waited()}.`, verdict.text, verdict.traceback);
   }
