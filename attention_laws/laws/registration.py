@@ -77,6 +77,8 @@ def words_are_looked_up_in_weights(subject: Subject) -> Finding:
     trained, moved or saved
     Look: at where the table is made: nn.Embedding, or nn.Parameter(...)
     """
+    if not all(weight.requires_grad for weight in subject.module.parameters()):
+        return not_tried_finding("some weights are frozen, and a table may be computed from these")
     src, tgt_in = subject.draw_src(2, 5), subject.draw_tgt_in(2, 4)
     known = {
         tensor.untyped_storage().data_ptr()

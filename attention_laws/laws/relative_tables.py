@@ -134,11 +134,13 @@ def _describe_fault_of_rows(table: _RelativeTable) -> str:
 
 def _relative_tables_of_forward(subject: Subject) -> list[_RelativeTable]:
     """Return the tables that a pass reads at distances, at the greatest length that it takes."""
-    if not _relative_tables_at_length(subject, SHORT_LEN):
-        return []
-    for length in LONG_LENS:
-        with contextlib.suppress(*MODEL_ERROR_TYPES):
-            return _relative_tables_at_length(subject, length)
+    # A model may take no sentence of this length, or of one length alone.
+    with contextlib.suppress(*MODEL_ERROR_TYPES):
+        if not _relative_tables_at_length(subject, SHORT_LEN):
+            return []
+        for length in LONG_LENS:
+            with contextlib.suppress(*MODEL_ERROR_TYPES):
+                return _relative_tables_at_length(subject, length)
     return []
 
 

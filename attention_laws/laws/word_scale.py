@@ -19,8 +19,9 @@ ENLARGEMENT = 10.0  # of the words
 # Bounds of how much larger maps then read; positions that are added keep it below ten times.
 MIN_SIZE_RATIO, MAX_FIRST_SIZE_RATIO = 0.3, 12.0
 # Root mean squares of words; the first two are read alike behind a norm, the third nearly so.
-LARGE_WORDS, UNIT_WORDS, SMALL_WORDS = 10.0, 1.0, 0.3
+LARGE_WORDS, UNIT_WORDS, SMALL_WORDS, SMALLEST_WORDS = 10.0, 1.0, 0.3, 0.1
 MAX_RELATIVE_CHANGE_FROM_LARGE, MAX_RELATIVE_CHANGE_TO_SMALL = 0.02, 0.03
+MAX_EPSILON_MISFIT = 0.05  # of the size at which the smallest words are read
 
 
 @law()
@@ -58,20 +59,24 @@ def norms_level_small_words(subject: Subject) -> Finding:
 
     Means: the epsilon is too large, or is added elsewhere: small inputs stay small
     Look: at the epsilon of the norm before the first layer
+    How: Still smaller words must shrink as an epsilon makes them, and not as beside positions.
     """
     src, tgt_in = subject.draw_src(1, SRC_LEN), subject.draw_tgt_in(1, TGT_LEN)
     sizes = [
         _first_sizes_read_by_maps(subject, src, tgt_in, size)
-        for size in (LARGE_WORDS, UNIT_WORDS, SMALL_WORDS)
+        for size in (LARGE_WORDS, UNIT_WORDS, SMALL_WORDS, SMALLEST_WORDS)
     ]
     if not sizes[0] or not all(each.keys() == sizes[0].keys() for each in sizes):
         return not_tried_finding("no map was seen that reads what embeddings give")
     levelled = 0
-    for length, (large, unit, small) in ((n, [each[n] for each in sizes]) for n in sizes[0]):
+    for length in sizes[0]:
+        large, unit, small, smallest = (each[length] for each in sizes)
         if not unit or abs(large / unit - 1) > MAX_RELATIVE_CHANGE_FROM_LARGE:
             continue
         levelled += 1
-        if not abs(small / unit - 1) <= MAX_RELATIVE_CHANGE_TO_SMALL:
+        if small / unit < 1 - MAX_RELATIVE_CHANGE_TO_SMALL and _fits_an_epsilon(
+            small / unit, smallest / unit
+        ):
             seen = f"words of size {SMALL_WORDS:g} are read at {small / unit:.2g} of the size of"
             side = "source" if length == SRC_LEN else "target"
             return broken_finding(f"{seen} those of size 1, by the first map of the {side}")
@@ -80,11 +85,24 @@ def norms_level_small_words(subject: Subject) -> Finding:
     return kept_finding(f"{levelled} first maps read words of size {SMALL_WORDS:g} as those of 1")
 
 
+def _fits_an_epsilon(small: float, smallest: float) -> bool:
+    """Return whether an epsilon explains both sizes, in the root or added to it."""
+    small = max(small, 1e-6)
+    in_root = SMALL_WORDS**2 * (1 / small**2 - 1)
+    added = SMALL_WORDS * (1 / small - 1)
+    expected = (
+        SMALLEST_WORDS / (SMALLEST_WORDS**2 + in_root) ** 0.5,
+        SMALLEST_WORDS / (SMALLEST_WORDS + added),
+    )
+    return any(abs(smallest / size - 1) <= MAX_EPSILON_MISFIT for size in expected)
+
+
 @law(compares=False)
 def zero_words_give_finite_logits(subject: Subject) -> Finding:
     """Where all words are zero, as the embedding of padding is, logits are finite.
 
-    Means: a norm divides by 0: its epsilon is missing, is subtracted, or is added too late
+    Means: a norm divides by 0: its epsilon is missing, is subtracted, or is added too late. Where
+    words are kept at length one, as in nGPT, none may be needed: accept it in a baseline
     Look: at what each norm divides by, and at the root that it takes
     """
     src, tgt_in = subject.draw_src(1, SRC_LEN), subject.draw_tgt_in(1, TGT_LEN)
