@@ -9,7 +9,13 @@ import torch
 from torch import Tensor, nn
 
 from attention_laws.adapter import BOS_ID, EOS_ID, Adapter
-from attention_laws.decoder_only import make_cached_decoder, make_left_padded_call
+from attention_laws.decoder_only import (
+    BIDIRECTIONAL_ASSUMPTION,
+    make_cached_decoder,
+    make_left_padded_call,
+    raise_if_masked_language_model,
+    reads_both_directions,
+)
 from attention_laws.errors import UserError
 from attention_laws.find_call import WorkingCall, find_working_call
 from attention_laws.forward_signature import SRC_NAME_PATTERN
@@ -45,8 +51,8 @@ def adapter_from_module(
         masks: How masks are written, as `MaskStyle` describes it: "may-bool-4".
 
     Raises:
-        UserError: it cannot be called so, the sizes of its vocabularies cannot be found, or it is
-            not on the CPU.
+        UserError: it cannot be called so, the sizes of its vocabularies cannot be found, it is not
+            on the CPU, or it is called a BERT and reads in both directions.
     """
     if type(module).forward is nn.Module.forward and hasattr(module, "encode"):
         module = EncodeThenDecode(module)
@@ -57,6 +63,19 @@ def adapter_from_module(
         force_eval_mode(module)
         mask_style = parse_mask_style(masks) if masks else None
         working_call = find_working_call(module, batch_first, mask_style, pad_id, tgt_pad_id)
+        if working_call.call.signature.decoder_only:
+            raise_if_masked_language_model(working_call.call)
+        return _adapter_of_working_call(working_call, batch_first is not None, bos_id, eos_id)
+
+
+def _adapter_of_working_call(
+    working_call: WorkingCall, order_given: bool, bos_id: int | None, eos_id: int | None
+) -> Adapter:
+    """Return the adapter of a module that is called as was found.
+
+    Raises:
+        UserError: one side alone has padding.
+    """
     call = working_call.call
     pad, tgt_pad = call.src_pad, call.tgt_pad
     bos, eos = _choose_bos_and_eos_ids(bos_id, eos_id, {pad, tgt_pad})
@@ -64,14 +83,14 @@ def adapter_from_module(
         raise UserError("only one side has padding (pad_id=, tgt_pad_id=): write an Adapter")
     return Adapter(
         forward=call,
-        module=module,
+        module=call.module,
         src_vocab_size=working_call.src_vocab_size,
         tgt_vocab_size=working_call.tgt_vocab_size,
         pad_id=pad,
         tgt_pad_id=None if pad == tgt_pad else tgt_pad,
         bos_id=bos,
         eos_id=eos,
-        assumptions=_describe_assumptions(working_call, batch_first is not None, bos, eos),
+        assumptions=_describe_assumptions(working_call, order_given, bos, eos),
         decoder_only=call.signature.decoder_only,
         cached=make_cached_decoder(call),
         left_padded=make_left_padded_call(call),
@@ -98,6 +117,8 @@ def _describe_assumptions(
         f"{types} (as wide as embeddings and logits are)",
         *call.assumptions,
     ]
+    if call.signature.decoder_only and reads_both_directions(call):
+        assumptions.append(BIDIRECTIONAL_ASSUMPTION)
     if any(isinstance(part, nn.TransformerEncoderLayer) for part in call.module.modules()):
         assumptions.append(FAST_PATH_ASSUMPTION)
     return tuple(assumptions)

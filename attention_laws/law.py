@@ -26,10 +26,15 @@ class Law:
     minute: bool = False  # whether it trains or compiles, and so takes up to a minute
     on_pipeline: bool = False  # whether it is tried on a `Pipeline` rather than on a model
     reads_source: bool = False  # whether it says nothing of a decoder-only model
+    of_decoder_only: bool = False  # whether it says nothing of any other
 
 
 def law(
-    *needs: str, compares: bool = True, minute: bool = False, reads_source: bool = False
+    *needs: str,
+    compares: bool = True,
+    minute: bool = False,
+    reads_source: bool = False,
+    of_decoder_only: bool = False,
 ) -> Callable[[CheckFunction], Law]:
     """Turn a check of a `Subject` into a law of the same name.
 
@@ -38,7 +43,7 @@ def law(
 
     def make_law(check: CheckFunction) -> Law:
         made = _law_from_check(check, needs, compares, minute, on_pipeline=False)
-        return replace(made, reads_source=reads_source)
+        return replace(made, reads_source=reads_source, of_decoder_only=of_decoder_only)
 
     return make_law
 

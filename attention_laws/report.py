@@ -23,6 +23,7 @@ LAWS_NEEDED_TO_JUDGE_MODEL = (
 # The reasons for not trying a law of the core that are accepted: there is nothing to ignore.
 NO_PADDING_REASON = "the adapter has no pad_id"
 NO_SOURCE_REASON = "a decoder-only model has no source"
+DECODER_ONLY_REASON = "it is about decoder-only models, which go on with padding before a sequence"
 # Exit statuses; 0: no law is broken, and those of the core are kept.
 BROKEN, MISTAKE, NOT_JUDGED = 1, 2, 3
 MAX_UNJUDGED_LAWS_NAMED = 4

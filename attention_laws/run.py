@@ -16,6 +16,7 @@ from attention_laws.laws import MODEL_LAWS, PIPELINE_LAWS
 from attention_laws.model_state import force_eval_mode, model_state_restored_afterwards
 from attention_laws.module_at_fault import place_of_forward
 from attention_laws.report import (
+    DECODER_ONLY_REASON,
     NO_SOURCE_REASON,
     Finding,
     LawResult,
@@ -105,6 +106,8 @@ class Diagnosis:
         missing = [name for name in law.needs if getattr(self.tested, name) in (None, (), [])]
         if law.reads_source and getattr(self.tested, "decoder_only", False):
             finding = not_tried_finding(NO_SOURCE_REASON)
+        elif law.of_decoder_only and not getattr(self.tested, "decoder_only", False):
+            finding = not_tried_finding(DECODER_ONLY_REASON)
         elif missing:
             kind = type(self.tested).__name__.lower()
             finding = not_tried_finding(f"the {kind} has no {' and no '.join(missing)}")

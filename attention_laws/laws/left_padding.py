@@ -15,7 +15,7 @@ BATCH_SIZES = (1, 3)
 LENGTH = 6
 
 
-@law("left_padded", "pad_id")
+@law("left_padded", "pad_id", of_decoder_only=True)
 @retry_check_in_float64
 @torch.no_grad()
 def left_padding_is_ignored(subject: Subject) -> Finding:

@@ -56,7 +56,8 @@ def norms_ignore_the_scale(subject: Subject) -> Finding:
                 seen = f"{describe_module(subject.module, name)}: an input {size:g} times as large"
                 return broken_finding(f"{seen} changes its output by {change:.0%}")
         rms = float(expected.square().mean().sqrt())
-        if not of_heads and _is_neutral(norm) and rms and not _is_unit_size(rms, x.shape[-1]):
+        has_size_of_one = _is_unit_size(rms, x.shape[-1]) or _has_unit_size_part(expected)
+        if not of_heads and _is_neutral(norm) and rms and not has_size_of_one:
             seen = f"{describe_module(subject.module, name)}: its output has a root mean square"
             return broken_finding(f"{seen} of {rms:.3g}, and no weight makes it other than 1")
     if len(raising) == len(inputs):
@@ -153,6 +154,17 @@ def _is_neutral(norm: nn.Module) -> bool:
     weights = [weight for weight in norm.parameters() if weight.dim() == 1 and len(weight) > 1]
     is_constant = all(bool((w == 1).all()) or bool((w == 0).all()) for w in weights)
     return bool(weights) and is_constant
+
+
+def _has_unit_size_part(rows: Tensor) -> bool:
+    """Return whether some number of first components has unit size in each row.
+
+    A partial norm (pRMSNorm, Zhang and Sennrich 2019) measures the size of a part alone.
+    """
+    counts = torch.arange(1, rows.shape[-1] + 1)
+    sizes = (rows.square().cumsum(dim=-1) / counts).sqrt()
+    is_one = (sizes - 1).abs() <= MAX_SIZE_ERROR
+    return len(rows) > 1 and bool(is_one.all(dim=0).any())
 
 
 def _is_unit_size(rms: float, width: int) -> bool:

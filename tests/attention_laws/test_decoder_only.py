@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from attention_laws.bare_module import adapter_from_module
 from attention_laws.laws import MODEL_LAWS
 from experiments.laws import sound_gpt
 from experiments.laws.mutants import run_as_module
-from tests.attention_laws.one_law import expect
+from tests.attention_laws.one_law import expect, try_law
 
 SOUND_GPT_FILE = sound_gpt.__file__
 CACHE_LAWS = ("cached_decoding_matches_forward", "cache_reorders_with_beams", "cache_starts_empty")
@@ -195,6 +196,67 @@ def test_a_cache_of_somebody_else_is_tried() -> None:
     assert broken(model, *CACHE_LAWS) == []
     model.drops = 1
     assert CACHE_LAWS[0] in broken(model, *CACHE_LAWS)
+
+
+class BothWays(nn.Module):
+    """An encoder alone with a language model's head: no mask but that of padding."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.words, self.places = nn.Embedding(19, 8), nn.Embedding(40, 8)
+        self.qkv, self.out = nn.Linear(8, 24), nn.Linear(8, 19)
+
+    def forward(self, input_ids: Tensor) -> Tensor:
+        hidden = self.words(input_ids) + self.places(torch.arange(input_ids.shape[1]))
+        query, key, value = self.qkv(hidden).chunk(3, dim=-1)
+        scores = (query @ key.transpose(1, 2)).masked_fill((input_ids == 0)[:, None], -torch.inf)
+        logits: Tensor = self.out(hidden + scores.softmax(dim=-1) @ value)
+        return logits
+
+
+class TinyBertForMaskedLM(BothWays):
+    """The same under a name that says what it is."""
+
+
+def test_an_encoder_alone_is_not_judged_as_a_decoder_without_a_word() -> None:
+    refused = diagnose(TinyBertForMaskedLM())
+    assert refused.exit_status == 2
+    assert "encoder alone" in refused.stopped
+    said = diagnose(BothWays(), laws=[x for x in MODEL_LAWS if x.name == "decoder_is_causal"])
+    assert said.broken_laws
+    assert any("encoder alone" in text for text in said.assumptions)
+    # A decoder that is called so is one.
+    causal = type("BertDecoder", (Relative,), {})
+    assert not any("encoder alone" in x for x in adapter_from_module(causal()).assumptions)
+
+
+class CachedWithPositions(Relative):
+    """With keys and values of earlier tokens it needs the positions of the newest."""
+
+    def forward(  # type: ignore[override]
+        self,
+        input_ids: Tensor,
+        position_ids: Any = None,
+        past_key_values: Any = None,
+        use_cache: bool = False,
+    ) -> Any:
+        ids = input_ids
+        if past_key_values is not None:
+            if position_ids is None:
+                raise ValueError("position_ids are needed")
+            ids = torch.cat((past_key_values, input_ids), dim=1)
+        start = 0 if position_ids is None else int(position_ids[0, -1]) + 1 - ids.shape[1]
+        positions = torch.arange(start, start + ids.shape[1])
+        logits = super().forward(ids, None, positions)[:, -input_ids.shape[1] :]
+        # Positions of its own show whether the right ones were given.
+        logits = logits + positions[-input_ids.shape[1] :, None]
+        return SimpleNamespace(logits=logits, past_key_values=ids) if use_cache else logits
+
+
+def test_positions_are_given_to_a_cache_that_needs_them() -> None:
+    line = try_law(adapter_from_module(CachedWithPositions()), CACHE_LAWS[0])
+    assert line.verdict == "kept", line
 
 
 def length_first(self: nn.Module, src: Tensor, src_mask: Tensor) -> Tensor:

@@ -55,7 +55,19 @@ class NormFromZero(nn.Module):
         return nn.functional.rms_norm(x, (D_MODEL,)) * (1 + self.weight)
 
 
-@pytest.mark.parametrize("norm", [nn.LayerNorm, UnbiasedNorm, NormFromZero])
+class PartialNorm(nn.Module):
+    """It measures the first quarter of the components alone (Zhang and Sennrich 2019, pRMSNorm)."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(D_MODEL))
+
+    def forward(self, x: Tensor) -> Tensor:
+        size = x[..., : D_MODEL // 4].square().mean(dim=-1, keepdim=True).sqrt()
+        return self.weight * x / (size + 1e-6)
+
+
+@pytest.mark.parametrize("norm", [nn.LayerNorm, UnbiasedNorm, NormFromZero, PartialNorm])
 def test_sound_norms_are_kept(norm: type[nn.Module]) -> None:
     torch.manual_seed(0)
     model = EncoderDecoder()
