@@ -1,7 +1,7 @@
 """One way to call a module: its parameters, masks, and where its logits are (not in the paper)."""
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -249,45 +249,54 @@ class CallingConvention:
     @property
     def assumptions(self) -> tuple[str, ...]:
         """What was found by trying, each with the flag that overrides it."""
-        assumptions = []
-        if self.signature.decoder_only:
-            assumptions.append("it is decoder-only: laws about a source are not tried")
+        return (
+            *self._assumptions_about_parameters(),
+            *self._assumptions_about_logits(),
+            *self._assumptions_about_ids(),
+        )
+
+    def _assumptions_about_parameters(self) -> Iterator[str]:
+        """Yield what was found about the parameters of `forward`."""
+        signature = self.signature
+        if signature.decoder_only:
+            yield "it is decoder-only: laws about a source are not tried"
         if self.with_targets:
-            assumptions.append(f"all logits come with {self.signature.targets}=ids alone")
-        if self.signature.order_unknown and self.signature.tgt:
-            names = f"source is {self.signature.src}, target {self.signature.tgt}"
-            assumptions.append(f"{names} (tried, since the names do not say)")
+            yield f"all logits come with {signature.targets}=ids alone"
+        if signature.order_unknown and signature.tgt:
+            names = f"source is {signature.src}, target {signature.tgt}"
+            yield f"{names} (tried, since the names do not say)"
         if self.mask_style is not None:
-            names = ", ".join(name for name, _ in self.signature.masks if name) or "by position"
+            names = ", ".join(name for name, _ in signature.masks if name) or "by position"
             flag = f"masks=, --masks {self.mask_style}"
-            assumptions.append(f"masks ({names}) are {self.mask_style.description} ({flag})")
+            yield f"masks ({names}) are {self.mask_style.description} ({flag})"
+
+    def _assumptions_about_logits(self) -> Iterator[str]:
+        """Yield what was found about where the logits are."""
         if self.path:
-            path = ".".join(map(str, self.path))
-            assumptions.append(f"logits are {path} of what it returns")
+            yield f"logits are {'.'.join(map(str, self.path))} of what it returns"
         if self.layout != "batch":
-            axes = LOGITS_LAYOUTS[self.layout].axes
-            assumptions.append(f"logits are {axes}, and are transposed")
+            yield f"logits are {LOGITS_LAYOUTS[self.layout].axes}, and are transposed"
         if self.head:
-            assumptions.append(f"logits are its {self.head} of what it returns")
+            yield f"logits are its {self.head} of what it returns"
         if self.logits_module:
-            assumptions.append(
-                f"it returns a loss, and its {self.logits_module} returns the logits"
-            )
+            yield f"it returns a loss, and its {self.logits_module} returns the logits"
+
+    def _assumptions_about_ids(self) -> Iterator[str]:
+        """Yield what was found about the ids, and masks, that it takes."""
         if self.shifts_target:
-            assumptions.append("it shifts the target itself, and is given one token more")
+            yield "it shifts the target itself, and is given one token more"
         if self.drops_last:
-            assumptions.append("it cuts off the target's last token itself, and is given one more")
+            yield "it cuts off the target's last token itself, and is given one more"
         if self.fixed_lengths:
             lengths = " and ".join(map(str, self.fixed_lengths))
-            assumptions.append(
+            yield (
                 f"it takes sentences of {lengths} tokens alone, to which all are padded: what "
                 "padding changes cannot be seen"
             )
         if self.uint8_masks:
-            assumptions.append(
+            yield (
                 "it fills with masks of uint8, which this torch refuses: they are taken as boolean"
             )
-        return tuple(assumptions)
 
 
 def _is_not_padding(ids: Tensor, pad: int | None) -> Tensor:

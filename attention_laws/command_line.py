@@ -46,12 +46,21 @@ def make_parser() -> argparse.ArgumentParser:
     parser = _OneLineErrorParser(
         "attention-laws", description=HELP_DESCRIPTION, formatter_class=raw
     )
-    add = parser.add_argument
-    add(
+    parser.add_argument(
         "target",
         metavar="MODULE:NAME",
         help="a name in a module of the current folder; or FILE.py:NAME",
     )
+    _add_options_of_laws(parser)
+    _add_options_of_report(parser)
+    _add_options_of_process(parser)
+    _add_module_calling_options(parser)
+    return parser
+
+
+def _add_options_of_laws(parser: argparse.ArgumentParser) -> None:
+    """Add the options that choose laws."""
+    add = parser.add_argument
     add(
         "--minute",
         action="store_true",
@@ -71,6 +80,11 @@ def make_parser() -> argparse.ArgumentParser:
         default=[],
         help="skip these laws, separated by commas",
     )
+
+
+def _add_options_of_report(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say what fails, and how it is printed."""
+    add = parser.add_argument
     add("--strict", action="store_true", help="exit with 1 for a warning too")
     add(
         "--baseline",
@@ -84,6 +98,11 @@ def make_parser() -> argparse.ArgumentParser:
         action="store_true",
         help="let each break stand at its line in a pull request, after the report",
     )
+
+
+def _add_options_of_process(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the process in which the code runs."""
+    add = parser.add_argument
     add(
         "--seconds",
         metavar="S",
@@ -103,8 +122,6 @@ def make_parser() -> argparse.ArgumentParser:
         action="store_true",
         help="let code that asks for a GPU, as `.cuda()` does, get the CPU",
     )
-    _add_module_calling_options(parser)
-    return parser
 
 
 def _add_module_calling_options(parser: argparse.ArgumentParser) -> None:

@@ -1,6 +1,6 @@
 """The loss has a gradient at every parameter, and the right one (§5.3)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import torch
 import torch.nn.functional as F
@@ -128,29 +128,12 @@ def autograd_matches_finite_differences(subject: Subject) -> Finding:
     that it is trained by a part of its effect
     Look: in forward, at each detach() and no_grad()
     """
-    parameters = subject.trainable_parameters()
-    batch, gaps = subject.draw_batch(), []
+    batch = subject.draw_batch()
     with subject.computing_in_float64():
         if subject.logits(*batch[:2]).dtype != torch.float64:
             return not_tried_finding("it does not compute in float64")
-        values = {name: weight.detach().clone() for name, weight in parameters.items()}
-
-        @torch.no_grad()
-        def loss_at(step: float, direction: dict[str, Tensor]) -> float:
-            for name, weight in parameters.items():
-                weight.copy_(values[name] + step * direction[name])
-            return float(_cross_entropy_of_model(subject, *batch))
-
-        for _ in range(NUM_LINES):
-            direction = _draw_parameter_direction(subject, parameters, values)
-            loss_at(0, direction)
-            grads = gradients_by_parameter_name(
-                _cross_entropy_of_model(subject, *batch), parameters
-            )
-            measured = [
-                _slope_gap_and_uncertainty(grads, direction, loss_at, steps)
-                for steps in STEP_LENGTHS
-            ]
+        gaps = []
+        for measured in _measure_slope_gaps(subject, batch):
             for gap, uncertainty in measured:
                 if gap <= 1e-4 + 10 * uncertainty < 1e-2:
                     return kept_finding(
@@ -164,6 +147,27 @@ def autograd_matches_finite_differences(subject: Subject) -> Finding:
     return broken_finding(
         f"along {len(gaps)} lines the loss's slope is {gaps[0]:.2%} off its gradient"
     )
+
+
+def _measure_slope_gaps(
+    subject: Subject, batch: tuple[Tensor, Tensor, Tensor]
+) -> Iterator[list[tuple[float, float]]]:
+    """Yield, for each of some lines, a gap and its uncertainty for each pair of steps."""
+    parameters = subject.trainable_parameters()
+    values = {name: weight.detach().clone() for name, weight in parameters.items()}
+
+    @torch.no_grad()
+    def loss_at(step: float, direction: dict[str, Tensor]) -> float:
+        for name, weight in parameters.items():
+            weight.copy_(values[name] + step * direction[name])
+        return float(_cross_entropy_of_model(subject, *batch))
+
+    for _ in range(NUM_LINES):
+        direction = _draw_parameter_direction(subject, parameters, values)
+        loss_at(0, direction)
+        loss = _cross_entropy_of_model(subject, *batch)
+        grads = gradients_by_parameter_name(loss, parameters)
+        yield [_slope_gap_and_uncertainty(grads, direction, loss_at, x) for x in STEP_LENGTHS]
 
 
 def _draw_parameter_direction(
