@@ -1,8 +1,9 @@
-"""The contenders: our training step, and one with PyTorch's own layers of the same shape.
+"""The contenders: our training step, PyTorch's own layers of the same shape, and eole.
 
-Not in the paper. The peer gets the recipe's dropout in the same places, its tying, its biases, its
-Adam (fused), its loss, and on a CPU in bfloat16 attention that is not fused, for the other is slow
-there; and no mask that the loss makes superfluous.
+Not in the paper. eole takes part where it is installed (see `eole_peer`). Each peer gets the
+recipe's dropout in the same places, its tying, its biases, its Adam (fused), its loss, and on a CPU
+in bfloat16 attention that is not fused, for the other is slow there; PyTorch's layers get no mask
+that the loss makes superfluous.
 """
 
 import warnings
@@ -14,6 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Adam
 
+from experiments.bench.eole_peer import EOLE, EoleTransformer, eole_version
 from transformer.config import PAD_ID, ModelConfig, Recipe, TrainingConfig
 from transformer.data import corpora, tokenizers
 from transformer.data.batches import Batch, encode_pairs, padding_share
@@ -143,14 +145,18 @@ def _make_nn_transformer_stacks(config: ModelConfig) -> nn.Transformer:
 def make_contenders(
     workload: TrainingWorkload, precision: Precision
 ) -> dict[str, TrainingContender]:
-    """Build ours and the peer, in training mode, by name."""
+    """Build ours and the peers, in training mode, by name."""
     training = workload.recipe.training
     sizes = workload.network_config, workload.src_vocab_size, workload.tgt_vocab_size
     torch.manual_seed(training.seed)
-    return {
+    contenders = {
         OURS: _make_our_contender(workload, training, precision),
-        TORCH: _make_peer_contender(TorchTransformer(*sizes), training, precision),
+        TORCH: _make_torch_contender(TorchTransformer(*sizes), training, precision),
     }
+    if eole_version():
+        eole = EoleTransformer(*sizes, training.label_smoothing)
+        contenders[EOLE] = _make_peer_contender(eole, eole.mean_loss, training, precision)
+    return contenders
 
 
 def _make_our_contender(
@@ -171,11 +177,26 @@ def _make_our_contender(
     return TrainingContender(model, step)
 
 
-def _make_peer_contender(
+def _make_torch_contender(
     model: nn.Module, training: TrainingConfig, precision: Precision
 ) -> TrainingContender:
-    """Make updates as most tutorials do, with the settings of ours."""
+    """Make updates with `torch.nn.CrossEntropyLoss`."""
     loss = nn.CrossEntropyLoss(ignore_index=PAD_ID, label_smoothing=training.label_smoothing)
+
+    def mean_loss(batch: Batch) -> Tensor:
+        logits = model(batch.src, batch.tgt_in)
+        return loss(logits.flatten(0, 1), batch.tgt_out.flatten())
+
+    return _make_peer_contender(model, mean_loss, training, precision)
+
+
+def _make_peer_contender(
+    model: nn.Module,
+    mean_loss: Callable[[Batch], Tensor],
+    training: TrainingConfig,
+    precision: Precision,
+) -> TrainingContender:
+    """Make updates as most tutorials do, with the settings of ours."""
     settings: dict[str, Any] = {
         "betas": (ADAM_BETA1, training.beta2),
         "eps": training.epsilon,
@@ -187,8 +208,7 @@ def _make_peer_contender(
     def step(number: int, batch: Batch) -> None:
         optimizer.zero_grad()
         with precision.autocast(batch.src.device):
-            logits = model(batch.src, batch.tgt_in)
-            mean = loss(logits.flatten(0, 1), batch.tgt_out.flatten())
+            mean = mean_loss(batch)
         mean.backward()
         if training.clip_norm:
             nn.utils.clip_grad_norm_(model.parameters(), training.clip_norm)

@@ -113,6 +113,7 @@ def training_steps_tables(figures: dict[str, Any]) -> str:
                         f"{contender['tokens_per_second']:,}",
                         f"{contender['ours_is_times']:.2f} ({ends})",
                         f"{contender['share_of_ceiling']:.0%}",
+                        f"{contender.get('peak_megabytes', '')}",
                     ]
                 )
             profiles[f"{recipe}, {precision}"] = comparison["profile"]
@@ -122,7 +123,7 @@ def training_steps_tables(figures: dict[str, Any]) -> str:
     rows = [[kind, *(f"{shares[kind]:.0%}" for shares in profiles.values())] for kind in kinds]
     rows.append(["making the batch, over the step's time", *batch_shares])
     heading = ["recipe", "precision", "model", "parameters", "tokens/s", "our speed over its"]
-    heading += ["share of the largest product's rate"]
+    heading += ["share of the largest product's rate", "MB of a step"]
     profile_table = markdown_table(["share of a step's time", *profiles], rows, words=range(1))
     origin = f"{figures['hardware']}, {figures['date']}:"
     return f"{origin}\n\n{markdown_table(heading, speeds, words=range(3))}\n\n{profile_table}"

@@ -4,11 +4,15 @@ Not in the paper.
 """
 
 import statistics
+from collections.abc import Callable
 from functools import partial
+from itertools import accumulate
 from typing import Any
 
 import torch
+from torch.profiler import ProfilerActivity, profile
 
+from experiments.bench.eole_peer import eole_version
 from experiments.bench.peers import OURS, TrainingWorkload, load_training_workload, make_contenders
 from lessonkit.analysis.flops import training_step_flops
 from lessonkit.analysis.timing import operation_time_shares, process_seconds_of_call
@@ -30,7 +34,12 @@ def measure_all_recipes() -> dict[str, Any]:
     for name, (_, dtype) in PRECISIONS_AND_DTYPES.items():
         ceiling[name] = measure_matmul_gmacs(dtype)
         print(f"{name}: the largest product")
-    figures: dict[str, Any] = {"rounds": NUM_TIMED_ROUNDS, "ceiling": ceiling, "recipes": {}}
+    figures: dict[str, Any] = {
+        "rounds": NUM_TIMED_ROUNDS,
+        "eole": eole_version(),
+        "ceiling": ceiling,
+        "recipes": {},
+    }
     for recipe in RECIPE_NAMES:
         workload = load_training_workload(recipe, NUM_TIMED_ROUNDS + 1)
         making = process_seconds_of_call(partial(list, workload.pipeline.epoch(1)))
@@ -68,7 +77,8 @@ def compare_contenders(
     Returns:
         For each contender tokens a second (the median of the rounds), ours as a multiple of its
         speed (median, lowest and highest of the rounds), the rate of its products as a share of
-        the ceiling, and parameters; and each kind of work's share of a step of ours, 0 to 1.
+        the ceiling, parameters, and the most memory of a step; and each kind of work's share of a
+        step of ours, 0 to 1.
     """
     contenders = make_contenders(workload, precision)
     seconds: dict[str, list[float]] = {name: [] for name in contenders}
@@ -77,12 +87,30 @@ def compare_contenders(
             seconds[name].append(process_seconds_of_call(partial(contender.step, number, batch)))
     figures = {
         name: _contender_figures(workload, seconds[name][1:], seconds[OURS][1:], ceiling)
-        | {"parameters": count_parameters(contender.model)}
+        | {
+            "parameters": count_parameters(contender.model),
+            "peak_megabytes": peak_megabytes(partial(contender.step, 1, workload.batches[1])),
+        }
         for name, contender in contenders.items()
     }
-    profile = operation_time_shares(partial(contenders[OURS].step, 1, workload.batches[1]))
-    profile = {kind: round(share, 3) for kind, share in profile.items()}
-    return {"contenders": figures, "profile": profile}
+    shares = operation_time_shares(partial(contenders[OURS].step, 1, workload.batches[1]))
+    shares = {kind: round(share, 3) for kind, share in shares.items()}
+    return {"contenders": figures, "profile": shares}
+
+
+def peak_megabytes(step: Callable[[], object]) -> int:
+    """Return the most memory that a step's own tensors take at once, in megabytes.
+
+    Weights and Adam's moments, which are there before, do not count.
+    """
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True, acc_events=True) as seen:
+        step()
+    changes = [
+        (event.start_ns(), event.nbytes())  # below 0 where memory is freed
+        for event in seen.profiler.kineto_results.events()
+        if event.name() == "[memory]"
+    ]
+    return round(max(accumulate(size for _, size in sorted(changes))) / 1e6)
 
 
 def _contender_figures(

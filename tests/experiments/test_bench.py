@@ -111,6 +111,7 @@ def test_the_first_batch_is_not_counted_and_ratios_are_of_a_round(monkeypatch: P
     found = {OURS: slow(99.0, 2.0, 4.0, 2.0), TORCH: slow(1.0, 3.0, 2.0, 8.0)}
     monkeypatch.setattr(training, "make_contenders", lambda *_: found)
     monkeypatch.setattr(training, "operation_time_shares", lambda _: {})
+    monkeypatch.setattr(training, "peak_megabytes", lambda _: 7)
     figures = training.compare_contenders(workload(CAPTIONS, 4), Precision.FLOAT32, 1e-6)[
         "contenders"
     ]
@@ -123,6 +124,16 @@ def test_the_first_batch_is_not_counted_and_ratios_are_of_a_round(monkeypatch: P
     assert figures[OURS]["share_of_ceiling"] == round(told / 2 / 1000, 3)
 
 
+def test_the_most_memory_of_a_step() -> None:
+    def step() -> None:
+        first = torch.ones(4_000_000)  # 16 MB
+        second = first + 1
+        del first
+        second += torch.ones(1_000_000).repeat(2).sum()  # 4 and 8 beside 16
+
+    assert training.peak_megabytes(step) == 32
+
+
 def contender(tokens: int, times: float, parameters: int = 1234) -> dict[str, Any]:
     return {
         "tokens_per_second": tokens,
@@ -130,6 +141,7 @@ def contender(tokens: int, times: float, parameters: int = 1234) -> dict[str, An
         "lowest_and_highest": [times - 0.1, times + 0.1],
         "share_of_ceiling": 0.456,
         "parameters": parameters,
+        "peak_megabytes": 321,
         "seconds": [0.5, 0.4, 0.9],
     }
 
@@ -142,8 +154,8 @@ TRAINING |= {"recipes": {"demo": {"pipeline_seconds_a_batch": 0.01, "precisions"
 
 def test_the_table_by_hand() -> None:
     whole = sections.training_steps_tables(TRAINING)
-    peer = "| demo | float32 | torch.nn.Transformer | 1,234 | 9,876 | 1.25 (1.15 to 1.35) | 46% |"
-    assert peer in whole
+    peer = "| torch.nn.Transformer | 1,234 | 9,876 | 1.25 (1.15 to 1.35) | 46% | 321 |"
+    assert f"| demo | float32 {peer}" in whole
     shares = ["products | 60%", "rest | 40%", "making the batch, over the step's time | 2.0%"]
     assert whole.splitlines()[-3:] == [f"| {share} |" for share in shares]
 
