@@ -79,6 +79,7 @@ def test_weights_that_change_are_read_anew() -> None:
         fast_beam_search(model, src, beam_size=1, max_len=2)
         weight.data.add_(torch.randn(weight.shape))  # PyTorch does not count such a change
         assert_same_search(model, src, beam_size=1, max_len=2)
+    assert_same_search(model.double(), src, beam_size=1, max_len=2)
 
 
 def test_a_decoder_with_anything_of_ones_own_runs_itself() -> None:

@@ -92,10 +92,16 @@ def decoder_projections(model: Transformer) -> DecoderProjections:
     linears = [part for part in model.decoder.modules() if isinstance(part, nn.Linear)]
     products = fingerprint([*linears, model.output])
     earlier = _projections_by_model.get(model)
-    if earlier is None or not torch.equal(earlier[0], products):
+    if earlier is None or not is_same_tensor(earlier[0], products):
         earlier = products, DecoderProjections(model)
         _projections_by_model[model] = earlier
     return earlier[1]
+
+
+def is_same_tensor(first: Tensor, second: Tensor) -> bool:
+    """Return whether two tensors are equal in type, device and every number."""
+    is_same_kind = (first.dtype, first.device) == (second.dtype, second.device)
+    return is_same_kind and torch.equal(first, second)
 
 
 def fingerprint(linears: list[nn.Linear]) -> Tensor:
