@@ -81,7 +81,9 @@ def refused(visit: Visit, address: str) -> None:
     visit.type("The cat.")
     visit.shows("#ignored", "the line goes away", False)
     page.evaluate("location.hash = 's=The+cat+is+black.&box=output'")
-    page.wait_for_function("document.querySelector('#box-title')?.innerText.startsWith('Linear')")
+    page.wait_for_function(
+        "() => document.querySelector('#box-title')?.innerText.startsWith('Linear')"
+    )
     visit.says("#translation", "a link put into the open page's address", "Le chat est noir.")
 
 

@@ -79,7 +79,7 @@ def opens_folders(visit: Visit, address: str, folder: Path) -> None:
     visit.says("#translation", "what was there stays", "The cat is sleeping.")
     (mine / "model.safetensors").unlink()
     choose(mine)
-    page.wait_for_function("document.querySelector('#error').innerText.includes('missing')")
+    page.wait_for_function("() => document.querySelector('#error').innerText.includes('missing')")
     visit.says("#error", "and one without weights", "...mine/model.safetensors is missing: choose")
     files = {
         file: list((MODELS / "demo-fr-en" / file).read_bytes())

@@ -144,7 +144,9 @@ def searches(visit: Visit) -> None:
     visit.expect("the search steps on", visit.text("#step-said").split(" ")[0], "2")
     visit.shows("#candidates tbody tr", "8 candidates a step", 8)
     page.click("#play")
-    page.wait_for_function("document.querySelector('#step-said').textContent.startsWith('3 ')")
+    page.wait_for_function(
+        "() => document.querySelector('#step-said').textContent.startsWith('3 ')"
+    )
     page.click("#play")
     page.click("#options summary")
     visit.settle(lambda: page.fill("#beam_size", "1"))
@@ -169,7 +171,7 @@ def waits(visit: Visit) -> None:
     page = visit.page
     visit.type("The cat is black.")
     page.fill("#sentence", "The cat is black and " * 45)
-    told = "document.querySelector('.slow #progress-said')?.innerText.includes('token')"
+    told = "() => document.querySelector('.slow #progress-said')?.innerText.includes('token')"
     page.wait_for_function(told)
     visit.shows("#old", "a long search: the translation is told to be old", True)
     visit.click("#stop-search")

@@ -46,7 +46,7 @@ def at_stop(visit: Visit, number: int, where: str) -> None:
     """Go to a stop by its button, see that its target is in the window, and do its task."""
     page = visit.page
     visit.settle(lambda: page.locator("#stops button").nth(number - 1).click())
-    page.wait_for_function("document.activeElement.id === 'stop-title'")
+    page.wait_for_function("() => document.activeElement.id === 'stop-title'")
     visit.says("#stop-title", f"{where}: {visit.text('#stop-title')}", f"...{number} of 8.")
     seen: Mapping[str, float] = page.evaluate(SEEN)
     told = f"{seen['share']:.0%} of it, {seen['above_card']:.0f} pixels above the card"
@@ -134,7 +134,7 @@ def shown_by_the_page(visit: Visit, address: str) -> None:
     page.focus("#stops button")
     visit.settle(lambda: page.keyboard.press("Enter"))
     for number in range(1, NUM_STOPS + 1):
-        page.wait_for_function("document.activeElement.id === 'stop-title'")
+        page.wait_for_function("() => document.activeElement.id === 'stop-title'")
         visit.shows("#error", f"stop {number} by the keyboard: no error", False)
         page.focus("#stop-show")
         page.keyboard.press("Enter")

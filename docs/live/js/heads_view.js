@@ -1,7 +1,7 @@
 // An attention's heads: a picker, and the map of the one chosen.
 
 import { by_id, make, refill, say } from "./dom.js";
-import { draw_map, draw_small } from "./heat_map.js";
+import { draw_map, draw_small, mark_row } from "./heat_map.js";
 
 /** Return a head's name as the package writes it: "cross 2.1". */
 export const head_name = ({ stack, layer, head }) => `${stack} ${layer}.${head}`;
@@ -9,9 +9,11 @@ export const head_name = ({ stack, layer, head }) => `${stack} ${layer}.${head}`
 /** Return whether two heads are the same. */
 export const same_head = (a, b) => head_name(a) === head_name(b);
 
+let drawn_of = []; // the values that the section was drawn of
+
 /**
- * Draw the section.
- * @param {object} state head, shown ("whole" or "cut"), cuts.
+ * Draw the section, where anything but the step has changed; the step's row is marked.
+ * @param {object} state head, shown ("whole" or "cut"), cuts; src_at and step, for the row.
  * @param {object} result The worker's: whole and cut.
  * @param {object} act choose_head, toggle_head: what the controls do.
  */
@@ -19,6 +21,13 @@ export function draw_heads(state, result, act) {
   const { cut, whole } = result;
   const looked = state.shown === "cut" && cut !== null ? cut : whole;
   const { stack, layer, head } = state.head;
+  const current = stack === "encoder" ? state.src_at : Math.min(state.step, looked.tgt_tokens.length) - 1;
+  const values = [looked, head_name(state.head), JSON.stringify(state.cuts)];
+  if (values.every((value, i) => value === drawn_of[i])) {
+    mark_row(by_id("map"), current);
+    return;
+  }
+  drawn_of = values;
   draw_head_picker(state, looked.maps[stack], act);
   draw_remove_button(state, act);
   const sides = { encoder: ["src", "src"], decoder: ["said", "read"], cross: ["said", "src"] };
@@ -32,7 +41,6 @@ export function draw_heads(state, result, act) {
   const map = {
     row_places: rows.map((_, i) => [row_side, i]),
     col_places: cols.map((_, j) => (stack === "decoder" ? ["tgt", j - 1] : ["src", j])),
-    current: stack === "encoder" ? state.src_at : Math.min(state.step, rows.length) - 1,
     weights: looked.maps[stack][layer - 1][head - 1],
     row_tokens: rows,
     col_tokens: cols,
@@ -42,6 +50,7 @@ export function draw_heads(state, result, act) {
   };
   say(by_id("readout"), "Point at a square, or walk with the arrow keys.");
   draw_map(by_id("map"), map, by_id("readout"));
+  mark_row(by_id("map"), current);
 }
 
 /** Return the places that the stack shown cannot attend to. */

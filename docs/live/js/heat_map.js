@@ -40,12 +40,12 @@ export function draw_small({ rows, cols, data }) {
  * Draw a map into an element.
  * @param {HTMLElement} place
  * @param {object} map The weights (rows, cols, data), the tokens of rows and columns and their
- *   places, [side, number]; the `current` row; the set of `hidden` columns; the sides' `langs`; and
+ *   places, [side, number]; the set of `hidden` columns; the sides' `langs`; and
  *   a caption.
  * @param {HTMLElement} readout Where the weight under the pointer or the keys is told.
  */
 export function draw_map(place, map, readout) {
-  const { weights, row_tokens, col_tokens, row_places, col_places, current, hidden, caption, langs } = map;
+  const { weights, row_tokens, col_tokens, row_places, col_places, hidden, caption, langs } = map;
   const token_at = ([side, at]) => ({ "data-side": side, "data-at": at, lang: langs[side] });
   const rows = row_tokens.slice(0, MAX_TOKENS);
   const cols = col_tokens.slice(0, MAX_TOKENS);
@@ -63,7 +63,7 @@ export function draw_map(place, map, readout) {
       return cell;
     });
     const head = make("th", { scope: "row", ...token_at(row_places[i]) }, readable(token));
-    return make("tr", { className: i === current ? "current" : "" }, head, ...cells);
+    return make("tr", {}, head, ...cells);
   });
   const table = make(
     "table",
@@ -80,6 +80,12 @@ export function draw_map(place, map, readout) {
     const [from, to] = [row_tokens[i], col_tokens[j]].map((token) => isolate(readable(token)));
     readout.textContent = `${from} attends to ${to}: ${two_decimals(value(i, j))}`;
   });
+}
+
+/** Mark the row of a map that is looked at now. */
+export function mark_row(place, current) {
+  place.querySelector("tr.current")?.classList.remove("current");
+  place.querySelector("tbody").rows[current]?.classList.add("current");
 }
 
 /** Let pointer and arrow keys choose a cell, and tell which. */
