@@ -19,7 +19,8 @@ MARK = """() => {
   return here.length;
 }"""
 # What has the focus: its mark, its name, whether its outline is drawn, and whether it can be seen.
-FOCUS = """() => {
+FOCUS = """async () => {
+  await new Promise(requestAnimationFrame); // Firefox scrolls to the focus with the next frame
   const element = document.activeElement;
   if (element === document.body) return null;
   const is_radio = element.type === "radio"; // the box beside it, or its label, stands for it
@@ -50,7 +51,8 @@ def check_keyboard(check: Check) -> None:
             page = visit.page
             page.focus("[data-box=cross]")
             page.keyboard.press("Enter")
-            visit.shows("#panel", "Enter opens a box", True)
+            page.wait_for_selector("#panel:not([hidden])")
+            print("right: Enter opens a box", flush=True)
             walks(visit, f"{where}, with a box open")
             page.focus("#stops li:nth-child(2) button")
             visit.settle(partial(page.keyboard.press, "Enter"))

@@ -93,7 +93,7 @@ class Visit:
     def expect(self, what: str, found: object, wanted: object) -> None:
         """Print what was tried, and keep it where it went wrong."""
         right = found == wanted
-        print(f"{'right' if right else 'WRONG'}: {what}", flush=True)
+        print(f"right: {what}" if right else f"WRONG: {what}: {found!r}", flush=True)
         if not right:
             self.problems.append(f"{what}: {found!r}, not {wanted!r}")
 
