@@ -94,9 +94,8 @@ class TokenBudgetBatches:
         generator = random.Random(f"{self.seed} {epoch}")
         order = list(range(len(self.examples)))
         generator.shuffle(order)
-        batches = [
-            batch for pool in self._cut_into_pools(np.array(order)) for batch in self._pack(pool)
-        ]
+        rows = np.fromiter(order, np.int64, len(order))
+        batches = [batch for pool in self._cut_into_pools(rows) for batch in self._pack(pool)]
         generator.shuffle(batches)
         return batches
 
