@@ -14,7 +14,8 @@ import pytest
 from tests.helpers.corpus import small_corpus
 from transformer.config import DataConfig
 from transformer.data import corpora, tokenizers
-from transformer.data.batches import ExampleArrays, LeftOut, encode_and_count_pairs
+from transformer.data.batches import LeftOut, encode_and_count_pairs
+from transformer.data.examples import ExampleArrays
 from transformer.training import text_cache
 from transformer.training.text_cache import (
     MappedExamples,

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Self, overload
+from typing import NamedTuple, Self
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from transformer.config import BOS_ID, EOS_ID, PAD_ID
+from transformer.data.examples import Example, ExampleArrays, example_arrays
 from transformer.data.fast_encoding import encode_to_arrays
 from transformer.data.parallel import ParallelText
 from transformer.data.token_arrays import TokenArrays, chunk_from_lists, token_arrays_from_chunks
@@ -25,45 +25,6 @@ from transformer.support.checks import (
 from transformer.support.devices import require_usable_device
 from transformer.support.errors import require
 from transformer.support.signatures import check_argument_types
-
-
-class Example(NamedTuple):
-    """One sentence pair as ids, without bos and eos."""
-
-    src: list[int]
-    tgt: list[int]
-
-
-class ExampleArrays(Sequence[Example]):
-    """Sentence pairs in flat arrays: a list of `Example`, each made when it is asked for."""
-
-    def __init__(self, src: TokenArrays, tgt: TokenArrays) -> None:
-        require(
-            len(src) == len(tgt),
-            f"{len(src)} sources and {len(tgt)} targets: give one target for each source",
-        )
-        self.src, self.tgt = src, tgt
-
-    def __len__(self) -> int:
-        return len(self.src)
-
-    @overload
-    def __getitem__(self, index: int) -> Example: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Example]: ...
-    def __getitem__(self, index: int | slice) -> Example | list[Example]:
-        if isinstance(index, slice):
-            return [self[row] for row in range(*index.indices(len(self)))]
-        row = range(len(self))[index]
-        return Example(self.src.sentence(row), self.tgt.sentence(row))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and list(self) == list(other)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return f"<{len(self):,} sentence pairs as token ids>"
 
 
 class LeftOut(NamedTuple):
@@ -157,41 +118,25 @@ def encode_and_count_pairs(
     return ExampleArrays(src, tgt), LeftOut(int(is_too_long.sum()), int(is_empty.sum()))
 
 
-@check_argument_types
 def collate(examples: Sequence[Example]) -> Batch:
     """Put examples side by side, with bos, eos and padding."""
-    check_has_items("examples", examples)
-    arrays = example_arrays_from_lists(examples)
-    return collate_rows(arrays, np.arange(len(arrays)))
-
-
-def example_arrays_from_lists(examples: Sequence[Example]) -> ExampleArrays:
-    """Return examples in flat arrays; a UserError where they hold something else than ids."""
-    if isinstance(examples, ExampleArrays):
-        return examples
-    src = token_arrays_from_chunks([chunk_from_lists([src for src, _ in examples])])
-    tgt = token_arrays_from_chunks([chunk_from_lists([tgt for _, tgt in examples])])
-    return ExampleArrays(src, tgt)
-
-
-def collate_rows(examples: ExampleArrays, rows: NDArray[np.int64]) -> Batch:
-    """Do what `collate` does, of some rows of the arrays."""
-    src = _pad(examples.src, rows)
-    tgt_in = _pad(examples.tgt, rows, bos=True)
-    tgt_out = _pad(examples.tgt, rows)
+    arrays = example_arrays(examples)
+    src = _pad(arrays.src)
+    tgt_in = _pad(arrays.tgt, bos=True)
+    tgt_out = _pad(arrays.tgt)
     return Batch(src, tgt_in, tgt_out)
 
 
-def _pad(sentences: TokenArrays, rows: NDArray[np.int64], bos: bool = False) -> Tensor:
-    """Put sentences side by side, bos before or eos after each; (len(rows), longest + 1), int64."""
-    lengths = sentences.lengths_of_rows(rows)
-    padded = np.full((len(rows), int(lengths.max()) + 1), PAD_ID, dtype=np.int64)
+def _pad(sentences: TokenArrays, bos: bool = False) -> Tensor:
+    """Put sentences side by side, bos before or eos after each; (sentences, longest + 1), int64."""
+    lengths = sentences.lengths()
+    padded = np.full((len(sentences), int(lengths.max()) + 1), PAD_ID, dtype=np.int64)
     if bos:
         padded[:, 0] = BOS_ID
-        sentences.write_rows(rows, padded[:, 1:])
+        sentences.write_into(padded[:, 1:])
     else:
-        sentences.write_rows(rows, padded)
-        padded[np.arange(len(rows)), lengths] = EOS_ID
+        sentences.write_into(padded)
+        padded[np.arange(len(sentences)), lengths] = EOS_ID
     return torch.from_numpy(padded)
 
 
@@ -199,8 +144,7 @@ def _pad(sentences: TokenArrays, rows: NDArray[np.int64], bos: bool = False) -> 
 def collate_sources(sources: Sequence[Sequence[int]]) -> Tensor:
     """Put source sentences side by side: each ends in eos, then padding; (batch, src_len)."""
     check_has_items("sources", sources)
-    arrays = token_arrays_from_chunks([chunk_from_lists(sources)])
-    return _pad(arrays, np.arange(len(arrays)))
+    return _pad(token_arrays_from_chunks([chunk_from_lists(sources)]))
 
 
 @check_argument_types

@@ -35,7 +35,8 @@ class TokenArrays:
 
     def select_rows(self, rows: NDArray[np.int64]) -> Self:
         """Return some of the sentences, in this order, as arrays of their own."""
-        starts, lengths = self._starts_and_lengths(rows)
+        starts = self.offsets[rows].astype(np.int64)
+        lengths = self.offsets[rows + 1].astype(np.int64) - starts
         ends = np.cumsum(lengths)
         # Each token's place: its row's first place here, moved to where the row begins in `ids`.
         places = np.arange(ends[-1] if len(ends) else 0) + np.repeat(
@@ -43,22 +44,9 @@ class TokenArrays:
         )
         return type(self)(self.ids[places], _offsets_of_lengths(lengths))
 
-    def lengths_of_rows(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the number of tokens of some of the sentences."""
-        return self._starts_and_lengths(rows)[1]
-
-    def write_rows(self, rows: NDArray[np.int64], out: NDArray[np.int64]) -> None:
-        """Write some of the sentences into the rows of an array, which is as wide or wider."""
-        starts, lengths = self._starts_and_lengths(rows)
-        columns = np.arange(out.shape[1])
-        is_token = columns < lengths[:, None]
-        out[is_token] = self.ids[(starts[:, None] + columns)[is_token]]
-
-    def _starts_and_lengths(
-        self, rows: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        starts = self.offsets[rows].astype(np.int64)
-        return starts, self.offsets[rows + 1].astype(np.int64) - starts
+    def write_into(self, out: NDArray[np.int64]) -> None:
+        """Write each sentence into a row of an array, which is as wide as the longest or wider."""
+        out[np.arange(out.shape[1]) < self.lengths()[:, None]] = self.ids
 
 
 def token_arrays_from_chunks(

@@ -7,16 +7,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from transformer.data.batches import (
-    Batch,
-    Example,
-    ExampleArrays,
-    collate_rows,
-    example_arrays_from_lists,
-)
-from transformer.support.checks import check_has_items, check_number
+from transformer.data.batches import Batch, collate
+from transformer.data.examples import Example, example_arrays
+from transformer.support.checks import check_number
 from transformer.support.errors import require
-from transformer.support.signatures import check_argument_types, check_type
+from transformer.support.signatures import check_argument_types
 
 
 class EpochBatches(Protocol):
@@ -56,11 +51,7 @@ class TokenBudgetBatches:
         pool_batches: int = 100,
         seed: int = 1,
     ) -> None:
-        # Flat arrays hold ids by their type, and asking each example takes seconds.
-        if not isinstance(examples, ExampleArrays):
-            check_type("examples", examples, Sequence[Example])
-        check_has_items("examples", examples)
-        self.examples = example_arrays_from_lists(examples)
+        self.examples = example_arrays(examples)
         check_number("seed", seed, integer=True)
         self.seed = seed
         self.batch_tokens = batch_tokens
@@ -88,7 +79,7 @@ class TokenBudgetBatches:
     def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
         """Yield the batches of epoch `number`, from 0, in order, without the first `start`."""
         for rows in self._plan(number)[start:]:
-            yield collate_rows(self.examples, rows)
+            yield collate(self.examples.select_rows(rows))
 
     def _plan(self, epoch: int) -> list[NDArray[np.int64]]:
         generator = random.Random(f"{self.seed} {epoch}")

@@ -171,11 +171,13 @@ class BPETokenizer(_BaseTokenizer):
                 sentences.append([self._ids[number] for number in encoding.ids])
         return sentences
 
+    @check_argument_types
     def encode_normalized_word(self, word: str) -> list[int]:
         """Return the ids of a word as it stands between two blanks of a normalized text.
 
         It is lower-cased already if it is to be.
         """
+        check_no_lone_surrogate(word)
         encoding = self._library.encode(lowercase_and_add_blank(word, lowercase=False))
         return [self._ids[number] for number in encoding.ids]
 
@@ -308,6 +310,7 @@ def load(path: Path) -> Tokenizer:
     return from_dict(read_json(path), path)
 
 
+@check_argument_types
 def from_dict(values: Any, path: Path) -> Tokenizer:
     """Do what `load` does, with what the file holds."""
     if isinstance(values, dict) and "treatment" in values:

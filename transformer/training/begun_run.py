@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
-from transformer.data.batches import ExampleArrays
 from transformer.data.corpora import CORPUS_SUMS_KEY, changed_corpus_files, corpus_sums
+from transformer.data.examples import ExampleArrays
 from transformer.models import folder
 from transformer.support.errors import require
 from transformer.support.files import write_json

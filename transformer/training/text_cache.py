@@ -22,7 +22,8 @@ import numpy as np
 
 from transformer.config import DataConfig
 from transformer.data import corpora, tokenizers
-from transformer.data.batches import ExampleArrays, LeftOut, encode_and_count_pairs
+from transformer.data.batches import LeftOut, encode_and_count_pairs
+from transformer.data.examples import ExampleArrays
 from transformer.data.parallel import ParallelText
 from transformer.data.token_arrays import TokenArrays
 from transformer.data.tokenizers import Tokenizer
