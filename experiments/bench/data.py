@@ -50,7 +50,7 @@ SEED = 1
 def measure_text_to_batches(
     num_pairs: int = NUM_PAIRS, num_pairs_of_peers: int = NUM_PAIRS_OF_PEERS
 ) -> dict[str, Any]:
-    """Measure every stage, printing what has been done."""
+    """Measure every stage, printing the figures of each."""
     data = find_recipe(RECIPE_NAME).data
     captions = corpora.load(data.corpus, "train", data.src_lang, data.tgt_lang)
     figures: dict[str, Any] = {
@@ -61,14 +61,14 @@ def measure_text_to_batches(
     with tempfile.TemporaryDirectory() as folder:
         pairs = recombined_pairs(captions, num_pairs)
         figures["starts"] = run_start.measure_starts(Path(folder), pairs)
-        print("starts", flush=True)
+        print(f"starts: {figures['starts']}", flush=True)
     text = ParallelText(data.src_lang, data.tgt_lang, *map(list, zip(*pairs, strict=True)))
     del pairs
     figures["vocabulary"] = compare_vocabularies(text)
-    print("vocabularies", flush=True)
+    print(f"vocabularies: {figures['vocabulary']}", flush=True)
     src, tgt = tokenizers.train(data, captions.src, captions.tgt)
     figures["encoding"] = compare_encoders(src, captions.src, text.src, num_pairs_of_peers)
-    print("encoding", flush=True)
+    print(f"encoding: {figures['encoding']}", flush=True)
     return figures | measure_batches(encode_pairs(src, tgt, text))
 
 
