@@ -27,7 +27,7 @@ def fast_dropout(hidden: Tensor, p: float, training: bool = True) -> Tensor:
     bits = longs.random_(-(2**63), None).view(torch.int16)[: hidden.numel()]
     # The largest value kept has 16 bits at p = 0 too.
     mask = (bits <= keep_levels - 1 - NUM_16_BIT_VALUES // 2).view(hidden.shape)
-    return hidden * (mask.to(hidden.dtype) * (NUM_16_BIT_VALUES / keep_levels))
+    return hidden * mask.to(hidden.dtype).mul_(NUM_16_BIT_VALUES / keep_levels)
 
 
 class FastDropout(nn.Dropout):
