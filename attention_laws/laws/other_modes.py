@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
@@ -149,7 +150,7 @@ def _checkpointing_switch(module: nn.Module) -> Callable[[], Any] | None:
 
         return enabled
     flags = _flags_matching(module, CHECKPOINTING_FLAG_PATTERN)
-    return (lambda: _flags_set(flags, True)) if flags else None
+    return partial(_flags_set, flags, True) if flags else None
 
 
 @law("module")
@@ -194,13 +195,13 @@ def _attention_switches(module: nn.Module) -> dict[str, Callable[[], Any]]:
     config = getattr(module, "config", None)
     if hasattr(module, "set_attn_implementation") and hasattr(config, "_attn_implementation"):
         return {
-            f"attn_implementation={name}": lambda name=name: _implementation_set(module, name)
+            f"attn_implementation={name}": partial(_implementation_set, module, name)
             for name in ("eager", "sdpa")
         }
     flags = _flags_matching(module, FUSED_ATTENTION_FLAG_PATTERN)
     names = ", ".join(sorted({name for _, name in flags}))
     return {
-        f"{names}={value}": lambda value=value: _flags_set(flags, value)
+        f"{names}={value}": partial(_flags_set, flags, value)
         for value in ((False, True) if flags else ())
     }
 
