@@ -78,7 +78,9 @@ def record_decoding_speeds(model: str, file: Path) -> dict[str, Any]:
             for name in names
         }
         for field, beam_size in (("figures", 1), ("with_beams", BEAM_SIZE)):
-            others = {PLAIN_SEARCH_NAME: partial(plain.translate, beam_size=beam_size)}
+            others: dict[str, TranslateFunction] = {
+                PLAIN_SEARCH_NAME: partial(plain.translate, beam_size=beam_size)
+            }
             others |= {name: by[beam_size] for name, by in engines.items() if beam_size in by}
             translate = partial(ours.translate, beam_size=beam_size)
             record[field] = compare_engines(translate, others, text, expected)
@@ -99,7 +101,11 @@ def measure_long_decode(translator: Translator, beam_size: int) -> dict[str, Any
         plain one's time as a multiple of ours (its median, and the ends).
     """
     torch.manual_seed(1)
-    sizes = {"max_len": LONG_TARGET_TOKENS + 1, "output_bias": True, "tie_source_target": False}
+    sizes: Any = {
+        "max_len": LONG_TARGET_TOKENS + 1,
+        "output_bias": True,
+        "tie_source_target": False,
+    }
     config: Any = replace(translator.recipe.model, **sizes)
     vocab_size = translator.tgt_tokenizer.vocab_size
     model = Transformer(config, src_vocab_size=vocab_size, tgt_vocab_size=vocab_size).eval()
