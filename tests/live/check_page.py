@@ -149,11 +149,11 @@ def searches(visit: Visit) -> None:
     )
     page.click("#play")
     page.click("#options summary")
-    visit.settle(lambda: page.fill("#beam_size", "1"))
+    visit.put("#beam_size", "1")
     visit.shows("#candidates tbody tr", "2 for greedy search", 2)
     visit.settle(lambda: page.check("#search-picker input[value='draw']", force=True))
-    visit.settle(lambda: page.fill("#temperature", "3"))
-    visit.settle(lambda: page.fill("#top_p", "1"))
+    visit.put("#temperature", "3")
+    visit.put("#top_p", "1")
     drawn = {visit.text("#translation")}
     for _ in range(3):
         visit.click("#draw-again")
@@ -161,7 +161,7 @@ def searches(visit: Visit) -> None:
     visit.expect("hot draws differ", len(drawn) > 1, True)
     visit.says("#search-does", "and the box tells of draws", "...drawn by chance")
     visit.settle(lambda: page.check("#search-picker input[value='beam']", force=True))
-    visit.settle(lambda: page.fill("#beam_size", "4"))
+    visit.put("#beam_size", "4")
     page.keyboard.press("Escape")
     visit.shows("#beam_size", "Escape closes the options", False)
 

@@ -102,8 +102,8 @@ def hide_novel_instead(page: Page, visit: Visit) -> None:
 def draw_hot(page: Page, visit: Visit) -> None:
     """Stop 7: draw until two sentences differ."""
     visit.settle(lambda: page.check("#search-picker input[value='draw']", force=True))
-    visit.settle(lambda: page.fill("#temperature", "2"))
-    visit.settle(lambda: page.fill("#top_p", "1"))
+    visit.put("#temperature", "2")
+    visit.put("#top_p", "1")
     for _ in range(5):
         if page.locator("#stop.done").count() == 0:
             visit.click("#draw-again")
