@@ -47,6 +47,8 @@ ALL_DRAWN = f"""([node, pictures, charts]) => {{
   const widths = ({IMAGES})(node), filled = ({FILLED})(node);
   return widths.length === pictures && filled.length === charts
     && [...widths, ...filled].every(Boolean); }}"""
+CHOOSE = """(menu, place) => { menu.selectedIndex = place;
+  for (const kind of ['input', 'change']) menu.dispatchEvent(new Event(kind, {bubbles: true})); }"""
 # Moves a control as far as it goes, one way or the other; false where there is no other place.
 MOVE = """(control, back) => {
   const tell = () => { for (const kind of ['input', 'change'])
@@ -69,6 +71,15 @@ def move_controls(page: Page, chart: ElementHandle) -> dict[str, bool]:
     for control in chart.query_selector_all("input, select"):
         name = str(control.evaluate("control => control.name || control.type"))
         tried[name] = tried.get(name, False) or _changes(page, chart, control)
+    # Some count under one choice of a list alone.
+    menu = chart.query_selector("select")
+    for place in range(menu.evaluate("menu => menu.options.length") if menu else 0):
+        missing = [name for name, changed in tried.items() if not changed]
+        if missing:
+            menu.evaluate(CHOOSE, place)
+        for name in missing:
+            control = chart.query_selector(f'[name="{name}"]')
+            tried[name] = control is not None and _changes(page, chart, control)
     return tried
 
 
