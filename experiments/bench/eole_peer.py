@@ -51,7 +51,8 @@ class EoleTransformer(nn.Module):
         """Score every next token, (batch, tgt_len, tgt_vocab_size)."""
         # It leaves out the last token of what it is given.
         tgt = torch.cat([tgt_in, tgt_in[:, :1]], dim=1)
-        return self.network.generator(self._run(src, tgt).dec_out)
+        logits: Tensor = self.network.generator(self._run(src, tgt).dec_out)
+        return logits
 
     def mean_loss(self, batch: Batch) -> Tensor:
         """Return the loss per token, as its trainer computes it."""
@@ -63,8 +64,8 @@ class EoleTransformer(nn.Module):
             "cid": ["captions"] * len(tgt),
             "cid_line_number": range(len(tgt)),
         }
-        loss, _, _ = self.loss(given, output.dec_out, output.attns)
-        return loss / batch.num_tgt_tokens
+        mean: Tensor = self.loss(given, output.dec_out, output.attns)[0] / batch.num_tgt_tokens
+        return mean
 
     def _run(self, src: Tensor, tgt: Tensor) -> Any:
         """Encode and decode."""

@@ -185,7 +185,8 @@ def _make_torch_contender(
 
     def mean_loss(batch: Batch) -> Tensor:
         logits = model(batch.src, batch.tgt_in)
-        return loss(logits.flatten(0, 1), batch.tgt_out.flatten())
+        mean: Tensor = loss(logits.flatten(0, 1), batch.tgt_out.flatten())
+        return mean
 
     return _make_peer_contender(model, mean_loss, training, precision)
 

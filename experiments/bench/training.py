@@ -105,9 +105,10 @@ def peak_megabytes(step: Callable[[], object]) -> int:
     """
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True, acc_events=True) as seen:
         step()
+    recorded: Any = seen.profiler
     changes = [
         (event.start_ns(), event.nbytes())  # below 0 where memory is freed
-        for event in seen.profiler.kineto_results.events()
+        for event in recorded.kineto_results.events()
         if event.name() == "[memory]"
     ]
     return round(max(accumulate(size for _, size in sorted(changes))) / 1e6)

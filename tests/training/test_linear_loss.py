@@ -1,6 +1,7 @@
 """Logits and loss in parts, held to the plain loss of all logits."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -46,7 +47,7 @@ def gradients(loss: Tensor, *parameters: Tensor) -> list[Tensor]:
 @pytest.mark.parametrize("bias", [False, True])
 def test_is_the_plain_loss_of_all_logits(smoothing: float, pad_id: int, bias: bool) -> None:
     hidden, output, targets = example(torch.float64, bias, pad_id)
-    chosen = {"smoothing": smoothing, "pad_id": pad_id}
+    chosen: dict[str, Any] = {"smoothing": smoothing, "pad_id": pad_id}
     sums = linear_label_smoothing_loss(hidden, output, targets, **chosen)
     plain = label_smoothing_loss(output(hidden), targets, **chosen)
     torch.testing.assert_close(tuple(sums), tuple(plain), rtol=1e-13, atol=0)
@@ -76,7 +77,7 @@ def test_padding_alone_costs_nothing() -> None:
 
 def test_what_cannot_be_computed() -> None:
     hidden, output, targets = example(torch.float32, False, 0)
-    chosen = {"smoothing": 0.1, "pad_id": 0}
+    chosen: dict[str, Any] = {"smoothing": 0.1, "pad_id": 0}
     with pytest.raises(UserError, match="hidden"):
         linear_label_smoothing_loss(hidden[..., 1:], output, targets, **chosen)
     targets[0, 0] = VOCAB

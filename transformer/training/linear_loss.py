@@ -141,7 +141,7 @@ def _loss_in_parts(
     share = smoothing / len(weight)
     surplus = 1 - smoothing  # of the true type over `share`
     dtype, wide = weight.dtype, torch.promote_types(weight.dtype, torch.float32)
-    nll, log_totals = torch.zeros(2, dtype=wide)
+    nll, log_totals = torch.zeros(2, dtype=wide).unbind()
     hidden_gradient = torch.empty_like(hidden, dtype=wide)
     weight_gradient = torch.zeros_like(weight, dtype=wide)
     bias_gradient = torch.zeros(len(weight), dtype=wide)

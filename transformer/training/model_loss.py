@@ -30,14 +30,16 @@ def batch_loss(
     `precision` is that of the model's matrix products; the loss is computed in float32. Many logits
     are computed in parts, if the model offers its hidden states (see `output_layer_for_parts`).
     """
-    targets, options = batch.tgt_out, {"smoothing": config.label_smoothing, "pad_id": PAD_ID}
+    targets, smoothing = batch.tgt_out, config.label_smoothing
     with precision.autocast(batch.src.device):
         output = output_layer_for_parts(model, targets)
         if output is not None:
             hidden = model(batch.src, batch.tgt_in, return_hidden=True)  # (batch, tgt_len, width)
-            return linear_label_smoothing_loss(hidden, output, targets, **options)
+            return linear_label_smoothing_loss(
+                hidden, output, targets, smoothing=smoothing, pad_id=PAD_ID
+            )
         logits = model(batch.src, batch.tgt_in)  # (batch, tgt_len, vocab_size)
-    return fast_label_smoothing_loss(logits, targets, **options)
+    return fast_label_smoothing_loss(logits, targets, smoothing=smoothing, pad_id=PAD_ID)
 
 
 @check_argument_types
