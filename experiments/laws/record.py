@@ -7,7 +7,7 @@ ended stands in a file of its own, so that the same command resumes.
 import json
 import time
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import suppress
 from multiprocessing import get_context
@@ -175,7 +175,7 @@ def false_alarms_of_variant(model_name: str, variant: str, kind: str) -> list[st
     return [*report.broken_laws, *lost] or (["not judged"] if report.exit_status else [])
 
 
-FUNCTIONS_BY_TASK_KIND = {
+FUNCTIONS_BY_TASK_KIND: Mapping[str, Callable[..., Any]] = {
     "draw": _draw_mutants,
     "mutant": _try_laws_on_mutant,
     "variant": false_alarms_of_variant,

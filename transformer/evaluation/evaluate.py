@@ -9,7 +9,8 @@ from typing import Any
 
 from transformer.config import BEAM_SIZE, LENGTH_PENALTY
 from transformer.data import corpora
-from transformer.data.batches import Example, encode_pairs
+from transformer.data.batches import encode_pairs
+from transformer.data.examples import Example, ExampleArrays
 from transformer.data.parallel import ParallelText, parallel_text_from_lines
 from transformer.data.text_files import read_aligned_files
 from transformer.data.token_budget import TokenBudgetBatches
@@ -108,7 +109,7 @@ def _loss_of_examples(translator: Translator, examples: Sequence[Example]) -> fl
     return validation_loss(translator.model, batches.epoch(0), device=translator.device)
 
 
-def encode_fitting_pairs(translator: Translator, text: ParallelText) -> list[Example]:
+def encode_fitting_pairs(translator: Translator, text: ParallelText) -> ExampleArrays:
     """Encode a text as a model reads it, without the pairs that have a side too long for it."""
     max_tokens = translator.recipe.model.max_len - 1  # eos or bos is added
     return encode_pairs(translator.src_tokenizer, translator.tgt_tokenizer, text, max_tokens)
