@@ -45,7 +45,7 @@ def join_linears(*linears: nn.Linear) -> Projection:
     """Return linear maps of the same input as one; with a bias all of them or none."""
     weights: list[Tensor] = [linear.weight for linear in linears]
     matrix = torch.cat(weights).t().contiguous()
-    biases = [linear.bias for linear in linears if linear.bias is not None]
+    biases: list[Tensor] = [linear.bias for linear in linears if linear.bias is not None]
     return Projection(matrix, torch.cat(biases) if biases else None)
 
 
