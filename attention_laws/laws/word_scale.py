@@ -152,13 +152,14 @@ def _sizes_read_by_maps(subject: Subject, src: Tensor, tgt_in: Tensor) -> list[t
         for call in calls
         if call.name in ("linear", MULTI_HEAD_ATTENTION_CALL_NAME, *PRODUCT_CALL_NAMES)
         for arg in call.args
-        if isinstance(arg, Tensor) and not isinstance(arg, nn.Parameter) and arg.dim() == 3
+        if isinstance(arg, Tensor) and not isinstance(arg, nn.Parameter) and arg.dim() >= 3
     ]
     lengths = {SRC_LEN, TGT_LEN}
-    read = [x for x in hidden if x.is_floating_point() and len(lengths & {*x.shape[:2]}) == 1]
+    # The features of a head may have an axis of their own, before or after the positions.
+    read = [x for x in hidden if x.is_floating_point() and len(lengths & {*x.shape[:-1]}) == 1]
     width = read[0].shape[-1] if read else 0
     return [
-        (min(lengths & {*x.shape[:2]}), float(x.square().mean().sqrt()))
+        (min(lengths & {*x.shape[:-1]}), float(x.square().mean().sqrt()))
         for x in read
         if x.shape[-1] == width
     ]

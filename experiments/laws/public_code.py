@@ -40,6 +40,8 @@ D2L_PAGE_NAMES = (
     "TransformerDecoderBlock",
     "TransformerDecoder",
 )
+# A folder of a repository that holds much else.
+ALADDINPERSSON = "aladdinpersson+Machine-Learning-Collection/ML/Pytorch/more_advanced"
 
 
 def make_arxyzan(folder: Path) -> nn.Module:
@@ -188,6 +190,27 @@ def _make_att_model(folder: Path) -> nn.Module:
     return made
 
 
+def make_aladdinpersson_seq2seq(folder: Path) -> nn.Module:
+    """Return the `Transformer` of seq2seq_transformer.py, with the sizes that the script has.
+
+    The class alone is read from the file, which trains as it is imported.
+    """
+    names: dict[str, Any] = {"torch": torch, "nn": nn}
+    _run_definitions(folder / "seq2seq_transformer.py", ("Transformer",), names)
+    forward_expansion, max_len = 4, 100
+    sizes = (HEADS, LAYERS, LAYERS, forward_expansion, 0.1, max_len, "cpu")
+    made: nn.Module = names["Transformer"](D_MODEL, SRC_TYPES, TGT_TYPES, 1, *sizes)
+    return made
+
+
+def make_aladdinpersson_from_scratch(folder: Path) -> nn.Module:
+    """Return the `Transformer` of transformer_from_scratch.py."""
+    module: Any = import_from(folder, "transformer_from_scratch")
+    sizes = {"embed_size": D_MODEL, "num_layers": LAYERS, "heads": HEADS, "dropout": 0.1}
+    made: nn.Module = module.Transformer(SRC_TYPES, TGT_TYPES, 0, 0, **sizes)
+    return made
+
+
 def make_tunz(folder: Path) -> nn.Module:
     """Return the `Transformer` of model/transformer.py, which shifts its target itself."""
     module: Any = import_from(folder, "model.transformer")
@@ -236,7 +259,7 @@ def make_d2l(folder: Path) -> Adapter:
 def _run_definitions(file: Path, wanted: Sequence[str], names: dict[str, Any]) -> None:
     """Run the definitions of these names in a file, or in the PyTorch cells of a page.
 
-    They are put into `names`, and into the book's package there.
+    They are put into `names`, and into the book's package if that is there.
     """
     text = file.read_text(encoding="utf-8")
     blocks = [text]
@@ -247,7 +270,8 @@ def _run_definitions(file: Path, wanted: Sequence[str], names: dict[str, Any]) -
     for node in defined:
         name = getattr(node, "name", "")
         exec(compile(ast.Module([node], []), str(file), "exec"), names)
-        setattr(names["d2l"], name, names[name])
+        if "d2l" in names:
+            setattr(names["d2l"], name, names[name])
 
 
 FACTORIES_BY_REPOSITORY: dict[str, Callable[[Path], Adapter | nn.Module]] = {
@@ -262,6 +286,8 @@ FACTORIES_BY_REPOSITORY: dict[str, Callable[[Path], Adapter | nn.Module]] = {
     "P3n9W31+transformer-pytorch": make_p3n9w31,
     "leviswind+pytorch-transformer": make_leviswind,
     "d2l-ai+d2l-en": make_d2l,
+    f"{ALADDINPERSSON}/seq2seq_transformer": make_aladdinpersson_seq2seq,
+    f"{ALADDINPERSSON}/transformer_from_scratch": make_aladdinpersson_from_scratch,
     "tunz+transformer-pytorch": make_tunz,
 }
 
@@ -282,7 +308,9 @@ def main() -> None:
     """Print the report on one repository."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("folder", type=Path, help="where the clones are")
-    parser.add_argument("repository", choices=FACTORIES_BY_REPOSITORY, help="name of a clone")
+    parser.add_argument(
+        "repository", choices=FACTORIES_BY_REPOSITORY, help="a clone, or a folder in one"
+    )
     options = parser.parse_args()
     clone = options.folder.resolve() / options.repository
     if not clone.is_dir():

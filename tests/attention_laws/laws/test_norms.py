@@ -155,3 +155,21 @@ def test_a_norm_that_is_a_function(new: str) -> None:
 
 def test_words_behind_a_norm_after_the_sum_are_read_as_they_are() -> None:
     expect(adapter_from_module(EncoderDecoder()), "scale_of_words_is_not_amplified", "kept")
+
+
+def test_maps_of_one_head_read_words_too() -> None:
+    """Heads that share a map of a head's width, on an axis of their own."""
+    text = SOUND_MODELS["paper"].text
+    changes = {
+        "hidden.view(hidden.shape[0], hidden.shape[1], HEADS, -1)": "hidden",
+        # Sharp attention selects words where it mixed them before.
+        "self.words(ids) * math.sqrt(D_MODEL)": "self.words(ids) * 12",
+    }
+    for name in ("query", "key", "value"):
+        changes[f"self.{name} = nn.Linear(D_MODEL, D_MODEL)"] = f"self.{name} = nn.Linear(8, 8)"
+        changes[f"self.{name}(hidden)"] = f"self.{name}(hidden.unflatten(-1, (HEADS, 8)))"
+    for old, new in changes.items():
+        assert old in text
+        text = text.replace(old, new)
+    model = run_as_module(text).EncoderDecoder()
+    expect(adapter_from_module(model), "scale_of_words_is_not_amplified", "kept")
