@@ -7,6 +7,8 @@ import {
   beyond,
   cuts_within,
   describe_ignored,
+  describe_left_out,
+  MAX_CUTS,
   RANGES,
   read_link,
   read_number,
@@ -48,6 +50,16 @@ test("a link restores what it was written from, and nothing of it is ignored", (
     },
   };
   assert.deepEqual(read(write_link(other)), { state: other, ignored: [] });
+});
+
+test("a link holds the first of very many cuts, opens, and says how many it leaves out", () => {
+  const many = { ...usual(), step: 1 };
+  many.cuts.after = Array.from({ length: MAX_CUTS + 1 }, (_, i) => i);
+  const { state, ignored } = read(write_link(many));
+  assert.deepEqual([state.cuts.after, ignored], [many.cuts.after.slice(0, MAX_CUTS), []]);
+  assert.equal(describe_left_out(state.cuts), "");
+  assert.match(describe_left_out(many.cuts), /^1 cut /);
+  assert.match(describe_left_out({ ...many.cuts, before: many.cuts.after }), /^2 cuts /);
 });
 
 test("a value that is wrong leaves everything as it is, and is told by its name", () => {

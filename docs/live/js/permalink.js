@@ -40,10 +40,11 @@ export function write_link(state) {
   return `#${values}`;
 }
 
-/** Say how much of the cuts a link leaves out; "" where it holds them all. */
+/** Return a sentence on how many cuts a link leaves out; "" where it holds them all. */
 export function describe_left_out(cuts) {
   const left_out = Object.values(cuts).reduce((sum, list) => sum + Math.max(list.length - MAX_CUTS, 0), 0);
-  return left_out === 0 ? "" : `${left_out} cuts are not in it: a link holds the first ${MAX_CUTS} of a kind.`;
+  if (left_out === 0) return "";
+  return `${left_out} ${left_out === 1 ? "cut is" : "cuts are"} not in it: a link holds the first ${MAX_CUTS} of a kind.`;
 }
 
 const write_head = ({ stack, layer, head }) => `${stack}.${layer}.${head}`;
