@@ -11,7 +11,8 @@ import linecache
 import traceback
 from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple
+from types import ModuleType
+from typing import Any, NamedTuple
 
 from lessonkit.exercises import without_torch
 from lessonkit.exercises.exercise import ANSWER_PREFIX, Exercise
@@ -33,14 +34,19 @@ class CellVerdict(NamedTuple):
 def judge_cell(module: str, name: str, source: str, imports: str = "") -> CellVerdict:
     """Run the text of a cell, and judge the answer in it.
 
+    The cell has the lesson's module as `ex`, as a lesson has, so that what a verdict names can be
+    called in it: `ex.NAME.hint()`, a toy, a case's arguments.
+
     Args:
         module: The lesson's, in `without_torch`.
         name: Of the exercise.
         source: The text.
         imports: Lines that the lesson has run before.
     """
+    exercise = find_exercise(module, name)
     answer_name = f"{ANSWER_PREFIX}{name}"
-    names = {"__name__": CELL_FILE}  # not "__main__": nobody's progress is noted
+    # It is not "__main__", so that nobody's progress is noted.
+    names: dict[str, Any] = {"__name__": CELL_FILE, "ex": _lesson_module(module)}
     printed = io.StringIO()
     # So that a traceback shows the line at fault.
     linecache.cache[CELL_FILE] = (len(source), None, source.splitlines(keepends=True), CELL_FILE)
@@ -53,18 +59,22 @@ def judge_cell(module: str, name: str, source: str, imports: str = "") -> CellVe
     if answer_name not in names:
         text = f"{name}: wrong. There is no {answer_name} in the cell: keep the function's name."
         return CellVerdict("wrong", printed.getvalue() + text)
-    verdict = find_exercise(module, name).judge(names[answer_name])
+    verdict = exercise.judge(names[answer_name])
     return CellVerdict(verdict.status, printed.getvalue() + verdict.text)
 
 
 def find_exercise(module: str, name: str) -> Exercise:
     """Return an exercise of a lesson's module in `without_torch`, ready to judge."""
-    exercise: Exercise = getattr(import_module(f"{without_torch.__name__}.{module}"), name)
+    exercise: Exercise = getattr(_lesson_module(module), name)
     if RIGHT_VALUES_FILE.is_file():
         recorded = json.loads(RIGHT_VALUES_FILE.read_text(encoding="utf-8"))
         if name in recorded:
             exercise.right_values = ast.literal_eval(recorded[name])
     return exercise
+
+
+def _lesson_module(module: str) -> ModuleType:
+    return import_module(f"{without_torch.__name__}.{module}")
 
 
 def _error_line(error: BaseException) -> str:

@@ -76,6 +76,18 @@ def test_a_cell_that_fails_says_where_in_one_line(folder: Path) -> None:
     assert (inside[0], "line 2: return missing" in inside[1]) == ("wrong", True)
 
 
+def test_a_cell_has_what_verdicts_name_as_a_lesson_has(folder: Path) -> None:
+    cells = [
+        (*RATE, "ex.warmup_rate.hint()"),
+        (*RATE, "print(ex.warmup_rate.case_arguments(0))"),
+        ("decoding", "beam_search", "print(ex.ProbabilityTable({}))"),
+    ]
+    hint, arguments, toy = (text for _, text, _ in judge_in_a_bare_python(folder, cells))
+    assert hint.startswith("Hint 1 of")
+    assert arguments.startswith("(")
+    assert toy.startswith("ex.ProbabilityTable(")
+
+
 def code(text: str) -> dict[str, Any]:
     return {"cell_type": "code", "metadata": {}, "source": [text]}
 
