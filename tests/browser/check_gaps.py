@@ -4,10 +4,11 @@
 
 `make site` comes first; its pages are served from this computer. In each gap (of all lessons by
 default; PAGE is a path within build/site) the dots are "not attempted" and the solution that the
-page gives passes. In the first one, besides: a mistake gets its own hint, a cell that cannot run
-one line with a folded traceback, and a loop without an end is stopped; all of it by keyboard, and
-what was typed is there when the page is opened again. A page without its server says what to do.
-axe-core finds nothing in a cell that has judged. The exit status says whether anything was wrong.
+page gives passes. In the first one, besides: a mistake gets its own hint; a cell that cannot run
+gets one line with a folded traceback, and so does one that ends Python itself; a loop without an
+end is stopped; all of it by keyboard, and what was typed is there when the page is opened again.
+A page without its server says what to do. axe-core finds nothing in a cell that has judged. The
+exit status says whether anything was wrong.
 
 It needs what `check_lessons.py` needs, and axe-core: `python -m experiments check gaps`.
 """
@@ -99,6 +100,10 @@ def try_one_thoroughly(page: Page, address: str) -> Iterator[str]:
     folded = gap.locator("details:not([open])").is_visible()
     if status != "error" or said.count("\n") or not folded:
         yield f"a cell that cannot run: {status!r}, {said!r}"
+    editor.fill("raise KeyboardInterrupt")
+    status, said = verdict(page, RATE)
+    if status != "error" or "broke off" not in said:
+        yield f"a cell that ends Python: {status!r}, {said!r}"
     editor.fill(ENDLESS)
     page.reload()
     if editor.input_value() != ENDLESS:
@@ -107,8 +112,8 @@ def try_one_thoroughly(page: Page, address: str) -> Iterator[str]:
     page.keyboard.press("Tab")  # it leaves the cell
     page.keyboard.press("Enter")
     gap.get_by_role("button", name="Stop").press("Enter", timeout=LOADED)
-    if "Stopped" not in (said := gap.locator(".gap-said").text_content() or ""):
-        yield f"a loop that is stopped: {said!r}"
+    if (status := gap.get_attribute("data-status")) != "stopped":
+        yield f"a loop that is stopped: {status!r}"
     gap.get_by_role("button", name="Reset").press("Enter")
     if (status := verdict(page, RATE)[0]) != "not attempted":
         yield f"after the stop the dots are {status!r}"

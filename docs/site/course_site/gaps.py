@@ -92,11 +92,9 @@ def write_browser_files(root: Path, pyodide: Path, folder: Path) -> None:
     folder.mkdir(parents=True)
     for name in PYODIDE_FILES:
         shutil.copyfile(pyodide / name, folder / name)
+    # Scripts are imported, so that a page cannot count their bytes as they arrive.
     size = sum((pyodide / name).stat().st_size for name in PYODIDE_FILES if "mjs" not in name)
-    course = {
-        "bytes": size,
-        "files": course_files(root),
-    }  # so many are fetched, besides what is imported
+    course = {"bytes": size, "files": course_files(root)}
     (folder / "course.json").write_text(json.dumps(course), encoding="utf-8")
 
 
@@ -107,7 +105,7 @@ def insert_gaps(cells: list[dict[str, Any]], colab: str | None) -> list[dict[str
 
     Args:
         cells: Of the notebook.
-        colab: Where the lesson opens on Colab, if anybody knows.
+        colab: The lesson's address on Colab; None if it has none.
     """
     judged = judged_exercises()
     module, imports, new = "", dict[str, None](), []
@@ -121,9 +119,12 @@ def insert_gaps(cells: list[dict[str, Any]], colab: str | None) -> list[dict[str
         imports |= dict.fromkeys(_imports_of_python_itself(text))
         if call := GAP.search(text):
             exercise = judged.get(module, {}).get(call[2]) if call[1] == "ex" else None
-            said = _offer(module, exercise, list(imports)) if exercise else _elsewhere(colab)
+            if exercise:
+                text_below = _gap_element(module, exercise, list(imports))
+            else:
+                text_below = _note_where_it_is_judged(colab)
             below = {"id": f"gap-{len(new)}", "cell_type": "markdown", "metadata": {}}
-            new.append(below | {"source": said})
+            new.append(below | {"source": text_below})
     return new
 
 
@@ -146,7 +147,7 @@ def _imports_of_python_itself(text: str) -> list[str]:
     return lines
 
 
-def _offer(module: str, exercise: Exercise, imports: list[str]) -> str:
+def _gap_element(module: str, exercise: Exercise, imports: list[str]) -> str:
     """Return the element from which the page's script makes a cell to fill in."""
     offer = {
         "module": module,
@@ -160,6 +161,6 @@ def _offer(module: str, exercise: Exercise, imports: list[str]) -> str:
     return f"{GAP_ELEMENT}{data}</script>"
 
 
-def _elsewhere(colab: str | None) -> str:
+def _note_where_it_is_judged(colab: str | None) -> str:
     where = f"with `make lab`, or [on Colab]({colab})" if colab else "with `make lab`"
     return f"*Its check needs more than a browser has: fill it in {where}.*"

@@ -3,7 +3,7 @@
 import { loadPyodide } from "./gaps/pyodide.mjs";
 
 const COURSE = "/course";
-const LOADED_EVERY = 250; // milliseconds, at least, between two messages while it loads
+const MESSAGE_EVERY = 250; // milliseconds, at least, between two messages while it loads
 
 // Count what arrives, so that the page can say how far it is.
 let arrived = 0;
@@ -16,7 +16,7 @@ self.fetch = async (...request) => {
   const counted = response.body.pipeThrough(new TransformStream({
     transform(chunk, controller) {
       arrived += chunk.byteLength;
-      if (arrived >= whole || performance.now() - told > LOADED_EVERY) {
+      if (arrived >= whole || performance.now() - told > MESSAGE_EVERY) {
         told = performance.now();
         self.postMessage({ kind: "loading", arrived, whole });
       }
@@ -52,11 +52,12 @@ loaded.then(
 );
 
 self.addEventListener("message", async ({ data }) => {
+  const judge = await loaded.catch(() => null); // it has said so already
+  if (judge === null) return;
   try {
-    const judge = await loaded;
     const verdict = judge(data.module, data.name, data.source, data.imports);
     self.postMessage({ kind: "verdict", ...JSON.parse(verdict) });
   } catch (error) {
-    self.postMessage({ kind: "failed", text: String(error.message ?? error) });
+    self.postMessage({ kind: "crashed", text: String(error.message ?? error) });
   }
 });

@@ -2,11 +2,12 @@
 // answer is checked, and not before.
 (() => {
 const HERE = document.currentScript.src;
-const MEGABYTE = 1e6;
+const inMegabytes = (bytes) => (bytes / 1e6).toFixed(1);
 const CANNOT_LOAD = "Python could not be loaded. Check the connection and try again, or fill the gap in with make lab.";
+const CRASHED = "Python broke off while it ran your answer. The next check loads it again.";
 const FROM_A_FOLDER = "Browsers let no page load Python from a folder. Serve it, with python -m http.server "
   + "--directory build/site, and open http://localhost:8000; or fill the gap in with make lab.";
-const WORDS = { passed: "Passed", wrong: "Wrong", "not attempted": "Not attempted", error: "Error" };
+const WORDS = { passed: "Passed", wrong: "Wrong", "not attempted": "Not attempted", error: "Error", stopped: "Stopped" };
 
 // One worker judges for the whole page: `ask` sends it a cell, `stop` ends it.
 const judge = {
@@ -20,6 +21,7 @@ const judge = {
       this.worker.onmessage = ({ data }) => {
         if (data.kind === "loading" || data.kind === "loaded") onLoading(data);
         if (data.kind === "failed") this.end({ status: "error", text: CANNOT_LOAD, traceback: data.text });
+        if (data.kind === "crashed") this.end({ status: "error", text: CRASHED, traceback: data.text });
         if (data.kind === "verdict") this.answer(data);
       };
       this.worker.onerror = (event) => {
@@ -42,7 +44,7 @@ const judge = {
   },
 
   stop() {
-    this.end({ status: "error", text: "Stopped. The next check loads Python again.", traceback: "" });
+    this.end({ status: "stopped", text: "The next check loads Python again.", traceback: "" });
   },
 };
 
@@ -52,8 +54,8 @@ function element(name, properties = {}, ...children) {
   return made;
 }
 
-// What was typed is kept in this browser, where that is allowed.
-const kept = {
+// What was typed is stored in this browser, where that is allowed.
+const storedAnswers = {
   read(key) {
     try { return localStorage.getItem(key); } catch { return null; }
   },
@@ -86,27 +88,32 @@ class Gap {
     const id = `gap-${this.offer.name}`;
     this.editor = element("textarea", {
       id, spellcheck: false, autocapitalize: "off", autocomplete: "off", wrap: "off",
-      value: kept.read(this.key) ?? this.offer.blank,
+      value: storedAnswers.read(this.key) ?? this.offer.blank,
     });
     this.check = this.button("Check", () => this.run());
     this.stop = this.button("Stop", () => judge.stop());
     this.stop.hidden = true;
     this.hint = this.button("Hint", () => this.showHint());
     this.reset = this.button("Reset", () => this.restore());
-    // A screen reader reads the verdict when it is there, and not every second that passes before.
-    this.waiting = element("p", { className: "gap-state" });
+    // A screen reader reads what is being done and the verdict, and not every second that passes.
+    this.waiting = element("p", { className: "gap-waiting" });
     this.state = element("p", { className: "gap-state" });
     this.said = element("pre", { className: "gap-said", hidden: true });
     this.verdict = element("div", {}, this.state, this.said);
     this.verdict.setAttribute("role", "status");
     this.trace = element("details", { hidden: true }, element("summary", { textContent: "Traceback" }), element("pre"));
+    const title = `Your answer, judged in this page: my_${this.offer.name}`;
+    const label = element("label", { id: `${id}-label`, htmlFor: id, textContent: title });
     this.section = element("section", { className: "gap-cell" },
-      element("label", { htmlFor: id, textContent: `Your answer, judged in this page: my_${this.offer.name}` }),
+      label,
       this.editor,
       element("div", { className: "gap-buttons" }, this.check, this.stop, this.hint, this.reset),
-      this.waiting, this.verdict, this.trace);
+      this.verdict, this.waiting, this.trace);
+    // A page has several: the group says of which gap a button is.
+    this.section.setAttribute("role", "group");
+    this.section.setAttribute("aria-labelledby", label.id);
     this.editor.addEventListener("input", () => {
-      kept.write(this.key, this.editor.value);
+      storedAnswers.write(this.key, this.editor.value);
       this.fit();
     });
     this.editor.addEventListener("keydown", (event) => {
@@ -144,20 +151,24 @@ class Gap {
     }
     const start = performance.now();
     const waited = () => `${Math.round((performance.now() - start) / 1000)} s`;
-    let doing = judge.worker ? "Checking" : "Loading Python";
-    const tell = () => { this.waiting.textContent = `${doing}, ${waited()} ...`; };
+    let [doing, amount] = ["", ""];
+    const tell = () => { this.waiting.textContent = `${amount}${waited()} ...`; };
+    const begin = (what) => {
+      if (doing !== what) this.state.textContent = doing = what;
+      tell();
+    };
     this.show("busy", "");
-    tell();
+    begin(judge.worker ? "Checking" : "Loading Python");
     const clock = setInterval(tell, 1000);
     // Not `disabled`, which would take the focus from the button.
     for (const gap of gaps) gap.check.setAttribute("aria-disabled", "true");
     this.stop.hidden = false;
     const { module, name, imports } = this.offer;
     const verdict = await judge.ask({ module, name, imports, source: this.editor.value }, ({ kind, arrived, whole }) => {
-      const [so, all] = [arrived, whole].map((bytes) => (bytes / MEGABYTE).toFixed(1));
-      if (kind === "loaded") doing = "Checking";
-      else doing = arrived < whole ? `Loading Python, ${so} of ${all} MB` : "Starting Python";
-      tell();
+      const isLoading = kind === "loading" && arrived < whole;
+      amount = isLoading ? `${inMegabytes(arrived)} of ${inMegabytes(whole)} MB, ` : "";
+      if (isLoading) begin("Loading Python");
+      else begin(kind === "loaded" ? "Checking" : "Starting Python");
     });
     clearInterval(clock);
     this.waiting.textContent = "";
@@ -180,7 +191,7 @@ class Gap {
 
   restore() {
     this.editor.value = this.offer.blank;
-    kept.write(this.key, null);
+    storedAnswers.write(this.key, null);
     this.hintsShown = 0;
     this.hint.textContent = "Hint";
     this.show("", "As the lesson gives it.");
