@@ -17,13 +17,9 @@ import argparse
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
-from threading import Thread
 
 from check_lessons import judge, launch, opened
+from folder_server import served_folder
 from lab_server import ROOT
 from playwright.sync_api import Locator, Page, sync_playwright
 
@@ -36,23 +32,6 @@ RATE_PAGE, RATE = "notebooks/06_training.html", "warmup_rate"
 DEFINITION = "def my_warmup_rate(step, d_model, warmup_steps):\n    "
 MISTAKE = DEFINITION + "return d_model**-0.5 * step * warmup_steps**-1.5"
 ENDLESS = DEFINITION + "while True:\n        pass"
-
-
-class QuietHandler(SimpleHTTPRequestHandler):
-    """Serves files, and writes no line for each."""
-
-    def log_message(self, *_: object) -> None:
-        """Write nothing."""
-
-
-@contextmanager
-def served(folder: Path) -> Iterator[str]:
-    """Serve a folder, and yield its address."""
-    handler = partial(QuietHandler, directory=str(folder))
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
 
 
 def gap_of(page: Page, name: str) -> Locator:
@@ -140,7 +119,11 @@ def main() -> int:
     if missing := [name for name in [*names, RATE_PAGE] if not (SITE / name).is_file()]:
         parser.error(f"there is no {missing[0]} in {SITE}: `make site` makes it")
     start, wrong, tried = time.monotonic(), list[str](), 0
-    with sync_playwright() as playwright, launch(playwright) as browser, served(SITE) as site:
+    with (
+        sync_playwright() as playwright,
+        launch(playwright) as browser,
+        served_folder(SITE) as site,
+    ):
         for name in names:
             found: list[str] = []
             with opened(browser) as (page, problems):

@@ -100,7 +100,7 @@ def shows_own_model(visit: Visit, folder: Path) -> None:
     mine = model_of_languages(folder / "mine & co", "qaa", "he")
     written = write_live_page(mine, folder / "page", ["Le chat dort."])
     with served_folder(written) as address:
-        visit.settle(lambda: page.goto(address), opens=True)
+        visit.settle(lambda: page.goto(f"{address}/index.html"), opens=True)
         visit.says("#translation", "a page of one's own", "The cat is sleeping.")
         visit.says("#model", "it has one model", "qaa to Hebrew (mine & co)")
         visit.expect("its direction", page.get_attribute("#translation", "dir"), "rtl")

@@ -5,11 +5,8 @@ Not a script: check_page.py and film.py use it. It needs Playwright and a browse
 
 import os
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -18,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "browser")]
 
 from check_lessons import AXE, PLAIN_HTTP_HOST, judge, launch, opened  # noqa: E402  (it says what to do without Playwright)
+from folder_server import served_folder  # noqa: E402
 from playwright.sync_api import Browser, Page, Playwright  # noqa: E402
 
 LIVE, MODELS = ROOT / "docs" / "live", ROOT / "data" / "models"
@@ -27,32 +25,6 @@ DESK, PHONE = {"width": 1366, "height": 768}, {"width": 360, "height": 740}
 SETTLED = """before => (document.body.dataset.done ?? "0") !== before
   && !document.body.classList.contains("busy")"""
 PATIENCE = 60_000  # milliseconds that anything may take, on a computer with other work
-
-
-class Quiet(SimpleHTTPRequestHandler):
-    """Serves files, and says nothing of it: the terminal is the check's."""
-
-    def log_message(self, format: str, *arguments: object) -> None:
-        pass
-
-
-class QuietServer(ThreadingHTTPServer):
-    """Serves on when a browser goes away before it has all that it asked for."""
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        if not isinstance(sys.exc_info()[1], ConnectionError):
-            super().handle_error(request, client_address)
-
-
-@contextmanager
-def served_folder(folder: Path) -> Iterator[str]:
-    """Serve a folder, and yield the address of its page."""
-    server = QuietServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/index.html"
-    finally:
-        server.shutdown()
 
 
 @contextmanager
@@ -66,7 +38,7 @@ def served() -> Iterator[str]:
         for name in OFFERED:
             (folder / "models" / name).symlink_to(MODELS / name)
         with served_folder(folder) as address:
-            yield address
+            yield f"{address}/index.html"
 
 
 def launch_firefox(playwright: Playwright) -> Browser:
@@ -168,4 +140,4 @@ class Check:
         self.found += problems
 
 
-__all__ = ["Browser", "Check", "Visit", "launch", "launch_firefox", "served", "served_folder"]
+__all__ = ["Check", "Visit", "launch", "launch_firefox", "served", "served_folder"]
