@@ -15,9 +15,7 @@ from torch import Tensor
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.progress_table import show_progress as show_progress
 from lessonkit.exercises.random_tensors import make_normal_sampler
-from lessonkit.exercises.toy_models import (
-    EncodeOnceTransformer,
-)
+from lessonkit.exercises.toy_models import EncodeOnceTransformer
 from lessonkit.exercises.without_torch.decoding import beam_search as beam_search
 from lessonkit.exercises.without_torch.decoding import lesson_wording
 from lessonkit.exercises.without_torch.probability_table import ProbabilityTable as ProbabilityTable
