@@ -1,8 +1,8 @@
 """Build the course's site into build/site: `python docs/site/build.py`, or `make site`.
 
-It needs the extra [site], and Node for the formulas. No lesson is executed; the finished site
-needs no network and works from a folder, except what needs a server: the page that translates, and
-the gaps that are judged.
+It needs the extra [site], and Node for the formulas and for Pyodide. No lesson is executed; the
+finished site needs no network and works from a folder, except what needs a server: the page that
+translates, and the gaps that are judged.
 """
 
 import re
