@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return there
 
 
-def judge_in_a_bare_python(folder: Path, cells: list[tuple[str, ...]]) -> list[list[str]]:
+def judge_in_a_bare_python(folder: Path, cells: Sequence[tuple[str, ...]]) -> list[list[str]]:
     (folder / "cells.json").write_text(json.dumps(cells))
     command = [sys.executable, "-I", "-S", "-c", JUDGE]
     said = subprocess.run(command, cwd=folder, check=True, stdout=subprocess.PIPE, text=True)
