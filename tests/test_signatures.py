@@ -60,7 +60,7 @@ MAX_PLAIN_WAIT = 10  # seconds
 
 # A network's step passes these on from part to part, and no person writes them: a look at each
 # would cost every step something.
-PASSED_ON = {"return_weights", "cache", "sublayer"}
+PASSED_ON = {"return_weights", "return_hidden", "cache", "sublayer"}
 # How long a training lasts, or is prepared by a compiler, is said here: any time was asked for.
 LAST_AS_ASKED = {"recipe", "config", "compiled"}
 

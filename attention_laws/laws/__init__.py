@@ -1,4 +1,4 @@
-"""The laws, the cheapest first.
+"""The laws, the cheapest first: those that take a minute come last.
 
 Every module of this folder is found by itself: a new law needs a file here and nothing else. Its
 laws are tried in the order of the modules' `LAW_MODULE_SORT_KEY`, after all others if it has none.
@@ -26,6 +26,6 @@ def _import_law_modules() -> list[ModuleType]:
     )
 
 
-_ALL_LAWS = laws_in_modules(*_import_law_modules())
+_ALL_LAWS = sorted(laws_in_modules(*_import_law_modules()), key=lambda law: law.minute)
 MODEL_LAWS = tuple(law for law in _ALL_LAWS if not law.on_pipeline)
 PIPELINE_LAWS = tuple(law for law in _ALL_LAWS if law.on_pipeline)

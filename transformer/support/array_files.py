@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from transformer.support.files import write_atomically
 
-FORMAT = "attention-course arrays 1"
+FORMAT = "arrays of attention-course, 1"
 ALIGNMENT = 64  # bytes; each array begins at a multiple
 MAX_HEADER_BYTES = 1 << 20
 DTYPES = ("uint16", "uint32", "uint64")
