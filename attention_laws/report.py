@@ -3,9 +3,10 @@
 import dataclasses
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 from torch import Tensor
 
@@ -47,12 +48,19 @@ class Finding:
     verdict: Verdict
     seen: str  # what was seen, with its figures; the reason if the law was not tried
     where: str = ""  # the module at fault, with its place in the code, if that was found
+    # The smallest input that shows it: ids by the name of their side.
+    example: Mapping[str, list[Any]] = field(default_factory=dict)
+
+    def seen_with_example(self, *, has_source: bool) -> str:
+        """Return what was seen, after the example; of a decoder-only model without its source."""
+        shown = {side: ids for side, ids in self.example.items() if has_source or side != "src"}
+        example = ", ".join(f"{side} {ids}" for side, ids in shown.items())
+        return f"{example}: {self.seen}" if shown else self.seen
 
 
 def broken_finding(seen: str, **ids: Tensor) -> Finding:
     """Return the finding that a law does not hold; `ids` are the smallest input that shows it."""
-    example = ", ".join(f"{name} {tensor.tolist()}" for name, tensor in ids.items())
-    return Finding(Verdict.BROKEN, f"{example}: {seen}" if ids else seen)
+    return Finding(Verdict.BROKEN, seen, example={side: x.tolist() for side, x in ids.items()})
 
 
 def kept_finding(seen: str) -> Finding:
@@ -65,9 +73,9 @@ def warned_finding(seen: str) -> Finding:
     return Finding(Verdict.WARNED, seen)
 
 
-def noted_finding(seen: str) -> Finding:
-    """Return the finding of something that is worth knowing and no fault."""
-    return Finding(Verdict.NOTED, seen)
+def noted_finding(seen: str, **ids: Tensor) -> Finding:
+    """Return the finding of something that is worth knowing and no fault; `ids` show it."""
+    return Finding(Verdict.NOTED, seen, example={side: x.tolist() for side, x in ids.items()})
 
 
 def not_tried_finding(seen: str) -> Finding:

@@ -104,9 +104,10 @@ class Diagnosis:
         """Try a law unless something that it needs is missing, and record the finding."""
         start, lost = time.perf_counter(), False
         missing = [name for name in law.needs if getattr(self.tested, name) in (None, (), [])]
-        if law.reads_source and getattr(self.tested, "decoder_only", False):
+        decoder_only = getattr(self.tested, "decoder_only", False)
+        if law.reads_source and decoder_only:
             finding = not_tried_finding(NO_SOURCE_REASON)
-        elif law.of_decoder_only and not getattr(self.tested, "decoder_only", False):
+        elif law.of_decoder_only and not decoder_only:
             finding = not_tried_finding(DECODER_ONLY_REASON)
         elif missing:
             kind = type(self.tested).__name__.lower()
@@ -124,7 +125,7 @@ class Diagnosis:
             law=law.name,
             says=law.says,
             verdict=finding.verdict,
-            seen=finding.seen,
+            seen=finding.seen_with_example(has_source=not decoder_only),
             means=law.means,
             look=law.look,
             seconds=time.perf_counter() - start,

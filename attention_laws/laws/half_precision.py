@@ -79,12 +79,12 @@ def logits_are_finite_in_float16(subject: Subject) -> Finding:
     Look: at masked_fill: -inf, or torch.finfo(scores.dtype).min, always fits
     """
     try:
-        src, _, logits = _draw_batch_and_autocast_logits(subject, torch.float16)
+        src, tgt_in, logits = _draw_batch_and_autocast_logits(subject, torch.float16)
     except RuntimeError as error:
         if "without overflow" not in str(error):
             raise
         cause = "a number in it, such as -1e9 in a mask, is beyond 65504, the largest of float16"
         return noted_finding(f"under autocast to float16 the model raises: {cause}")
     if not bool(logits.isfinite().all()):
-        return noted_finding(f"src {src.tolist()}: logits in float16 are not finite")
+        return noted_finding("logits in float16 are not finite", src=src, tgt_in=tgt_in)
     return kept_finding("logits in float16 are finite")

@@ -1,6 +1,7 @@
 """Greedy search finds what the model scores highest, and every search ends at eos (§6.1)."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import wraps
 from numbers import Integral
 from reprlib import repr as short_repr
@@ -83,7 +84,7 @@ def also_check_with_likelier_eos(
         retried = check(subject)
         if retried.verdict == Verdict.KEPT:
             return retried if ends else kept_finding(f"{finding.seen}; no sentence ends in eos")
-        return Finding(retried.verdict, f"with eos likelier, so that sentences end: {retried.seen}")
+        return replace(retried, seen=f"with eos likelier, so that sentences end: {retried.seen}")
 
     return retried_check
 
