@@ -8,6 +8,7 @@ from pathlib import Path
 from experiments import calibration, fault_detection, lesson_counts, modern_table, speedrun
 from experiments.bench import sections
 from experiments.laws import tables as laws_tables
+from experiments.laws.needs_table import needs_table
 from experiments.own_text_table import own_text_table
 from experiments.tables import (
     earlier_systems_table,
@@ -42,6 +43,7 @@ def tables_by_page_and_mark(root: Path) -> dict[tuple[str, str], str]:
         ("docs/results.md", "systems"): earlier_systems_table(),
         ("docs/evidence.md", "calibration"): calibration.calibration_table(bleu_tests),
         ("docs/own_text.md", "own_text"): own_text_table(),
+        ("docs/laws.md", "needs"): needs_table(),
         ("docs/records.md", "records"): speedrun.speed_records_table(speedrun.load_speed_records()),
         ("docs/benchmarks.md", "training"): sections.training_steps_tables(steps),
         ("docs/benchmarks.md", "gpu"): sections.gpu_steps_table(gpu),
