@@ -84,15 +84,20 @@ def words_are_looked_up_in_weights(subject: Subject) -> Finding:
         tensor.untyped_storage().data_ptr()
         for tensor in (*subject.module.parameters(), *subject.module.buffers())
     }
-    with _WordLookupRecorder(src, tgt_in) as recorder, torch.enable_grad():
-        subject.adapter.forward(src, tgt_in)
-    if not recorder.tables:
+    first, second = _WordLookupRecorder(src, tgt_in), _WordLookupRecorder(src, tgt_in)
+    for recorder in (first, second):
+        with recorder, torch.enable_grad():
+            subject.adapter.forward(src, tgt_in)
+    if not first.tables:
         return not_tried_finding("no torch embedding reads the words")
-    for table in recorder.tables:
-        if not table.requires_grad and table.untyped_storage().data_ptr() not in known:
+    # A table that is computed in each pass, as from numbers of 8 bits, is another tensor each time.
+    kept = {table.untyped_storage().data_ptr() for table in second.tables}
+    for table in first.tables:
+        place = table.untyped_storage().data_ptr()
+        if not table.requires_grad and place in kept - known:
             seen = f"words are looked up in a table of {tuple(table.shape)}"
             return broken_finding(f"{seen} that is neither parameter nor buffer")
-    return kept_finding(f"{len(recorder.tables)} tables of words are parameters or buffers")
+    return kept_finding(f"{len(first.tables)} tables of words are parameters, buffers or computed")
 
 
 class _WordLookupRecorder(TorchFunctionMode):

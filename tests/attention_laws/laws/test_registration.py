@@ -94,14 +94,29 @@ class PlainTable(nn.Module):
         return nn.functional.embedding(ids, self.table)
 
 
+class QuantizedTable(nn.Module):
+    """The table is computed in each pass, of whole numbers in a buffer."""
+
+    def __init__(self, rows: int) -> None:
+        super().__init__()
+        self.register_buffer("table", torch.randint(-127, 128, (rows, D_MODEL)).to(torch.int8))
+
+    def forward(self, ids: Tensor) -> Tensor:
+        return nn.functional.embedding(ids, self.table / 127)
+
+
 def with_plain_table(model: EncoderDecoder) -> None:
     model.src.words = PlainTable(model.src.words.num_embeddings)
+
+
+def with_quantized_table(model: EncoderDecoder) -> None:
+    model.src.words = QuantizedTable(model.src.words.num_embeddings)
 
 
 def test_a_table_of_words_that_is_no_parameter_is_found() -> None:
     law = "words_are_looked_up_in_weights"
     expect(changed(with_plain_table), law, "broken", "neither parameter nor buffer")
-    for change in (with_parametrization, with_tied_output):
+    for change in (with_parametrization, with_tied_output, with_quantized_table):
         expect(changed(change), law, "kept", "2 tables")
     expect(changed(with_frozen_embeddings), law, "not tried", "frozen")
 
