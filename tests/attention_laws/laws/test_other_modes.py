@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from attention_laws.bare_module import adapter_from_module
-from tests.attention_laws.one_law import expect
+from tests.attention_laws.one_law import expect, try_law
 
 SAVING, COMPILED, CHECKPOINTED, FUSED = (
     "state_dict_restores_logits",
@@ -117,6 +117,19 @@ def test_gradient_checkpointing(changes: dict[str, Any], verdict: str, seen: str
         setattr(model, name, value)
     expect(adapter_from_module(model), CHECKPOINTED, verdict, seen)
     assert not model.use_checkpoint
+
+
+class RefusesCheckpointing(DecoderOnly):
+    """As models of Hugging Face's that have the method and not what it switches."""
+
+    def gradient_checkpointing_enable(self, **options: Any) -> None:
+        raise ValueError("not supported")
+
+
+def test_gradient_checkpointing_that_is_refused_is_not_tried() -> None:
+    line = try_law(adapter_from_module(RefusesCheckpointing()), CHECKPOINTED)
+    assert line.verdict == "not tried"
+    assert not line.lost
 
 
 class Flash(DecoderOnly):
