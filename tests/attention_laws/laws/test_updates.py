@@ -81,6 +81,21 @@ def test_three_betas_have_another_order() -> None:
     expect(adapter.replace(optimizer=optimizer), "optimizer_settings_are_plausible", "kept")
 
 
+def test_a_group_without_decay_may_come_first_and_settings_may_be_lists() -> None:
+    adapter = small_adapter()
+    weights = list(adapter.module.parameters())  # type: ignore[union-attr]
+    groups = [
+        {"params": [x for x in weights if x.dim() == 1], "weight_decay": 0.0},
+        {"params": [x for x in weights if x.dim() > 1], "weight_decay": 0.01},
+    ]
+    optimizer = torch.optim.AdamW(groups, betas=(0.9, 0.98))
+    told = {"betas": [0.9, 0.98], "weight_decay": 0.01}
+    adapter = adapter.replace(optimizer=optimizer, optimizer_settings=told)
+    expect(adapter, "optimizer_settings_are_as_told", "kept")
+    optimizer.param_groups[1]["weight_decay"] = 0.0
+    expect(adapter, "optimizer_settings_are_as_told", "broken", "0.01 is told")
+
+
 @pytest.mark.parametrize(
     ("new", "verdict"), [("loss.item() / 1.7", "warned"), ("math.nan", "broken")]
 )
