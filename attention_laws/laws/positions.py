@@ -12,7 +12,7 @@ from attention_laws.subject import Subject
 LAW_MODULE_SORT_KEY = 55
 # The allowed difference, and how much it grows with each position, as an angle's rounding does.
 TOLERANCE, TOLERANCE_PER_POSITION = 2e-5, 1e-6
-MAX_UNIT_CIRCLE_GAP = 1e-4  # of a sine and a cosine, squared and added
+MAX_UNIT_CIRCLE_GAP = 1e-3  # in 16 bits too; of a sine and a cosine, squared and added
 
 
 @law("module", compares=False)
@@ -23,9 +23,9 @@ def sinusoids_match_paper(subject: Subject) -> Finding:
     Look: at the line that computes the angles: write the first two rows by hand
     """
     seen = []
-    for name, table in _find_sinusoid_like_tables(subject.module):
+    for name, table, rounding in _find_sinusoid_like_tables(subject.module):
         width = table.shape[1]
-        allowed = TOLERANCE + TOLERANCE_PER_POSITION * torch.arange(len(table))[:, None]
+        allowed = rounding + TOLERANCE + TOLERANCE_PER_POSITION * torch.arange(len(table))[:, None]
         # A row of zeros is that of padding, as fairseq has it.
         allowed[table.abs().sum(dim=1) == 0] = torch.inf
         gaps = {
@@ -46,8 +46,8 @@ def sinusoids_match_paper(subject: Subject) -> Finding:
     )
 
 
-def _find_sinusoid_like_tables(module: nn.Module) -> Iterator[tuple[str, Tensor]]:
-    """Yield tables (positions, width) that begin like sinusoids, with their names.
+def _find_sinusoid_like_tables(module: nn.Module) -> Iterator[tuple[str, Tensor, float]]:
+    """Yield tables (positions, width) that begin like sinusoids, each with name and rounding.
 
     Those of rotary positions are left out: one of cosines and one of sines, of the same angles.
     """
@@ -65,7 +65,8 @@ def _find_sinusoid_like_tables(module: nn.Module) -> Iterator[tuple[str, Tensor]
         known |= {id(value) for value in tensors.values()}
         for name, table in tables.items():
             if _begins_like_sinusoids(table) and not _has_counterpart(table, tables.values()):
-                yield f"{prefix}.{name}".strip("."), table
+                rounding = torch.finfo(tensors[name].dtype).eps
+                yield f"{prefix}.{name}".strip("."), table, rounding
 
 
 def _has_counterpart(table: Tensor, tables: Iterable[Tensor]) -> bool:
