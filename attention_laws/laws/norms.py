@@ -101,7 +101,9 @@ class _DivisionByScaleRecorder(TorchFunctionMode):
 
 
 def _has_unit_size_rows(x: Tensor) -> bool:
-    """Return whether each row has a root mean square of 1."""
+    """Return whether x holds real numbers and each row has a root mean square of 1."""
+    if not x.is_floating_point():
+        return False
     return bool(((x.square().mean(dim=-1).sqrt() - 1).abs() <= MAX_SIZE_ERROR).all())
 
 

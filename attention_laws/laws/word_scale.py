@@ -41,15 +41,20 @@ def scale_of_words_is_not_amplified(subject: Subject) -> Finding:
     if not plain or [length for length, _ in plain] != [length for length, _ in enlarged]:
         return not_tried_finding("no map was seen that reads what embeddings give")
     first_of_side = {length: number for number, (length, _) in reversed([*enumerate(plain)])}
-    ratios = [large / size for (_, size), (_, large) in zip(plain, enlarged, strict=True) if size]
-    if all(abs(ratio - 1) < 1e-6 for ratio in ratios):
+    # Without maps that read zeros, as behind a map that begins as zeros.
+    ratios = {
+        number: large / size
+        for number, ((_, size), (_, large)) in enumerate(zip(plain, enlarged, strict=True))
+        if size
+    }
+    if all(abs(ratio - 1) < 1e-6 for ratio in ratios.values()):
         return not_tried_finding("no torch embedding is called")
-    for number, ratio in enumerate(ratios):
+    for number, ratio in ratios.items():
         is_first = number in first_of_side.values()
         seen = f"with words {ENLARGEMENT:g} times as large map {number + 1} reads {ratio:.3g} times"
         if ratio < MIN_SIZE_RATIO or (is_first and ratio > MAX_FIRST_SIZE_RATIO):
             return broken_finding(f"{seen} as much")
-    sizes = f"{min(ratios):.2g} to {max(ratios):.2g} times"
+    sizes = f"{min(ratios.values()):.2g} to {max(ratios.values()):.2g} times"
     return kept_finding(f"words {ENLARGEMENT:g} times as large are read {sizes} as large")
 
 
