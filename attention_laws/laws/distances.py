@@ -115,14 +115,14 @@ def _judge(attention: _SelfAttention) -> _Judged:
         return _judge_added(visible_scores(attention.first), None, scores.size)
     if not product.depend_on_distance_alone:
         if positions_are_added(*(x.multiplied[number] for x in attention)):
-            return _absolute("queries and keys")
+            return _judged_as_absolute("queries and keys")
         return _Judged(
             fault="queries times keys of two words as far apart differ by "
             f"{product.spread:.1%} of the largest"
         )
     added = added_to_product(*attention, number)
     if added is None:
-        return _absolute("scores")
+        return _judged_as_absolute("scores")
     return _judge_added(added, product, scores.size)
 
 
@@ -139,10 +139,10 @@ def _judge_added(added: Tensor, product: ScoresByDistance | None, size: float) -
         )
     if depend_on_sum_of_positions(added, size):
         return _Judged(fault="a bias depends on the sum of two positions, not on their difference")
-    return _absolute("what is added to queries times keys" if product else "scores")
+    return _judged_as_absolute("what is added to queries times keys" if product else "scores")
 
 
-def _absolute(what: str) -> _Judged:
+def _judged_as_absolute(what: str) -> _Judged:
     seen = f"{what} know absolute positions, not distances alone"
     return _Judged(absolute=seen, knows_distance=True)
 

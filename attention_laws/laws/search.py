@@ -150,7 +150,9 @@ def searches_return_ids_in_lists(subject: Subject) -> Finding:
         for _, ids in run_searches_on_drawn_sources(subject, lambda src: greedy(src, LENGTH)):
             count += 1
             if not _is_list_of_ids(ids):
-                return broken_finding(f"greedy search returns {_show(ids)}, and no list of ids")
+                return broken_finding(
+                    f"greedy search returns {_one_line_repr(ids)}, and no list of ids"
+                )
     if beam is None:
         return kept_finding(f"{count} translations are lists of ids")
     for src, candidates in run_searches_on_drawn_sources(
@@ -159,11 +161,13 @@ def searches_return_ids_in_lists(subject: Subject) -> Finding:
         for ids, log_prob, finished in candidates:
             count += 1
             if not _is_list_of_ids(ids):
-                return broken_finding(f"a candidate has {_show(ids)}, and no list of ids")
+                return broken_finding(f"a candidate has {_one_line_repr(ids)}, and no list of ids")
             is_truth = finished in (True, False) and not isinstance(finished, float)
             if isinstance(log_prob, bool) or not is_truth:
-                seen = f"a candidate has a log probability of {_show(log_prob)}"
-                return broken_finding(f"{seen}, and {_show(finished)} for whether eos ended it")
+                seen = f"a candidate has a log probability of {_one_line_repr(log_prob)}"
+                return broken_finding(
+                    f"{seen}, and {_one_line_repr(finished)} for whether eos ended it"
+                )
         longest = max((len(ids) for ids, _, _ in candidates), default=LENGTH)
         if longest < LENGTH and not any(finished for _, _, finished in candidates):
             seen = (
@@ -177,7 +181,7 @@ def _is_list_of_ids(ids: Any) -> bool:
     return isinstance(ids, list | tuple) and all(isinstance(token, Integral) for token in ids)
 
 
-def _show(value: Any) -> str:
+def _one_line_repr(value: Any) -> str:
     return " ".join(short_repr(value).split())
 
 
