@@ -14,8 +14,11 @@ OPTIONAL_ATTRIBUTES = {
     "candidate_score": "lambda log_prob, length: log_prob / length**0.6",
     "loss": "lambda logits, tgt_out: my_loss(logits, tgt_out)",
     "optimizer": "my_optimizer",
+    "optimizer_settings": '{"betas": (0.9, 0.98), "eps": 1e-9}',
+    "max_gradient_norm": "1.0",
     "train_step": "lambda src, tgt_in, tgt_out: my_step(module, src, tgt_in, tgt_out)",
     "schedule": "lambda step: my_rate(step)",
+    "relative_max_distance": "128",
     "make_batch": "lambda sources, targets: my_batch(sources, targets)",
     "untrained": "True",
 }
