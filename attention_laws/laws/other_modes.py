@@ -50,6 +50,7 @@ def compiled_forward_matches_eager(subject: Subject) -> Finding:
         (subject.draw_padded_src(batch, 7), subject.draw_tgt_in(batch, 5)) for batch in (2, 3)
     ]
     expected = [subject.logits(*both) for both in inputs]
+    compiled_before = subject.module._compiled_call_impl
     torch._dynamo.reset()
     subject.module.compile(backend=run_graph_as_it_is)
     try:
@@ -57,7 +58,7 @@ def compiled_forward_matches_eager(subject: Subject) -> Finding:
     except MODEL_ERROR_TYPES as error:
         return noted_finding(f"torch.compile cannot trace it: {describe_error(error)}")
     finally:
-        subject.module._compiled_call_impl = None
+        subject.module._compiled_call_impl = compiled_before
         torch._dynamo.reset()
     if not graphs:
         return not_tried_finding("forward is not called as module(...), which alone is compiled")
