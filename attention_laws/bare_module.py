@@ -5,7 +5,6 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from attention_laws.adapter import BOS_ID, EOS_ID, Adapter
@@ -52,13 +51,12 @@ def adapter_from_module(
 
     Raises:
         UserError: it cannot be called so, the sizes of its vocabularies cannot be found, it is not
-            on the CPU, or it is called a BERT and reads in both directions.
+            on the CPU, has weights of 16 bits or fewer, or is called a BERT and reads in both
+            directions.
     """
     if type(module).forward is nn.Module.forward and hasattr(module, "encode"):
         module = EncodeThenDecode(module)
-    device = next((weight.device for weight in module.parameters()), torch.device("cpu"))
-    if device.type != "cpu":
-        raise UserError(f"the module is on {device}, and laws run on the CPU: give module.cpu()")
+    _raise_unless_on_cpu_in_32_bits(module)
     with model_state_restored_afterwards(module):
         force_eval_mode(module)
         mask_style = parse_mask_style(masks) if masks else None
@@ -66,6 +64,21 @@ def adapter_from_module(
         if working_call.call.signature.decoder_only:
             raise_if_masked_language_model(working_call.call)
         return _adapter_of_working_call(working_call, batch_first is not None, bos_id, eos_id)
+
+
+def _raise_unless_on_cpu_in_32_bits(module: nn.Module) -> None:
+    """Raise unless each parameter is on the CPU and, if it is a real number, has 32 bits or more.
+
+    Raises:
+        UserError: one is elsewhere, or in 16 bits, whose rounding looks like a fault to laws.
+    """
+    for weight in module.parameters():
+        if weight.device.type != "cpu":
+            place = f"the module is on {weight.device}"
+            raise UserError(f"{place}, and laws run on the CPU: give module.cpu()")
+        if weight.is_floating_point() and weight.dtype.itemsize < 4:
+            rounded = f"the module has weights in {weight.dtype}, whose rounding looks like a fault"
+            raise UserError(f"{rounded}: give module.float()")
 
 
 def _adapter_of_working_call(

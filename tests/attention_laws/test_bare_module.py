@@ -252,3 +252,9 @@ def test_a_module_that_cannot_be_called_is_refused_with_the_shapes_it_returns() 
     report = diagnose(behind(lambda self, src, tgt: forward(self, src, tgt).mean(dim=0))())
     assert report.exit_status == 2
     assert "[(4, 29)]" in report.stopped
+
+
+def test_a_module_in_16_bits_is_refused_with_the_remedy() -> None:
+    report = diagnose(EncoderDecoder().bfloat16())
+    assert report.exit_status == 2
+    assert "module.float()" in report.stopped
