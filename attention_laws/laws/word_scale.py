@@ -102,13 +102,14 @@ def _fits_an_epsilon(small: float, smallest: float) -> bool:
     return any(abs(smallest / size - 1) <= MAX_EPSILON_MISFIT for size in expected)
 
 
-@law(compares=False)
+@law("pad_id", compares=False)
 def zero_words_give_finite_logits(subject: Subject) -> Finding:
     """Where all words are zero, as the embedding of padding is, logits are finite.
 
     Means: a norm divides by 0: its epsilon is missing, is subtracted, or is added too late. Where
     words are kept at length one, as in nGPT, none may be needed: accept it in a baseline
     Look: at what each norm divides by, and at the root that it takes
+    How: Where there is no padding no word is zero.
     """
     src, tgt_in = subject.draw_src(1, SRC_LEN), subject.draw_tgt_in(1, TGT_LEN)
     with _EmbeddingResizer(factor=0.0) as resizer:
