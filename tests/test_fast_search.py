@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 import torch
+from torch import nn
 
 from tests.helpers.scripted import padded_sources
+from transformer.attention import MultiHeadAttention
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, ModelConfig
 from transformer.decoding import beam_search, top_continuations
 from transformer.fast_search import fast_beam_search, fast_top_continuations
@@ -96,6 +98,56 @@ def test_a_decoder_with_anything_of_ones_own_runs_itself() -> None:
     assert_same_search(model, src, extra_length=2)
     for other in (make_model(d_k=3), make_model().bfloat16()):
         assert_same_search(other, src, beam_size=1, alpha=0.0, extra_length=7)
+
+
+def without_norm(layer: Any) -> None:
+    layer.cross_attention_residual.norm = nn.Identity()
+
+
+def with_linear_feed_forward(layer: Any) -> None:
+    layer.feed_forward = nn.Linear(14, 14)
+
+
+def with_norm_first(layer: Any) -> None:
+    layer.self_attention_residual.pre_norm = True
+
+
+def without_heads(layer: Any) -> None:
+    layer.self_attention = MultiHeadAttention(14, 3, 2, 2)
+
+
+def with_wider_heads(layer: Any) -> None:
+    layer.self_attention = MultiHeadAttention(14, 7, 3, 3)
+
+
+def without_bias_of_keys(layer: Any) -> None:
+    for attention in (layer.self_attention, layer.cross_attention):
+        attention.query_projection.bias = nn.Parameter(torch.ones(14))
+        attention.value_projection.bias = nn.Parameter(torch.ones(14))
+
+
+@pytest.mark.parametrize(
+    "alter",
+    [
+        *(without_norm, with_linear_feed_forward, with_norm_first, without_heads),
+        *(with_wider_heads, without_bias_of_keys),
+    ],
+)
+def test_a_layer_that_was_altered_computes_what_it_is_now(alter: Any) -> None:
+    torch.manual_seed(5)
+    model, src = make_model(), padded_sources(VOCAB)
+    alter(model.decoder.layers[1])
+    assert_same_search(model.eval(), src, beam_size=2, extra_length=4)
+
+
+def test_a_model_that_was_altered_computes_what_it_is_now() -> None:
+    torch.manual_seed(5)
+    model, src = make_model(), padded_sources(VOCAB)
+    model.decoder.layers = model.decoder.layers[:-1]
+    assert_same_search(model.eval(), src, beam_size=2, extra_length=4)
+    plain: Any = model.decode_hidden
+    model.decode_hidden = lambda *arguments: -plain(*arguments)  # type: ignore[method-assign]
+    assert_same_search(model, src, beam_size=2, extra_length=4)
 
 
 def test_it_picks_the_continuations_that_the_plain_search_picks() -> None:

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.nn.modules import module as torch_modules
 
 from transformer.attention import MultiHeadAttention
+from transformer.config import ModelConfig
 from transformer.fast_dropout import FastDropout
 from transformer.feed_forward import FeedForward
 from transformer.kernels import is_fused_attention_slow
@@ -22,10 +23,17 @@ from transformer.layers import DecoderLayer, Residual
 from transformer.model import Decoder, Transformer
 
 INITIAL_ROOM = 32  # target positions that a cache has room for; it doubles when they are full
-DECODER_CLASSES = (
-    *(Decoder, DecoderLayer, Residual, MultiHeadAttention, FeedForward),
-    *(nn.ModuleList, nn.LayerNorm, nn.Linear, nn.Dropout, FastDropout, nn.Identity),
-)
+# The classes of a decoder layer's parts, by the last word of their names.
+LAYER_PART_CLASSES: dict[str, tuple[type[nn.Module], ...]] = {
+    "attention": (MultiHeadAttention,),
+    "forward": (FeedForward,),
+    "residual": (Residual,),
+    "projection": (nn.Linear,),
+    "inner": (nn.Linear,),
+    "outer": (nn.Linear,),
+    "norm": (nn.LayerNorm,),
+    "dropout": (nn.Dropout, FastDropout),
+}
 
 
 class Projection(NamedTuple):
@@ -42,11 +50,16 @@ class Projection(NamedTuple):
 
 
 def join_linears(*linears: nn.Linear) -> Projection:
-    """Return linear maps of the same input as one; with a bias all of them or none."""
+    """Return linear maps of the same input as one; no bias is a bias of zeros beside others."""
     weights: list[Tensor] = [linear.weight for linear in linears]
     matrix = torch.cat(weights).t().contiguous()
-    biases: list[Tensor] = [linear.bias for linear in linears if linear.bias is not None]
-    return Projection(matrix, torch.cat(biases) if biases else None)
+    if all(linear.bias is None for linear in linears):
+        return Projection(matrix, None)
+    biases: list[Tensor] = [
+        weight.new_zeros(len(weight)) if linear.bias is None else linear.bias
+        for linear, weight in zip(linears, weights, strict=True)
+    ]
+    return Projection(matrix, torch.cat(biases))
 
 
 class DecoderLayerProjections:
@@ -275,7 +288,8 @@ class FastDecoder:
         sentences, src_len, d_model = memory.shape
         projected = self.projections.source(memory.reshape(-1, d_model))
         config = self.model.config
-        sizes = sentences, src_len, config.num_layers, 2, config.num_heads, config.key_size
+        num_layers = len(self.projections.layers)
+        sizes = sentences, src_len, num_layers, 2, config.num_heads, config.key_size
         return projected.view(sizes).permute(2, 3, 0, 4, 1, 5)
 
     def _pre_norm(self, norm: nn.LayerNorm, hidden: Tensor) -> Tensor:
@@ -294,25 +308,47 @@ def is_fast_decoder_right_for(model: object) -> TypeGuard[Transformer]:
     """Return whether a model's decoder is the paper's, so that `FastDecoder` computes the same.
 
     It must be in evaluation mode, in a precision whose fused attention is fast, with no class, hook
-    or method of somebody's own in it.
+    or method of somebody's own in it, and of the configuration's sizes.
     """
     if type(model) is not Transformer or torch.is_autocast_enabled(model.output.weight.device.type):
         return False
-    config = model.config
+    config, decoder = model.config, model.decoder
     return (
         config.key_size == config.value_size
         and not is_fused_attention_slow(model.output.weight)
         and not torch_modules._global_forward_hooks
         and not torch_modules._global_forward_pre_hooks
-        and all(map(_is_unaltered, (*model.decoder.modules(), model.output)))
-        and not ({"encode", "decode", "new_cache"} & vars(model).keys())
+        and not ({"encode", "decode", "decode_hidden", "new_cache"} & vars(model).keys())
+        # The decoder's last norm is called as it is, whatever it is.
+        and _is_unaltered(decoder, Decoder)
+        and _is_unaltered(decoder.layers, nn.ModuleList)
+        and _is_unaltered(model.output, nn.Linear)
+        and all(_is_layer_unaltered(layer, config) for layer in decoder.layers)
     )
 
 
-def _is_unaltered(module: nn.Module) -> bool:
-    """Return whether a module computes what its class says, without dropout."""
+def _is_layer_unaltered(layer: nn.Module, config: ModelConfig) -> bool:
+    """Return whether a decoder layer is made of the paper's parts, of the sizes of `config`."""
+    if not _is_unaltered(layer, DecoderLayer):
+        return False
+    for name, part in layer.named_modules():
+        classes = LAYER_PART_CLASSES.get(name.replace(".", "_").split("_")[-1], ())
+        if part is not layer and not _is_unaltered(part, *classes):
+            return False
+        if isinstance(part, Residual) and part.pre_norm != config.pre_norm:
+            return False
+        if isinstance(part, MultiHeadAttention):
+            widths = {len(part.key_projection.weight), len(part.value_projection.weight)}
+            width = config.num_heads * config.key_size
+            if part.num_heads != config.num_heads or widths != {width}:
+                return False
+    return True
+
+
+def _is_unaltered(module: nn.Module, *classes: type[nn.Module]) -> bool:
+    """Return whether a module computes what one of these classes says, without dropout."""
     return (
-        type(module) in DECODER_CLASSES
+        type(module) in classes
         and not module.training
         and not module._forward_hooks
         and not module._forward_pre_hooks
