@@ -75,6 +75,18 @@ def test_padding_alone_costs_nothing() -> None:
     assert all(torch.all(g == 0) for g in gradients(sums.loss, hidden, *output.parameters()))
 
 
+@pytest.mark.parametrize("frozen", ["hidden", "weight", "bias"])
+def test_what_is_frozen_has_no_gradient_and_the_rest_has_its_own(frozen: str) -> None:
+    hidden, output, targets = example(torch.float64, True, 4)
+    inputs = {"hidden": hidden, "weight": output.weight, "bias": output.bias}
+    inputs.pop(frozen).requires_grad_(False)
+    chosen: dict[str, Any] = {"smoothing": 0.1, "pad_id": 4}
+    sums = linear_label_smoothing_loss(hidden, output, targets, **chosen)
+    plain = label_smoothing_loss(output(hidden), targets, **chosen)
+    expected = gradients(plain.loss, *inputs.values())
+    torch.testing.assert_close(gradients(sums.loss, *inputs.values()), expected)
+
+
 def test_what_cannot_be_computed() -> None:
     hidden, output, targets = example(torch.float32, False, 0)
     chosen: dict[str, Any] = {"smoothing": 0.1, "pad_id": 0}
@@ -142,7 +154,7 @@ def test_a_model_learns_the_same(
 class Louder(Transformer):
     """Changes the logits after the fact, and offers nothing."""
 
-    def decode(self, *arguments: Tensor) -> Tensor:  # type: ignore[override]
+    def decode(self, *arguments: Any) -> Tensor:
         return 2 * super().decode(*arguments)
 
 
@@ -157,8 +169,18 @@ def test_who_offers_hidden_states() -> None:
         is None
     )
     assert output_layer_for_parts(lambda src, tgt_in: src, targets) is None
-    hook = model.output.register_forward_hook(lambda _, __, logits: 2 * logits)
-    assert output_layer_for_parts(model, targets) is None
-    hook.remove()
+    hooks: list[Callable[[], Any]] = [
+        lambda: model.output.register_forward_hook(lambda _, __, logits: 2 * logits),
+        lambda: model.register_forward_hook(lambda _, __, logits: 2 * logits),
+        lambda: model.output.register_full_backward_hook(lambda *_: None),
+    ]
+    for register in hooks:
+        hook = register()
+        assert output_layer_for_parts(model, targets) is None
+        hook.remove()
+    altered: Any = transformer()
+    altered.decode = lambda *arguments: 2 * Transformer.decode(altered, *arguments)
+    assert output_layer_for_parts(altered, targets) is None
+    assert output_layer_for_parts(model, targets) is model.output
     linear_loss.MIN_LOGITS_FOR_PARTS = 23 * targets.numel() + 1
     assert output_layer_for_parts(model, targets) is None

@@ -28,7 +28,8 @@ def output_layer_for_parts(network: Any, targets: Tensor) -> nn.Linear | None:
 
     A model offers its hidden states if its own class has a `forward(src, tgt_in, return_hidden)`
     that returns them when asked, (batch, tgt_len, width), and its `output`, an `nn.Linear`, makes
-    its logits of them. A subclass does not inherit the offer, for it may change the logits.
+    its logits of them. A subclass does not inherit the offer, for it may change the logits; nor
+    does a model with a hook that sees them, or with a `forward` or `decode` of its own.
 
     `network` is the model, or what DistributedDataParallel made of it. All logits are computed at
     once if they are few, on a GPU, and in fp16, whose gradients must be scaled before they are
@@ -38,7 +39,16 @@ def output_layer_for_parts(network: Any, targets: Tensor) -> nn.Linear | None:
     forward, output = vars(type(model)).get("forward"), getattr(model, "output", None)
     if forward is None or "return_hidden" not in signature(forward).parameters:
         return None
-    if type(output) is not nn.Linear or output._forward_hooks or output._forward_pre_hooks:
+    if type(output) is not nn.Linear or output._forward_pre_hooks:
+        return None
+    is_altered = any(
+        part._forward_hooks
+        or part._backward_hooks
+        or part._backward_pre_hooks
+        or {"forward", "decode"} & vars(part).keys()
+        for part in (network, model, output)
+    )
+    if is_altered:
         return None
     is_large = targets.numel() * output.out_features >= MIN_LOGITS_FOR_PARTS
     is_quick = targets.is_cpu and _product_dtype(output.weight) != torch.float16
@@ -141,10 +151,10 @@ def _loss_in_parts(
     share = smoothing / len(weight)
     surplus = 1 - smoothing  # of the true type over `share`
     dtype, wide = weight.dtype, torch.promote_types(weight.dtype, torch.float32)
-    nll, log_totals = torch.zeros(2, dtype=wide).unbind()
+    nll, log_totals = hidden.new_zeros(2, dtype=wide).unbind()
     hidden_gradient = torch.empty_like(hidden, dtype=wide)
     weight_gradient = torch.zeros_like(weight, dtype=wide)
-    bias_gradient = torch.zeros(len(weight), dtype=wide)
+    bias_gradient = weight.new_zeros(len(weight), dtype=wide)
     num_parts = max(1, math.ceil(len(hidden) / MAX_ROWS_PER_PART))
     tensors = (hidden, targets.unsqueeze(1), hidden_gradient)
     for inputs, true, gradient in zip(*(t.chunk(num_parts) for t in tensors), strict=True):
