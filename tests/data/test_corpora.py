@@ -249,6 +249,11 @@ def test_a_corpus_of_ones_own_in_lines(tmp_path: Path, monkeypatch: Patch) -> No
     )
     text = corpora.load("own", "validation", "es", "pt")
     assert (text.src, text.tgt) == (["¿Qué?", "El gato"], ["O quê?", "O gato"])
+    corpus = corpora.find_corpus("own")
+    assert corpus.has_intact_files("validation", ("es", "pt"))
+    assert not corpus.has_intact_files("validation", ("es", "fr"))
+    corpus.paths()["dev.pt.txt"].write_text("O cão\n")
+    assert not corpus.has_intact_files("validation", ("es", "pt"))
 
 
 def test_a_corpus_of_ones_own_in_pairs(tmp_path: Path, monkeypatch: Patch) -> None:

@@ -4,7 +4,7 @@ import logging
 import os
 import pickle
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,9 @@ from transformer.config import DataConfig
 from transformer.data import corpora, tokenizers
 from transformer.data.batches import LeftOut, encode_and_count_pairs
 from transformer.data.examples import ExampleArrays
+from transformer.data.own_corpora import add_own_corpus, remove_own_corpus
+from transformer.data.source_text import PairsWithOrigin
+from transformer.support.errors import UserError
 from transformer.training import text_cache
 from transformer.training.text_cache import (
     MappedExamples,
@@ -29,6 +32,7 @@ Patch = pytest.MonkeyPatch
 DATA = DataConfig(corpus="embedded", src_lang="en", tgt_lang="fr", vocab_size=280)
 Prepared = tuple[dict[str, Any], dict[str, Any], ExampleArrays, LeftOut]
 MAX_TOKENS = 8  # 10 pairs are longer
+LOAD = corpora.load
 
 
 @pytest.fixture(autouse=True)
@@ -36,9 +40,9 @@ def few_pairs(monkeypatch: Patch) -> None:
     monkeypatch.setattr(corpora, "load", small_corpus)
 
 
-def prepare() -> Prepared:
-    text = SplitText("embedded", "train", "en", "fr")
-    src, tgt = learn_or_read_tokenizers(DATA, text)
+def prepare(corpus: str = "embedded") -> Prepared:
+    text = SplitText(corpus, "train", "en", "fr")
+    src, tgt = learn_or_read_tokenizers(replace(DATA, corpus=corpus), text)
     examples, left_out = encode_or_read_examples(src, tgt, text, MAX_TOKENS)
     return src.to_dict(), tgt.to_dict(), examples, left_out  # type: ignore[attr-defined]
 
@@ -73,22 +77,40 @@ def test_a_second_run_reads_what_the_first_made(monkeypatch: Patch) -> None:
     assert again == expected()
 
 
-def test_a_corpus_with_files_is_not_read_a_second_time(monkeypatch: Patch) -> None:
-    files = {"train.en": "0" * 64}
-    corpus = replace(corpora.find_corpus("embedded"), files=files)
-    monkeypatch.setattr(corpora, "find_corpus", lambda name: corpus)
-    first = prepare()
-    monkeypatch.setattr(corpora, "load", None)
-    assert prepare() == first
-    files["train.en"] = "1" * 64
-    with pytest.raises(TypeError):  # another text has to be read
-        prepare()
-
-
 def change_byte(path: Path, place: int) -> None:
     content = bytearray(path.read_bytes())
     content[place] ^= 1
     path.write_bytes(content)
+
+
+def add_corpus(words: str) -> Path:
+    """Add an own corpus of such words."""
+    pairs = [(f"{words[i % 7]}{i} and {words[i % 5]}", f"{words[i % 3]}{i} et") for i in range(199)]
+    return add_own_corpus("mine", ("en", "fr"), PairsWithOrigin(pairs=pairs, files=["my"])).folder
+
+
+def test_a_corpus_with_files_is_only_summed_a_second_time(
+    tmp_path: Path, monkeypatch: Patch
+) -> None:
+    monkeypatch.setenv("TRANSFORMER_DATA", str(tmp_path))
+    monkeypatch.setattr(corpora, "load", LOAD)
+    folder = add_corpus("abcdefg")
+    first = prepare("mine")
+    change_byte(folder / "test.tsv", 0)  # which a run does not read
+    with monkeypatch.context() as patch:
+        patch.setattr(corpora, "load", None)
+        assert prepare("mine") == first
+    path = folder / "train.tsv"
+    content = path.read_bytes()
+    damages: list[Callable[[], object]] = [lambda: change_byte(path, 3), path.unlink]
+    for damage in damages:
+        damage()
+        with pytest.raises(UserError, match=r"train\.tsv is missing or damaged"):
+            prepare("mine")
+        path.write_bytes(content)
+    remove_own_corpus("mine")
+    add_corpus("hijklmn")
+    assert prepare("mine")[0] != first[0]
 
 
 DAMAGES: dict[str, Callable[[Path], object]] = {
@@ -132,14 +154,33 @@ def test_what_another_text_or_version_made_is_named_and_made_anew(
     assert "version of Unicode" in caplog.records[1].getMessage()
 
 
+@pytest.mark.parametrize("name", ["file", 300 * "n"])
 def test_what_cannot_be_kept_is_left_out_in_a_line(
-    tmp_path: Path, monkeypatch: Patch, caplog: pytest.LogCaptureFixture
+    name: str, tmp_path: Path, monkeypatch: Patch, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "file").write_text("no folder")
-    monkeypatch.setenv("TRANSFORMER_TEXT_CACHE", str(tmp_path / "file"))
+    monkeypatch.setenv("TRANSFORMER_TEXT_CACHE", str(tmp_path / name))
     assert prepare() == expected()
     assert [record.levelno for record in caplog.records] == [logging.WARNING] * 2
     assert all("not kept for the next run" in record.getMessage() for record in caplog.records)
+
+
+class OneWord:
+    """A tokenizer of somebody's own: every sentence is one word, with this id."""
+
+    def __init__(self, token_id: int) -> None:
+        self.token_id = token_id
+
+    def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
+        return [[self.token_id] for _ in texts]
+
+
+def test_what_a_tokenizer_of_ones_own_makes_is_not_kept() -> None:
+    text = SplitText("embedded", "train", "en", "fr")
+    for token_id in (5, 7):
+        tokenizer: Any = OneWord(token_id)
+        examples, _ = encode_or_read_examples(tokenizer, tokenizer, text, MAX_TOKENS)
+        assert examples[0] == ([token_id], [token_id])
 
 
 def test_two_that_make_it_at_once_leave_whole_files(monkeypatch: Patch) -> None:

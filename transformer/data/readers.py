@@ -41,6 +41,22 @@ class Corpus:
         folder = self.folder or corpus_files_folder() / self.name
         return {file: folder / file for file in self.files}
 
+    def has_intact_files(self, split: str, langs: Sequence[str]) -> bool:
+        """Return whether a split's files in these languages are here, unchanged.
+
+        They are those that the option `file` names; all, of a reader that has no such option.
+        """
+        names = set(self.files)
+        if "file" in self.options:
+            names = {self.file_of_split(split, lang) for lang in langs}
+        paths = self.paths()
+        return all(name in paths and has_sha256(paths[name], self.files[name]) for name in names)
+
+    def file_of_split(self, split: str, lang: str = "") -> str:
+        """Return the name of a split's file, of the side in a language if each has its own."""
+        split_name = self.options.get(split, split)
+        return self.options["file"].format(split=split_name, lang=lang)
+
     def download_if_missing(self, file: str) -> Path:
         """Return the path of one of the files, downloaded if it is not there."""
         url = f"{self.url}{file}" if self.url else ""
@@ -76,9 +92,7 @@ def read_line_aligned_files(
 
 
 def _read_side(corpus: Corpus, split: str, lang: str) -> list[str]:
-    split_name = corpus.options.get(split, split)
-    file = corpus.options["file"].format(split=split_name, lang=lang)
-    return split_lines(_read_text(corpus.download_if_missing(file)))
+    return split_lines(_read_text(corpus.download_if_missing(corpus.file_of_split(split, lang))))
 
 
 @register_reader("pairs")
@@ -100,7 +114,7 @@ def read_file_of_split(corpus: Corpus, split: str, src_lang: str, tgt_lang: str)
     In train a sentence stands once with each of its translations, else once with all. Options:
     `file` is the pattern of their names, "{split}.tsv", and `languages` those of the columns.
     """
-    file = corpus.options["file"].format(split=split)
+    file = corpus.file_of_split(split)
     path = corpus.paths()[file]
     message = (
         f"{path} is missing or damaged: copy it again, or remove {corpus.name} and add it anew"

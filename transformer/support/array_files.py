@@ -53,21 +53,24 @@ def read_array_file(
     """Return what a file says of its arrays, and the arrays, mapped into memory.
 
     Raises:
-        FileNotFoundError: there is no such file.
+        OSError: there is no such file, or it cannot be read.
         UnusableArrayFileError: the file is damaged, or its key is another.
     """
+    # A pipe would wait.
     if not path.is_file():
         raise FileNotFoundError(path)
+    with path.open("rb") as file:
+        line = file.readline(MAX_HEADER_BYTES)
+        if not line:
+            raise UnusableArrayFileError("is damaged: it is empty")
+        whole = np.memmap(file, dtype=np.uint8, mode="r")
     try:
-        with path.open("rb") as file:
-            line = file.readline(MAX_HEADER_BYTES)
-            whole = np.memmap(file, dtype=np.uint8, mode="r")
         header = json.loads(line)
         about, layout, body = header["about"], header["arrays"], whole[len(line) :]
         is_ours = header["format"] == FORMAT
         is_intact = header["sha256"] == _sha256(about, layout, body.data)
         made_of = dict(header["key"])
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise UnusableArrayFileError("is damaged, or no file of this kind") from error
     if not (is_ours and is_intact):
         raise UnusableArrayFileError("is damaged, or of another format")

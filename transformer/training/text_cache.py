@@ -1,9 +1,9 @@
 """Text as runs learn from it, kept for the next run: vocabularies, and ids in flat arrays.
 
 Not in the paper. A second run, a resumed one and the other processes of torchrun map the arrays
-into memory, and read no text. A file here is used only if its key, which holds all that it was made
-of, and its check sum are right; else it is named in a line, and made anew. A file that cannot be
-written is left out. All of them may be removed at any time.
+into memory, and read no text but for its check sum. A file here is used only if its key, which
+holds all that it was made of, and its check sum are right; else it is named in a line, and made
+anew. A file that cannot be written is left out. All of them may be removed at any time.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ from transformer.data.batches import LeftOut, encode_and_count_pairs
 from transformer.data.examples import ExampleArrays
 from transformer.data.parallel import ParallelText
 from transformer.data.token_arrays import TokenArrays
-from transformer.data.tokenizers import Tokenizer
+from transformer.data.tokenizers import BPETokenizer, Tokenizer, WordTokenizer
 from transformer.support.array_files import (
     UnusableArrayFileError,
     read_array_file,
@@ -64,9 +64,15 @@ class SplitText:
 
     @cached_property
     def key(self) -> dict[str, Any]:
-        """Return what tells this text from any other: the sums of its files, or of the text."""
+        """Return what tells this text from any other: the sums of its files, or of the text.
+
+        Files are here, with these sums, afterwards: one that is missing is downloaded, and one that
+        was changed refused, as by `corpora.load`.
+        """
         corpus = corpora.find_corpus(self.corpus)
         if corpus.files:
+            if not corpus.has_intact_files(self.split, (self.src_lang, self.tgt_lang)):
+                _ = self.text
             text: Any = [corpus.format, dict(corpus.options), dict(corpus.files)]
         else:
             lines = json.dumps([list(self.text.src), list(self.text.tgt)])
@@ -148,12 +154,19 @@ class MappedExamples(ExampleArrays):
 def encode_or_read_examples(
     src_tokenizer: Tokenizer, tgt_tokenizer: Tokenizer, text: SplitText, max_tokens: int
 ) -> tuple[ExampleArrays, LeftOut]:
-    """Return what `encode_and_count_pairs` makes of a text, made before where it is kept."""
-    about_tokenizers = {
-        f"{side} tokenizer": _json_sha256(tokenizer.to_dict())
-        for side, tokenizer in zip(TOKENIZERS, (src_tokenizer, tgt_tokenizer), strict=True)
-        if hasattr(tokenizer, "to_dict")
-    }
+    """Return what `encode_and_count_pairs` makes of a text, made before where it is kept.
+
+    What a tokenizer of somebody's own makes is not kept: nothing tells two of them apart.
+    """
+
+    def make() -> tuple[ExampleArrays, LeftOut]:
+        return encode_and_count_pairs(src_tokenizer, tgt_tokenizer, text.text, max_tokens)
+
+    about_tokenizers = {}
+    for side, tokenizer in zip(TOKENIZERS, (src_tokenizer, tgt_tokenizer), strict=True):
+        if not isinstance(tokenizer, BPETokenizer | WordTokenizer):
+            return make()
+        about_tokenizers[f"{side} tokenizer"] = _json_sha256(tokenizer.to_dict())
     settings = about_tokenizers | {"max_tokens": max_tokens}
     key = text.key | settings
     path = _path(text, "arrays", settings)
@@ -168,9 +181,6 @@ def encode_or_read_examples(
         for side, sentences in zip(TOKENIZERS, (examples.src, examples.tgt), strict=True):
             arrays[f"{side}_ids"], arrays[f"{side}_offsets"] = sentences.ids, sentences.offsets
         write_array_file(path, key, {"left_out": list(left_out)}, arrays)
-
-    def make() -> tuple[ExampleArrays, LeftOut]:
-        return encode_and_count_pairs(src_tokenizer, tgt_tokenizer, text.text, max_tokens)
 
     return _read_or_make(path, read, make, write)
 
@@ -201,7 +211,8 @@ def _read_or_make(
     log = logging.getLogger(__name__)
     try:
         return read()
-    except FileNotFoundError:
+    except OSError:
+        # It is missing, or out of reach; if it cannot be written either, a line below says so.
         pass
     except UnusableArrayFileError as problem:
         log.warning(f"{path} {problem}: making it anew")
