@@ -122,7 +122,9 @@ def fingerprint(linears: list[nn.Linear]) -> Tensor:
     """Return numbers that differ if any weight or bias does, by all that is likely."""
     weights = [linear.weight for linear in linears]
     width = max(weight.shape[1] for weight in weights)
-    probe = torch.randn(width, generator=torch.Generator().manual_seed(1)).to(weights[0])
+    # The default device may be another one.
+    generator = torch.Generator("cpu").manual_seed(1)
+    probe = torch.randn(width, generator=generator, device="cpu").to(weights[0])
     products = [torch.mv(weight, probe[: weight.shape[1]]) for weight in weights]
     biases = [linear.bias for linear in linears if linear.bias is not None]
     return torch.cat((*products, *biases))
