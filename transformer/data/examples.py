@@ -52,8 +52,6 @@ class ExampleArrays(Sequence[Example]):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and list(self) == list(other)
 
-    __hash__ = None  # type: ignore[assignment]
-
     def __repr__(self) -> str:
         return f"<{len(self):,} sentence pairs as token ids>"
 

@@ -39,7 +39,8 @@ from transformer.support.provenance import code_sha256
 
 ResultT = TypeVar("ResultT")
 FOLDER_VARIABLE = "TRANSFORMER_TEXT_CACHE"  # names another folder
-KEY, TOKENIZERS = "key", ("src", "tgt")
+KEY = "key"  # in a file of vocabularies
+SIDES = ("src", "tgt")
 
 
 def text_cache_folder() -> Path:
@@ -111,13 +112,13 @@ def learn_or_read_tokenizers(data: DataConfig, text: SplitText) -> tuple[Tokeniz
                 raise UnusableArrayFileError("is damaged")
             if values[KEY] != json.loads(json.dumps(key)):
                 raise UnusableArrayFileError("was made of another text, or by another version")
-            src, tgt = (tokenizers.from_dict(values[side], path) for side in TOKENIZERS)
+            src, tgt = (tokenizers.from_dict(values[side], path) for side in SIDES)
         except (UserError, KeyError, TypeError, AttributeError) as error:
             raise UnusableArrayFileError("is damaged") from error
         return src, tgt
 
     def write(made: tuple[Any, Any]) -> None:
-        sides = {side: made[number].to_dict() for number, side in enumerate(TOKENIZERS)}
+        sides = {side: made[number].to_dict() for number, side in enumerate(SIDES)}
         values = {KEY: key} | sides
         write_json(path, values | {"sha256": _json_sha256(values)})
 
@@ -134,9 +135,7 @@ class MappedExamples(ExampleArrays):
 
     def __init__(self, path: Path, key: dict[str, Any]) -> None:
         about, arrays = read_array_file(path, key)
-        src, tgt = (
-            TokenArrays(arrays[f"{side}_ids"], arrays[f"{side}_offsets"]) for side in TOKENIZERS
-        )
+        src, tgt = (TokenArrays(arrays[f"{side}_ids"], arrays[f"{side}_offsets"]) for side in SIDES)
         super().__init__(src, tgt)
         self.path, self.key = path, key
         self.left_out = LeftOut(*about["left_out"])
@@ -163,7 +162,7 @@ def encode_or_read_examples(
         return encode_and_count_pairs(src_tokenizer, tgt_tokenizer, text.text, max_tokens)
 
     about_tokenizers = {}
-    for side, tokenizer in zip(TOKENIZERS, (src_tokenizer, tgt_tokenizer), strict=True):
+    for side, tokenizer in zip(SIDES, (src_tokenizer, tgt_tokenizer), strict=True):
         if not isinstance(tokenizer, BPETokenizer | WordTokenizer):
             return make()
         about_tokenizers[f"{side} tokenizer"] = _json_sha256(tokenizer.to_dict())
@@ -178,7 +177,7 @@ def encode_or_read_examples(
     def write(made: tuple[ExampleArrays, LeftOut]) -> None:
         examples, left_out = made
         arrays = {}
-        for side, sentences in zip(TOKENIZERS, (examples.src, examples.tgt), strict=True):
+        for side, sentences in zip(SIDES, (examples.src, examples.tgt), strict=True):
             arrays[f"{side}_ids"], arrays[f"{side}_offsets"] = sentences.ids, sentences.offsets
         write_array_file(path, key, {"left_out": list(left_out)}, arrays)
 
