@@ -56,7 +56,7 @@ def measure_text_to_batches(
     figures: dict[str, Any] = {
         "pairs": num_pairs,
         "rounds": NUM_TIMED_ROUNDS,
-        "recipe": data.corpus,
+        "recipe": RECIPE_NAME,
     }
     with tempfile.TemporaryDirectory() as folder:
         pairs = recombined_pairs(captions, num_pairs)
