@@ -40,7 +40,7 @@ def raise_if_masked_language_model(call: CallingConvention) -> None:
 def reads_both_directions(call: CallingConvention) -> bool:
     """Return whether a decoder-only module's first position reads each that follows."""
     pad = call.tgt_pad
-    tokens = [token for token in range(3, 8) if token != pad][:4]
+    tokens = [token for token in range(1, 6) if token != pad][:4]
     ids = torch.tensor([tokens])
     first = call(ids, ids)[:, 0]
     for position in range(1, len(tokens)):

@@ -231,7 +231,7 @@ def gradients_are_clipped_as_told(subject: Subject) -> Finding:
         return not_tried_finding("a train_step does not step this optimizer")
     seen = f"gradients {ENLARGEMENT:g} times as large reach the optimizer with a norm of"
     seen += f" {norms[0]:.4g}, and {told:g} is told"
-    if abs(norms[0] / told - 1) <= MAX_RELATIVE_NORM_ERROR:
+    if abs(norms[0] - told) <= MAX_RELATIVE_NORM_ERROR * told:
         return kept_finding(seen)
     return broken_finding(seen)
 
