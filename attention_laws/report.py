@@ -51,6 +51,7 @@ class Finding:
     # The smallest input that shows it: ids by the name of their side.
     example: Mapping[str, list[Any]] = field(default_factory=dict)
 
+    @check_argument_kinds
     def seen_with_example(self, *, has_source: bool) -> str:
         """Return what was seen, after the example; of a decoder-only model without its source."""
         shown = {side: ids for side, ids in self.example.items() if has_source or side != "src"}

@@ -43,7 +43,7 @@ def _sequence_log_probs_by_forward(
 @also_check_with_likelier_eos
 @torch.no_grad()
 def beam_log_probs_match_forward(subject: Subject) -> Finding:
-    """Each candidate's log probability is what forward gives for its ids.
+    """Each sentence has candidates, whose log probabilities are what forward gives for their ids.
 
     Means: the cache is not reordered with the beams, sentences of a batch are mixed, logits are
     added in place of log probabilities, or scores are gathered by the wrong index
@@ -53,6 +53,8 @@ def beam_log_probs_match_forward(subject: Subject) -> Finding:
     searches = [lambda src, size=size: beam(src, size, LENGTH) for size in sizes]
     for src, *results in run_searches_on_drawn_sources(subject, *searches):
         for size, candidates in zip(sizes, results, strict=True):
+            if not candidates:
+                return broken_finding(f"beam {size} returns no candidate", src=src[0])
             for ids, log_prob, finished in candidates:
                 count += 1
                 sums = _sequence_log_probs_by_forward(subject, src, ids, finished)

@@ -198,32 +198,35 @@ def greedy_search_matches_forward(subject: Subject) -> Finding:
     greedy, ended = assert_not_none(subject.adapter.greedy), 0
     for src, output in run_searches_on_drawn_sources(subject, lambda src: greedy(src, LENGTH)):
         ids, ends = _cut_at_eos_or_padding(subject, output)
-        chosen = [*ids, subject.adapter.eos_id] if ends else ids
-        if ends:
-            ended += 1
+        ended += bool(ends)
         logits = logits_after_each_prefix(subject, src, ids)
-        for position, token in enumerate(chosen):
-            shortfall = _logit_shortfall_of_choice(subject, logits[position], token)
+        for position, tokens in enumerate([*([token] for token in ids), *([ends] if ends else [])]):
+            shortfall = min(
+                _logit_shortfall_of_choice(subject, logits[position], token) for token in tokens
+            )
             if shortfall:
-                choice = "it ends" if position == len(ids) else f"it chooses {token}"
+                choice = "it ends" if position == len(ids) else f"it chooses {tokens[0]}"
                 best = int(logits[position].argmax())
                 seen = f"after {ids[:position]} {choice}, and forward scores {best} higher"
                 return broken_finding(f"{seen} by {shortfall:.2g}", src=src[0])
     return kept_finding(
-        f"{SENTENCES} translations, {ended} of them ended by eos, are forward's choices"
+        f"{SENTENCES} translations, {ended} of them ended before the limit, are forward's choices"
     )
 
 
-def _cut_at_eos_or_padding(subject: Subject, output: list[int]) -> tuple[list[int], bool]:
-    """Return a translation up to its eos or padding, and whether eos ends it.
+def _cut_at_eos_or_padding(subject: Subject, output: list[int]) -> tuple[list[int], list[int]]:
+    """Return a translation up to its eos or padding, and which tokens may have ended it.
 
-    What follows is not looked at.
+    No token did if the limit did. Before padding an eos may have been left out. What follows is
+    not looked at.
     """
-    adapter = subject.adapter
-    ends = [i for i, token in enumerate(output) if token in (adapter.eos_id, subject.tgt_pad_id)]
-    if not ends:
-        return output, len(output) < LENGTH
-    return output[: ends[0]], output[ends[0]] == adapter.eos_id
+    eos, pad = subject.adapter.eos_id, subject.tgt_pad_id
+    end = next((i for i, token in enumerate(output) if token in (eos, pad)), len(output))
+    if end >= LENGTH:
+        return output[:end], []
+    if end == len(output) or output[end] == eos:
+        return output[:end], [eos]
+    return output[:end], [eos, output[end]]
 
 
 @law()

@@ -139,6 +139,12 @@ SEARCH_EDITS = (
     ),
     ("greedy_search_matches_forward", FINISHED, "pass", "forward scores 2 higher"),
     (
+        "beam_log_probs_match_forward",
+        "torch.full((batch, size), -torch.inf)",
+        "torch.full((batch, size), torch.inf)",
+        "returns no candidate",
+    ),
+    (
         "beam_order_is_that_of_scores",
         ORDERED_BY,
         f"self.rank({ORDERED_BY}, len(candidate.ids) + candidate.finished)",
@@ -157,6 +163,16 @@ SEARCH_EDITS = (
 def test_a_search_with_a_fault(law: str, old: str, new: str, seen: str) -> None:
     assert MODERN.count(old) == 1
     expect(run_as_module(MODERN.replace(old, new)).make_adapter(), law, "broken", seen)
+
+
+def test_a_search_that_always_chooses_padding_does_not_end_by_eos() -> None:
+    text, old = (
+        SOUND_MODELS["functional"].text,
+        "logits[:, [PAD, BOS]] = -math.inf\n            newest",
+    )
+    assert text.count(old) == 1
+    adapter = run_as_module(text.replace(old, old.replace("-math", "math"))).make_adapter()
+    expect(adapter, "greedy_search_matches_forward", "broken", "it ends")
 
 
 SEARCH_LAWS = (
