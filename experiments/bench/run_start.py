@@ -6,7 +6,7 @@ imports are made before.
 
 import json
 import os
-import resource
+import re
 import subprocess
 import sys
 import time
@@ -34,7 +34,7 @@ NUM_VALIDATION_PAIRS = 1000
 # What is run in which folder: nothing is there for the first start, encoded text for the second,
 # and the run itself for the third.
 RUN_BY_START = {"first": "one", "second": "two", "resumed": "two"}
-BYTES_A_UNIT = 1024  # of `ru_maxrss`, on Linux
+BYTES_A_KILOBYTE = 1024  # as Linux counts
 MEGABYTE = 1e6
 
 
@@ -109,5 +109,9 @@ def corpus_in_folder(folder: Path) -> Corpus:
 
 
 def _peak_megabytes() -> int:
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return round(peak * BYTES_A_UNIT / MEGABYTE)
+    """Return the most memory that this program has had at once, on Linux."""
+    # `ru_maxrss` of a new program begins with what its parent had.
+    status = Path("/proc/self/status").read_text(encoding="utf-8")
+    kilobytes = re.search(r"VmHWM:\s*(\d+) kB", status)
+    assert kilobytes is not None
+    return round(int(kilobytes[1]) * BYTES_A_KILOBYTE / MEGABYTE)
