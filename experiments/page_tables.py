@@ -6,7 +6,7 @@ Not in the paper. `python -m experiments tables` makes each anew in its place.
 from pathlib import Path
 
 from experiments import calibration, fault_detection, lesson_counts, modern_table, speedrun
-from experiments.bench import sections
+from experiments.bench import data, sections
 from experiments.laws import tables as laws_tables
 from experiments.laws.needs_table import needs_table
 from experiments.own_text_table import own_text_table
@@ -32,6 +32,8 @@ def tables_by_page_and_mark(root: Path) -> dict[tuple[str, str], str]:
     """Return every table by the page that it stands on and the name of its place there."""
     steps = read_json(results_folder() / "bench" / "training.json")
     gpu = read_json(results_folder() / "bench" / "gpu.json")
+    decoding = read_json(results_folder() / "bench" / "decoding.json")
+    text_to_batches = read_json(results_folder() / "bench" / "data.json")
     bleu_tests = read_json(results_folder() / "calibration" / "bleu_tests.json")
     lessons = lesson_counts.count_lessons(root)
     return {
@@ -46,6 +48,8 @@ def tables_by_page_and_mark(root: Path) -> dict[tuple[str, str], str]:
         ("docs/laws.md", "needs"): needs_table(),
         ("docs/records.md", "records"): speedrun.speed_records_table(speedrun.load_speed_records()),
         ("docs/benchmarks.md", "training"): sections.training_steps_tables(steps),
+        ("docs/benchmarks.md", "data"): data.data_tables(text_to_batches),
+        ("docs/benchmarks.md", "decoding"): sections.decoding_speeds_table(decoding),
         ("docs/benchmarks.md", "gpu"): sections.gpu_steps_table(gpu),
         **{
             ("docs/foreign_models.md", mark): text
