@@ -198,9 +198,12 @@ def greedy_search_matches_forward(subject: Subject) -> Finding:
     greedy, ended = assert_not_none(subject.adapter.greedy), 0
     for src, output in run_searches_on_drawn_sources(subject, lambda src: greedy(src, LENGTH)):
         ids, ends = _cut_at_eos_or_padding(subject, output)
-        ended += bool(ends)
+        choices = [[token] for token in ids]
+        if ends:
+            ended += 1
+            choices.append(ends)
         logits = logits_after_each_prefix(subject, src, ids)
-        for position, tokens in enumerate([*([token] for token in ids), *([ends] if ends else [])]):
+        for position, tokens in enumerate(choices):
             shortfall = min(
                 _logit_shortfall_of_choice(subject, logits[position], token) for token in tokens
             )

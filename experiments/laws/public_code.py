@@ -234,9 +234,12 @@ def make_d2l(folder: Path) -> Adapter:
         zeros=torch.zeros,
         arange=torch.arange,
     )
-    _run_definitions(folder / "d2l" / "torch.py", D2L_PACKAGE_NAMES, names)
     page = folder / "chapter_attention-mechanisms-and-transformers" / "transformer.md"
-    _run_definitions(page, D2L_PAGE_NAMES, names)
+    files = {folder / "d2l" / "torch.py": D2L_PACKAGE_NAMES, page: D2L_PAGE_NAMES}
+    for file, wanted in files.items():
+        _run_definitions(file, wanted, names)
+        # What follows reads them from the book's package.
+        vars(names["d2l"]).update({name: names[name] for name in wanted})
     sizes = (D_MODEL, D_FF, HEADS, LAYERS, 0.1)
     encoder = names["TransformerEncoder"](SRC_TYPES, *sizes)
     decoder = names["TransformerDecoder"](TGT_TYPES, *sizes)
@@ -259,7 +262,7 @@ def make_d2l(folder: Path) -> Adapter:
 def _run_definitions(file: Path, wanted: Sequence[str], names: dict[str, Any]) -> None:
     """Run the definitions of these names in a file, or in the PyTorch cells of a page.
 
-    They are put into `names`, and into the book's package if that is there.
+    They are put into `names`.
     """
     text = file.read_text(encoding="utf-8")
     blocks = [text]
@@ -267,11 +270,7 @@ def _run_definitions(file: Path, wanted: Sequence[str], names: dict[str, Any]) -
         blocks = re.findall(r"```\{\.python \.input\}\n%%tab pytorch\n(.*?)```", text, re.DOTALL)
     nodes = [node for block in blocks for node in ast.parse(block).body]
     defined = [node for node in nodes if getattr(node, "name", "") in wanted]
-    for node in defined:
-        name = getattr(node, "name", "")
-        exec(compile(ast.Module([node], []), str(file), "exec"), names)
-        if "d2l" in names:
-            setattr(names["d2l"], name, names[name])
+    exec(compile(ast.Module(defined, []), str(file), "exec"), names)
 
 
 FACTORIES_BY_REPOSITORY: dict[str, Callable[[Path], Adapter | nn.Module]] = {

@@ -78,7 +78,7 @@ def _lesson_module(module: str) -> ModuleType:
 
 
 def _error_line(error: BaseException) -> str:
-    """Say in one line what was raised, and in which line of the cell."""
+    """Return in one line what was raised, and in which line of the cell."""
     words = truncate_text(" ".join(traceback.format_exception_only(error)[-1].split()))
     if isinstance(error, SyntaxError):
         return f"{words} (line {error.lineno})"

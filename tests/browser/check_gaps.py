@@ -65,7 +65,7 @@ def try_every_gap(page: Page) -> Iterator[str]:
 
 
 def try_one_thoroughly(page: Page, address: str) -> Iterator[str]:
-    """Give the learning rate's gap what learners type; yield what is wrong."""
+    """Yield what is wrong where learners type into the learning rate's gap."""
     page.goto(address)
     gap = gap_of(page, RATE)
     editor = gap.locator("textarea")
