@@ -20,7 +20,7 @@ MAX_HEADER_BYTES = 1 << 20
 DTYPES = ("uint16", "uint32", "uint64")
 
 
-class UnusableArrayFileError(Exception):
+class UnusableFileError(Exception):
     """A file is damaged, or was made of something else; the message says which: "is damaged"."""
 
 
@@ -54,7 +54,7 @@ def read_array_file(
 
     Raises:
         OSError: there is no such file, or it cannot be read.
-        UnusableArrayFileError: the file is damaged, or its key is another.
+        UnusableFileError: the file is damaged, or its key is another.
     """
     # A pipe would wait.
     if not path.is_file():
@@ -62,7 +62,7 @@ def read_array_file(
     with path.open("rb") as file:
         line = file.readline(MAX_HEADER_BYTES)
         if not line:
-            raise UnusableArrayFileError("is damaged: it is empty")
+            raise UnusableFileError("is damaged: it is empty")
         whole = np.memmap(file, dtype=np.uint8, mode="r")
     try:
         header = json.loads(line)
@@ -71,12 +71,12 @@ def read_array_file(
         is_intact = header["sha256"] == _sha256(about, layout, body.data)
         made_of = dict(header["key"])
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise UnusableArrayFileError("is damaged, or no file of this kind") from error
+        raise UnusableFileError("is damaged, or no file of this kind") from error
     if not (is_ours and is_intact):
-        raise UnusableArrayFileError("is damaged, or of another format")
+        raise UnusableFileError("is damaged, or of another format")
     now = json.loads(json.dumps(key))
     if changed := [name for name in {**made_of, **now} if made_of.get(name) != now.get(name)]:
-        raise UnusableArrayFileError(f"was made with another {', another '.join(changed)}")
+        raise UnusableFileError(f"was made with another {', another '.join(changed)}")
     return about, _arrays_of_layout(layout, body)
 
 
@@ -85,7 +85,7 @@ def _arrays_of_layout(layout: Mapping[str, Any], body: NDArray[np.uint8]) -> dic
     arrays, start = {}, 0
     for name, (dtype, length) in layout.items():
         if dtype not in DTYPES:
-            raise UnusableArrayFileError("holds other numbers than ids")
+            raise UnusableFileError("holds other numbers than ids")
         end = start + length * np.dtype(dtype).itemsize
         arrays[name] = body[start:end].view(dtype)
         start = end + -end % ALIGNMENT

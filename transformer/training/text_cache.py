@@ -28,7 +28,7 @@ from transformer.data.parallel import ParallelText
 from transformer.data.token_arrays import TokenArrays
 from transformer.data.tokenizers import BPETokenizer, Tokenizer, WordTokenizer
 from transformer.support.array_files import (
-    UnusableArrayFileError,
+    UnusableFileError,
     read_array_file,
     write_array_file,
 )
@@ -109,12 +109,12 @@ def learn_or_read_tokenizers(data: DataConfig, text: SplitText) -> tuple[Tokeniz
         try:
             values = read_json(path)
             if values.pop("sha256") != _json_sha256(values):
-                raise UnusableArrayFileError("is damaged")
+                raise UnusableFileError("is damaged")
             if values[KEY] != json.loads(json.dumps(key)):
-                raise UnusableArrayFileError("was made of another text, or by another version")
+                raise UnusableFileError("was made of another text, or by another version")
             src, tgt = (tokenizers.from_dict(values[side], path) for side in SIDES)
         except (UserError, KeyError, TypeError, AttributeError) as error:
-            raise UnusableArrayFileError("is damaged") from error
+            raise UnusableFileError("is damaged") from error
         return src, tgt
 
     def write(made: tuple[Any, Any]) -> None:
@@ -213,12 +213,12 @@ def _read_or_make(
     except OSError:
         # It is missing, or out of reach; if it cannot be written either, a line below says so.
         pass
-    except UnusableArrayFileError as problem:
+    except UnusableFileError as problem:
         log.warning(f"{path} {problem}: making it anew")
     made = make()
     try:
         write(made)
         return read()
-    except (UserError, OSError, UnusableArrayFileError) as error:
+    except (UserError, OSError, UnusableFileError) as error:
         log.warning(f"the text is encoded, and not kept for the next run: {error}")
         return made
