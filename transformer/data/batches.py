@@ -2,17 +2,18 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from transformer.config import BOS_ID, EOS_ID, PAD_ID
 from transformer.data.examples import Example, ExampleArrays, example_arrays
 from transformer.data.fast_encoding import encode_to_arrays
 from transformer.data.parallel import ParallelText
-from transformer.data.token_arrays import TokenArrays, chunk_from_lists, token_arrays_from_chunks
+from transformer.data.token_arrays import chunk_from_lists, token_arrays_from_chunks
 from transformer.data.tokenizers import TextEncoder
 from transformer.support.checks import (
     MAX_COUNT,
@@ -121,30 +122,32 @@ def encode_and_count_pairs(
 def collate(examples: Sequence[Example]) -> Batch:
     """Put examples side by side, with bos, eos and padding."""
     arrays = example_arrays(examples)
-    src = _pad(arrays.src)
-    tgt_in = _pad(arrays.tgt, bos=True)
-    tgt_out = _pad(arrays.tgt)
-    return Batch(src, tgt_in, tgt_out)
+    return collate_rows(arrays, np.arange(len(arrays)))
 
 
-def _pad(sentences: TokenArrays, bos: bool = False) -> Tensor:
-    """Put sentences side by side, bos before or eos after each; (sentences, longest + 1), int64."""
-    lengths = sentences.lengths()
-    padded = np.full((len(sentences), int(lengths.max()) + 1), PAD_ID, dtype=np.int64)
-    if bos:
-        padded[:, 0] = BOS_ID
-        sentences.write_into(padded[:, 1:])
-    else:
-        sentences.write_into(padded)
-        padded[np.arange(len(sentences)), lengths] = EOS_ID
-    return torch.from_numpy(padded)
+def collate_rows(examples: ExampleArrays, rows: NDArray[np.int64]) -> Batch:
+    """Put some of the examples side by side, with bos, eos and padding."""
+    tgt, tgt_lengths = examples.tgt.padded_rows(rows)
+    tgt_in = np.full((len(rows), tgt.shape[1] + 1), BOS_ID, dtype=np.int64)
+    tgt_in[:, 1:] = tgt
+    src = _end_with_eos(*examples.src.padded_rows(rows))
+    return Batch(src, torch.from_numpy(tgt_in), _end_with_eos(tgt, tgt_lengths))
+
+
+def _end_with_eos(padded: NDArray[Any], lengths: NDArray[np.int64]) -> Tensor:
+    """Put eos after each sentence; (sentences, longest + 1), int64."""
+    ids = np.full((len(padded), padded.shape[1] + 1), PAD_ID, dtype=np.int64)
+    ids[:, :-1] = padded
+    ids[np.arange(len(padded)), lengths] = EOS_ID
+    return torch.from_numpy(ids)
 
 
 @check_argument_types
 def collate_sources(sources: Sequence[Sequence[int]]) -> Tensor:
     """Put source sentences side by side: each ends in eos, then padding; (batch, src_len)."""
     check_has_items("sources", sources)
-    return _pad(token_arrays_from_chunks([chunk_from_lists(sources)]))
+    arrays = token_arrays_from_chunks([chunk_from_lists(sources)])
+    return _end_with_eos(*arrays.padded_rows(np.arange(len(arrays))))
 
 
 @check_argument_types

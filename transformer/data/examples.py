@@ -6,9 +6,6 @@ Not in the paper. No torch in here.
 from collections.abc import Sequence
 from typing import NamedTuple, overload
 
-import numpy as np
-from numpy.typing import NDArray
-
 from transformer.data.token_arrays import TokenArrays, chunk_from_lists, token_arrays_from_chunks
 from transformer.support.checks import check_has_items
 from transformer.support.errors import require
@@ -44,10 +41,6 @@ class ExampleArrays(Sequence[Example]):
             return [self[row] for row in range(*index.indices(len(self)))]
         row = range(len(self))[index]
         return Example(self.src.sentence(row), self.tgt.sentence(row))
-
-    def select_rows(self, rows: NDArray[np.int64]) -> "ExampleArrays":
-        """Return some of the pairs, in this order, as arrays of their own."""
-        return ExampleArrays(self.src.select_rows(rows), self.tgt.select_rows(rows))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and list(self) == list(other)

@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from transformer.config import PAD_ID
 from transformer.support.errors import UserError, short_repr
 
 
@@ -44,9 +45,21 @@ class TokenArrays:
         )
         return type(self)(self.ids[places], _offsets_of_lengths(lengths))
 
-    def write_into(self, out: NDArray[np.int64]) -> None:
-        """Write each sentence into a row of an array, which is as wide as the longest or wider."""
-        out[np.arange(out.shape[1]) < self.lengths()[:, None]] = self.ids
+    def padded_rows(
+        self, rows: NDArray[np.int64]
+    ) -> tuple[NDArray[np.unsignedinteger[Any]], NDArray[np.int64]]:
+        """Return some sentences side by side, padded at the end, and the length of each.
+
+        Returns:
+            (rows, longest) and (rows,).
+        """
+        starts = self.offsets[rows].astype(np.int64)
+        lengths = self.offsets[rows + 1].astype(np.int64) - starts
+        columns = np.arange(lengths.max())
+        # Past a sentence's end the next one begins; past the last, its last token stands again.
+        padded = self.ids.take(starts[:, None] + columns, mode="clip")
+        padded[columns >= lengths[:, None]] = PAD_ID
+        return padded, lengths
 
 
 def token_arrays_from_chunks(

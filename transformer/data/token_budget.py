@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from transformer.data.batches import Batch, collate
+from transformer.data.batches import Batch, collate_rows
 from transformer.data.examples import Example, example_arrays
 from transformer.data.fast_shuffle import shuffled_numbers
 from transformer.support.checks import check_number
@@ -82,7 +82,7 @@ class TokenBudgetBatches:
     def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
         """Yield the batches of epoch `number`, from 0, in order, without the first `start`."""
         for rows in self._plan(number)[start:]:
-            yield collate(self.examples.select_rows(rows))
+            yield collate_rows(self.examples, rows)
 
     def _plan(self, epoch: int) -> list[NDArray[np.int64]]:
         generator = random.Random(f"{self.seed} {epoch}")
