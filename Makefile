@@ -88,11 +88,10 @@ gpu: $(STAMP)
 	@$(BIN)/python -c 'import sys, torch; torch.cuda.is_available() or sys.exit("PyTorch finds no GPU here: nothing was tested")'
 	$(BIN)/python -m pytest -m gpu
 
-# A server is needed because browsers let no page read files. Links make changed files visible at once.
+# A server is needed because browsers let no page read files. The course's own page is laid out in
+# build/live, with links, which make changed files visible at once, and its models in 8 bits.
 live:
-	@mkdir -p build/live
-	@ln -sfn '$(CURDIR)'/docs/live/* '$(CURDIR)/data/models' build/live/
-	@$(PYTHON) docs/serve_page.py '$(or $(PAGE),build/live)' $(ARGS)
+	@$(PYTHON) docs/serve_page.py $(if $(PAGE),--folder='$(PAGE)') $(ARGS)
 
 # Needs Node. The KaTeX version must be the one that sphinxcontrib-katex renders the formulas with.
 # Pyodide judges gaps in the reader's browser.

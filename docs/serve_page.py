@@ -1,24 +1,96 @@
-"""Serve a folder on this computer: `python docs/serve_page.py FOLDER [PORT]`, for `make live`.
+"""Serve the live page on this computer: `python docs/serve_page.py [--folder FOLDER] [PORT]`.
 
-It needs the standard library alone. A port that is taken is told in one line, with the remedy.
+`make live` calls it. It needs the standard library alone. A port that is taken is told in one line,
+with the remedy. Text is compressed on its way, as GitHub Pages compresses it.
 """
 
 import argparse
+import gzip
+import io
+import json
+import shutil
 import sys
+from collections.abc import Collection
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import BinaryIO
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT)]
+
+from engines.int8_weights import MANIFEST, WEIGHTS, write_int8_model  # noqa: E402
 
 PORT = 8000
 FREE_PORTS = range(1024, 65536)  # those that need no administrator
+LIVE, MODELS, BUILT = ROOT / "docs" / "live", ROOT / "data" / "models", ROOT / "build" / "live"
+MODEL_LIST = "models.json"
+GZIP_TYPES = ("text/", "application/json", "application/javascript", "image/svg")
 
 
-def main(folder: Path, port: int) -> int:
+def lay_out_page(folder: Path, names: Collection[str] | None = None) -> None:
+    """Lay out the course's page in a folder: links to its files, and its models in 8 bits.
+
+    Args:
+        folder: Where; what it holds of an earlier layout is used again where it is still right.
+        names: The models; those that the page's list offers by default.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in LIVE.iterdir():
+        link = folder / path.name
+        link.unlink(missing_ok=True)
+        link.symlink_to(path)
+    models = folder / "models"
+    if models.is_symlink():
+        models.unlink()
+    if names is None:
+        names = json.loads((LIVE / MODEL_LIST).read_text("utf-8"))["models"]
+    for name in names:
+        source, written = MODELS / name, models / name
+        made_of = (source / WEIGHTS, Path(write_int8_model.__code__.co_filename))
+        if not _is_newer(written / MANIFEST, made_of):
+            shutil.rmtree(written, ignore_errors=True)
+            write_int8_model(source, written)
+
+
+def _is_newer(file: Path, others: Collection[Path]) -> bool:
+    """Return whether a file is there, and was written after the others."""
+    if not file.is_file():
+        return False
+    return file.stat().st_mtime_ns > max(other.stat().st_mtime_ns for other in others)
+
+
+class PageHandler(SimpleHTTPRequestHandler):
+    """Serves files over connections that stay open, and text compressed."""
+
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # else a reply waits for the last one's receipt
+
+    def send_head(self) -> io.BytesIO | BinaryIO | None:
+        """Send what stands before a file; return its content, compressed where it is text."""
+        path = Path(self.translate_path(self.path))
+        kind = self.guess_type(path)
+        takes_gzip = "gzip" in self.headers.get("Accept-Encoding", "")
+        if not (takes_gzip and kind.startswith(GZIP_TYPES) and path.is_file()):
+            return super().send_head()
+        content = gzip.compress(path.read_bytes())
+        self.send_response(200)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Encoding", "gzip")
+        self.send_header("Content-Length", str(len(content)))
+        self.send_header("Last-Modified", self.date_time_string(path.stat().st_mtime))
+        self.end_headers()
+        return io.BytesIO(content)
+
+
+def main(folder: Path | None, port: int) -> int:
     """Serve until Ctrl-C; return the exit status."""
-    if not folder.is_dir():
+    if folder is not None and not folder.is_dir():
         print(f"{folder} is no folder: give the page's", file=sys.stderr)
         return 2
-    handler = partial(SimpleHTTPRequestHandler, directory=str(folder))
+    if folder is None:
+        lay_out_page(BUILT)
+    handler = partial(PageHandler, directory=str(folder or BUILT))
     try:
         server = ThreadingHTTPServer(("127.0.0.1", port), handler)
     except (OSError, OverflowError) as error:
@@ -39,8 +111,8 @@ def main(folder: Path, port: int) -> int:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description="Serve a folder on this computer.")
-    parser.add_argument("folder", type=Path)
+    parser = argparse.ArgumentParser(description="Serve the live page on this computer.")
+    parser.add_argument("--folder", type=Path, help="serve this folder instead")
     parser.add_argument("port", type=int, nargs="?", default=PORT)
     options = parser.parse_args()
     sys.exit(main(options.folder, options.port))

@@ -30,9 +30,9 @@ class QuietServer(ThreadingHTTPServer):
 
 
 @contextmanager
-def served_folder(folder: Path) -> Iterator[str]:
+def served_folder(folder: Path, handler: type[QuietHandler] = QuietHandler) -> Iterator[str]:
     """Serve a folder, and yield its address, without a slash at the end."""
-    server = QuietServer(("127.0.0.1", 0), partial(QuietHandler, directory=str(folder)))
+    server = QuietServer(("127.0.0.1", 0), partial(handler, directory=str(folder)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield f"http://127.0.0.1:{server.server_port}"

@@ -191,6 +191,33 @@ test("a safetensors file: a matrix, and a vector of halves as one row", () => {
   refuses(() => weights.matrix("c", 1, 2), FILES[3], /c is missing/);
 });
 
+test("a matrix in 8 bits: each group of a row has its scale, and every matrix needs scales", () => {
+  const [shape, places] = [[2, 4], { w: [16, 24], w_scale: [0, 16] }];
+  const bytes = new Uint8Array([
+    ...new Uint8Array(Float32Array.of(2, 0.5, 1, 0).buffer),
+    ...new Uint8Array(Int8Array.of(1, -2, 4, 127, 3, -127, 5, 6).buffer),
+  ]);
+  const entry = (dtype, shape, data_offsets) => ({ dtype, shape, data_offsets });
+  const header = {
+    w: entry("I8", shape, places.w),
+    w_scale: entry("F32", [2, 2], places.w_scale),
+  };
+  const weights = read_safetensors(safetensors(header, bytes));
+  assert.deepEqual([...weights.matrix("w", 2, 4).data], [2, -4, 2, 63.5, 3, -127, 0, 0]);
+  weights.require_all_used();
+  for (const wrong of [
+    { w: header.w, x_scale: header.w_scale },
+    { ...header, w_scale: entry("F32", [1, 4], places.w_scale) },
+    { ...header, w_scale: entry("F32", [4], places.w_scale) },
+    { ...header, w_scale: entry("I8", [2, 8], places.w_scale) },
+    { ...header, w: entry("I8", [8], places.w) },
+  ]) {
+    refuses(() => read_safetensors(safetensors(wrong, bytes)), FILES[3], /scale|no matrix/);
+  }
+  const odd = { w: entry("I8", [2, 3], [16, 22]), w_scale: header.w_scale };
+  refuses(() => read_safetensors(safetensors(odd, bytes.subarray(0, 22))), FILES[3], /scale/);
+});
+
 test("a safetensors file whose parts do not go together", () => {
   const entries = [
     ...[null, "x", {}, { ...A, dtype: "I64" }, { ...A, dtype: "toString" }],

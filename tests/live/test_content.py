@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from experiments.int8_agreement import load_int8_translator
 from experiments.live_words import write_training_source_words
 from lessonkit.analysis.activations import next_token_probabilities
 from tests.helpers.names import is_there
@@ -28,12 +29,18 @@ def content(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return values
 
 
-def test_every_stop_says_what_the_package_says(content: dict[str, Any]) -> None:
+@pytest.fixture(scope="module")
+def translators(content: dict[str, Any]) -> dict[str, Translator]:
+    """The models of the tour's stops, with the page's weights, by name."""
+    return {name: load_int8_translator(name) for name in {s["model"] for s in content["stops"]}}
+
+
+def test_every_stop_says_what_the_package_says(
+    content: dict[str, Any], translators: dict[str, Translator]
+) -> None:
     assert content["stops"]
-    translators: dict[str, Translator] = {}
     for stop in content["stops"]:
-        name, sentence = stop["model"], stop["sentence"]
-        translator = translators.setdefault(name, Translator.load(name))
+        translator, sentence = translators[stop["model"]], stop["sentence"]
         (said,) = translator.translate([sentence])
         assert said == stop["says"], stop["title"]
         assert stop["box"] is None or stop["box"] in content["boxes"]
@@ -44,10 +51,12 @@ def test_every_stop_says_what_the_package_says(content: dict[str, Any]) -> None:
             assert f"{stop['first']:.2f}" in stop["see"]
 
 
-def test_a_head_looks_where_a_stop_says(content: dict[str, Any], shipped: Translator) -> None:
+def test_a_head_looks_where_a_stop_says(
+    content: dict[str, Any], translators: dict[str, Translator]
+) -> None:
     for stop in content["stops"]:
         for row, column in stop.get("looks", []):
-            looked, head = shipped.attention(stop["sentence"]), stop["head"]
+            looked, head = translators[stop["model"]].attention(stop["sentence"]), stop["head"]
             weights = getattr(looked.maps, head["stack"])[head["layer"] - 1, 0, head["head"] - 1]
             said, read = looked.tgt_tokens, ["<bos>", *looked.tgt_tokens[:-1]]
             sides = {"encoder": (looked.src_tokens,) * 2, "decoder": (said, read)}
@@ -56,16 +65,17 @@ def test_a_head_looks_where_a_stop_says(content: dict[str, Any], shipped: Transl
             assert columns[int(found)] == column, stop["title"]
 
 
-def test_what_the_stops_tell_to_do_does_what_they_say(shipped: Translator) -> None:
-    dog = shipped.attention("The black dog is not sleeping.")
+def test_what_the_stops_tell_to_do_does_what_they_say(translators: dict[str, Translator]) -> None:
+    demo = translators["demo-en-fr"]
+    dog = demo.attention("The black dog is not sleeping.")
     weights = dog.maps.cross[1, 0, 1]
     for word in ("▁ne", "▁pas"):
         assert dog.src_tokens[int(weights[dog.tgt_tokens.index(word)].argmax())] == "▁not"
     saleswoman = "The clever saleswoman is reading an interesting novel."
-    la = shipped.tgt_tokenizer.encode("La")[0]
+    la = demo.tgt_tokenizer.encode("La")[0]
     only_the = {"after": list(range(1, 10))}
     for cuts, chance in ((only_the, "0.90"), ({"before": [7]}, "1.00")):
-        assert f"{float(next_token_probabilities(shipped, saleswoman, **cuts)[la]):.2f}" == chance
+        assert f"{float(next_token_probabilities(demo, saleswoman, **cuts)[la]):.2f}" == chance
 
 
 @pytest.mark.parametrize("name", ["demo-en-fr", "demo-fr-en"])

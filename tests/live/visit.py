@@ -12,11 +12,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "browser")]
+sys.path[:0] = [str(ROOT), str(ROOT / "docs"), str(ROOT / "tests" / "browser")]
 
 from check_lessons import AXE, PLAIN_HTTP_HOST, judge, launch, opened  # noqa: E402  (it says what to do without Playwright)
-from folder_server import served_folder  # noqa: E402
+from folder_server import QuietHandler, served_folder  # noqa: E402
 from playwright.sync_api import Browser, Page, Playwright  # noqa: E402
+from serve_page import PageHandler, lay_out_page  # noqa: E402
 
 LIVE, MODELS = ROOT / "docs" / "live", ROOT / "data" / "models"
 OFFERED = ("demo-en-fr", "demo-fr-en", "de-en")  # of the others none is there, to be missed
@@ -27,17 +28,16 @@ SETTLED = """before => (document.body.dataset.done ?? "0") !== before
 PATIENCE = 60_000  # milliseconds that anything may take, on a computer with other work
 
 
+class QuietPageHandler(QuietHandler, PageHandler):
+    """Serves as `make live` does, and says nothing of it."""
+
+
 @contextmanager
 def served() -> Iterator[str]:
-    """Serve the page with some of its models, and yield its address."""
+    """Serve the page with some of its models as `make live` does, and yield its address."""
     with TemporaryDirectory() as temporary:
-        folder = Path(temporary)
-        for path in LIVE.iterdir():
-            (folder / path.name).symlink_to(path)
-        (folder / "models").mkdir()
-        for name in OFFERED:
-            (folder / "models" / name).symlink_to(MODELS / name)
-        with served_folder(folder) as address:
+        lay_out_page(Path(temporary), OFFERED)
+        with served_folder(Path(temporary), QuietPageHandler) as address:
             yield f"{address}/index.html"
 
 

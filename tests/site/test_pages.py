@@ -17,8 +17,10 @@ from docutils import nodes
 from docutils.utils import new_document
 from sphinx.addnodes import pending_xref
 
+from engines.live_page import COPIED_MODEL_FILES
 from lessonkit.charts.renderer import PICTURE_VEGALITE_VERSION, VEGALITE_MIME_TYPE
 from tests.helpers import ROOT
+from transformer.models.folder import MANIFEST
 
 DOCSTRING = """Do `it`, on
 two lines.
@@ -177,26 +179,21 @@ def test_a_column_without_a_heading_gets_one_that_is_heard() -> None:
     assert [entry.astext() for entry in page.findall(nodes.entry)] == ["row", "BLEU"]
 
 
-def test_the_live_page_gets_its_models_which_are_shipped(tmp_path: Path) -> None:
+def test_the_live_page_gets_the_models_that_it_lists(tmp_path: Path) -> None:
     root, site = tmp_path / "course", tmp_path / "site"
     (root / "docs" / "live" / "js").mkdir(parents=True)
     (root / "docs" / "live" / "js" / "page.js").write_text("1")
-    for file in ("models.json", "index.html"):
-        shutil.copyfile(ROOT / "docs" / "live" / file, root / "docs" / "live" / file)
-    offered = live.model_names(root)
-    assert offered
-    for name in offered:
-        (root / "data" / "models" / name).mkdir(parents=True)
-        for file in (*live.FILES, "log.jsonl"):
-            (root / "data" / "models" / name / file).write_text(name)
-        assert all((ROOT / "data" / "models" / name / file).is_file() for file in live.FILES)
+    shutil.copyfile(ROOT / "docs" / "live" / "index.html", root / "docs" / "live" / "index.html")
+    (root / "docs" / "live" / "models.json").write_text('{"models": {"demo-fr-en": {}}}')
+    (root / "data").mkdir()
+    (root / "data" / "models").symlink_to(ROOT / "data" / "models")
     live.copy_live_page(root, site, "https://me.github.io/it/")
     assert (site / "live" / "js" / "page.js").read_text() == "1"
     page = (site / "live" / "index.html").read_text()
     assert 'content="https://me.github.io/it/live/preview.png"' in page
-    for name in offered:
-        there = {file.name for file in (site / "live" / "models" / name).iterdir()}
-        assert there == set(live.FILES)
+    assert [path.name for path in (site / "live" / "models").iterdir()] == ["demo-fr-en"]
+    there = {file.name for file in (site / "live" / "models" / "demo-fr-en").iterdir()}
+    assert there == {*COPIED_MODEL_FILES, MANIFEST}
 
 
 def test_a_page_folds_answers_and_says_where_the_lesson_runs(tmp_path: Path) -> None:

@@ -108,11 +108,11 @@ export class Drawing {
   /** Say how long the translation took, and how large the model is. */
   _say_costs() {
     const { src_tokens, tgt_tokens, ms } = this.result.whole;
-    const megabytes = (this.about.bytes / 1e6).toFixed(1);
+    const { bytes, bits, ms_to_read } = this.about;
     say(
       by_id("status"),
       `${src_tokens.length} tokens in, ${tgt_tokens.length} out, ${Math.round(ms)} ms; ` +
-        `model ${megabytes} MB, read in ${Math.round(this.about.ms_to_read)} ms`,
+        `model ${(bytes / 1e6).toFixed(1)} MB, weights in ${bits} bits, read in ${Math.round(ms_to_read)} ms`,
     );
   }
 }

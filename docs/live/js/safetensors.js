@@ -1,12 +1,14 @@
-// Reads a model.safetensors as it is shipped. Compare transformer/models/weights.py, which
-// has a library for it. The format: eight bytes that say how long the header is, the header (JSON:
-// for each tensor its type, its shape, and where it lies), and the numbers.
+// Reads a model.safetensors as training leaves it, or in 8 bits, as this page serves it. Compare
+// transformer/models/weights.py, which has a library for it, and engines/int8_weights.py, which writes
+// the latter. The format: eight bytes that say how long the header is, the header (JSON: for each
+// tensor its type, its shape, and where it lies), and the numbers.
 
 import { ModelFileError } from "./errors.js";
 import { Matrix } from "./matrix.js";
 
 const FILE = "model.safetensors";
-const BYTES = { F32: 4, F16: 2, BF16: 2 }; // of a number, by its type
+const BYTES = { F32: 4, F16: 2, BF16: 2, I8: 1 }; // of a number, by its type
+const SCALE_SUFFIX = "_scale"; // of the name of an I8 matrix's scales: (rows, groups in a row)
 const METADATA = "__metadata__";
 const LENGTH_BYTES = 8; // the header's length, at the beginning of the file
 
@@ -87,7 +89,26 @@ export function read_safetensors(file) {
     matrices.set(name, new Matrix(rows, cols, numbers));
   }
   if (data_start + end !== file.byteLength) throw damaged("something follows the last tensor");
+  for (const [name, { dtype }] of entries) if (dtype === "I8") scale_groups(matrices, name);
   return new Weights(matrices);
+}
+
+/** Multiply a matrix that is stored in 8 bits by its scales, one for each group of a row, and leave these out. */
+function scale_groups(matrices, name) {
+  const [matrix, scales] = [matrices.get(name), matrices.get(name + SCALE_SUFFIX)];
+  const group_size = matrix?.cols / scales?.cols;
+  if (scales?.rows !== matrix?.rows || !Number.isInteger(group_size)) {
+    throw damaged(`${name} has not a scale for each group of its numbers`);
+  }
+  matrices.delete(name + SCALE_SUFFIX);
+  // Groups lie one behind the other, in rows and from row to row.
+  for (let i = 0; i < matrix.data.length; i++) matrix.data[i] *= scales.data[Math.floor(i / group_size)];
+}
+
+/** Return how many bits a number of a safetensors file has; the fewest, where tensors differ. */
+export function bits_of(file) {
+  const entries = Object.entries(read_header(file).header).filter(([name]) => name !== METADATA);
+  return 8 * Math.min(...entries.map(([, { dtype }]) => BYTES[dtype]));
 }
 
 /** Return a safetensors file's header, and where the numbers begin (bytes). */
@@ -121,11 +142,14 @@ function require_paper_parts(metadata) {
 /** Raise unless a tensor's type, shape and place go together. */
 function check_entry(name, entry) {
   const { dtype, shape, data_offsets: offsets } = entry ?? {};
-  if (!Object.hasOwn(BYTES, dtype)) throw damaged(`${name} is of type ${dtype}, not F32, F16 or BF16`);
+  if (!Object.hasOwn(BYTES, dtype)) {
+    throw damaged(`${name} is of type ${dtype}, not F32, F16, BF16 or I8`);
+  }
   const is_count = (value) => Number.isInteger(value) && value >= 0;
   const are_counts = (list) => Array.isArray(list) && list.every(is_count);
   if (!are_counts(shape) || ![1, 2].includes(shape.length)) throw damaged(`${name} has no shape`);
   if (!are_counts(offsets) || offsets.length !== 2) throw damaged(`${name} has no place`);
+  if (dtype === "I8" && shape.length !== 2) throw damaged(`${name} is of type I8, and no matrix`);
   const num_bytes = BYTES[dtype] * shape.reduce((product, size) => product * size);
   if (offsets[1] - offsets[0] !== num_bytes) {
     throw damaged(`${name} has not the ${num_bytes} bytes of its shape`);
@@ -141,6 +165,7 @@ function all_finite(numbers) {
 /** Return a tensor's numbers, read from its bytes. */
 function to_float32(bytes, dtype) {
   if (dtype === "F32") return new Float32Array(bytes);
+  if (dtype === "I8") return Float32Array.from(new Int8Array(bytes)); // to be scaled
   const halves = new Uint16Array(bytes);
   const numbers = new Float32Array(halves.length);
   const bits = new Uint32Array(numbers.buffer); // the same memory, bit by bit

@@ -2,6 +2,7 @@
 
 import { check_direction, check_files, MANIFEST } from "./checks.js";
 import { ModelFileError, UserError } from "./errors.js";
+import { bits_of } from "./safetensors.js";
 import { FILES, Translator } from "./translator.js";
 
 const MODELS = new URL("../models/", import.meta.url);
@@ -49,6 +50,7 @@ function read(manifest, ...files) {
     translator,
     about: {
       ...{ num_layers, num_heads, pre_norm, src_lang, tgt_lang, corpus },
+      bits: bits_of(files.at(-1)),
       bytes: files.reduce((sum, file) => sum + file.byteLength, 0),
       ms_to_read: performance.now() - start,
     },

@@ -7,14 +7,8 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.application import Sphinx
 
-FILES = (
-    "manifest.json",
-    "model.safetensors",
-    "src_tokenizer.json",
-    "tgt_tokenizer.json",
-    "recipe.json",
-    "card.json",
-)
+from engines.int8_weights import write_int8_model
+
 PREVIEW = "preview.png"  # what a link to the page shows
 FIRST_LESSON = "notebooks/00_start_here"
 INVITATION = "Translate in the browser"
@@ -25,15 +19,12 @@ def copy_live_page(root: Path, site: Path, address: str | None) -> None:
 
     Args:
         root: The course's folder: `docs/live/` and `data/models/` in it.
-        site: The site's; it gets `live/` and `live/models/NAME/`.
+        site: The site's; it gets `live/` and `live/models/NAME/`, with weights in 8 bits.
         address: Where the site will be published, "https://.../"; None if nobody knows.
     """
     shutil.copytree(root / "docs" / "live", site / "live", dirs_exist_ok=True)
     for name in model_names(root):
-        folder = site / "live" / "models" / name
-        folder.mkdir(parents=True, exist_ok=True)
-        for file in FILES:
-            shutil.copyfile(root / "data" / "models" / name / file, folder / file)
+        write_int8_model(root / "data" / "models" / name, site / "live" / "models" / name)
     index = site / "live" / "index.html"
     if address:
         # Other sites, which show the picture beside a link, need its whole address.
