@@ -28,33 +28,11 @@ def describe_difference(yours: Any, expected: Any) -> str:
         return _describe_tensor_difference(yours, expected)
     yours = unwrap_scalar(yours)
     if isinstance(expected, list | tuple):
-        if not isinstance(yours, list | tuple):
-            return _describe_wrong_type(
-                "a tuple" if isinstance(expected, tuple) else "a list", yours
-            )
-        if len(yours) != len(expected):
-            return f"the length is {len(yours)}, not {len(expected)}"
-        return _most_telling_description(
-            describe_difference(a, b) for a, b in zip(yours, expected, strict=True)
-        )
+        return _describe_sequence_difference(yours, expected)
     if isinstance(expected, dict):
-        if not isinstance(yours, dict):
-            return _describe_wrong_type("a dict", yours)
-        for name in [*expected, *yours]:
-            if name not in yours:
-                return f"the name {name!r} is missing"
-            if name not in expected:
-                return f"the name {format_value(name)} should not be there"
-        return _most_telling_description(
-            describe_difference(yours[name], expected[name]) for name in expected
-        )
+        return _describe_dict_difference(yours, expected)
     if isinstance(expected, float):
-        if isinstance(yours, bool) or not isinstance(yours, int | float):
-            return _describe_wrong_type("a number", yours)
-        close = math.isclose(
-            yours, expected, rel_tol=RELATIVE_TOLERANCE, abs_tol=ABSOLUTE_TOLERANCE
-        )
-        return "" if close else VALUES_DIFFER_CLAUSE
+        return _describe_float_difference(yours, expected)
     if type(expected) is int and isinstance(yours, float) and yours.is_integer():
         yours = int(yours)
     if type(yours) is not type(expected):
@@ -130,6 +108,35 @@ def unwrap_scalar(value: Any) -> Any:
     if isinstance(value, Tensor | ndarray | NumpyScalar) and value.ndim == 0:
         return value.item()
     return value
+
+
+def _describe_sequence_difference(yours: Any, expected: list[Any] | tuple[Any, ...]) -> str:
+    if not isinstance(yours, list | tuple):
+        kind = "a tuple" if isinstance(expected, tuple) else "a list"
+        return _describe_wrong_type(kind, yours)
+    if len(yours) != len(expected):
+        return f"the length is {len(yours)}, not {len(expected)}"
+    return _most_telling_description(map(describe_difference, yours, expected))
+
+
+def _describe_dict_difference(yours: Any, expected: dict[Any, Any]) -> str:
+    if not isinstance(yours, dict):
+        return _describe_wrong_type("a dict", yours)
+    for name in [*expected, *yours]:
+        if name not in yours:
+            return f"the name {name!r} is missing"
+        if name not in expected:
+            return f"the name {format_value(name)} should not be there"
+    return _most_telling_description(
+        describe_difference(yours[name], expected[name]) for name in expected
+    )
+
+
+def _describe_float_difference(yours: Any, expected: float) -> str:
+    if isinstance(yours, bool) or not isinstance(yours, int | float):
+        return _describe_wrong_type("a number", yours)
+    close = math.isclose(yours, expected, rel_tol=RELATIVE_TOLERANCE, abs_tol=ABSOLUTE_TOLERANCE)
+    return "" if close else VALUES_DIFFER_CLAUSE
 
 
 def _describe_wrong_type(kind: str, yours: Any) -> str:
