@@ -13,14 +13,13 @@ from typing import Any, NamedTuple
 
 from lessonkit.exercises.array_libraries import Tensor
 from lessonkit.exercises.compare import are_identical, format_value, unwrap_scalar
+from lessonkit.exercises.number_arrays import all_close, combine, flatten_numbers
 from lessonkit.exercises.outcome import CaseArguments, Outcome, describe_difference_safely
 from lessonkit.exercises.relations import (
     MIN_CASES_FOR_A_CLAUSE,
     CaseFacts,
     ReturnedAndRight,
-    all_close,
     clauses_relating_answer_to_right_value,
-    flatten_to_tensor,
     one_sided_error_clause,
 )
 
@@ -217,12 +216,14 @@ def _values_differ(one: Any, other: Any) -> bool:
 def _changes_as_right_value_does(old: JudgedCase, new: JudgedCase) -> bool:
     """Return whether an answer's numbers change as the right ones do: as much, or in proportion."""
     values = (old.outcome.value, new.outcome.value, old.right, new.right)
-    numbers = [row.double() for value in values if (row := flatten_to_tensor(value)) is not None]
+    numbers = [row for value in values if (row := flatten_numbers(value)) is not None]
     if len(numbers) < len(values) or len({row.shape for row in numbers}) > 1:
         return False
     yours, new_yours, right, new_right = numbers
-    same_difference = all_close(new_yours - yours, new_right - right)
-    return same_difference or all_close(new_yours * right, new_right * yours)
+    subtract, multiply = partial(combine, operator.sub), partial(combine, operator.mul)
+    return all_close(subtract(new_yours, yours), subtract(new_right, right)) or all_close(
+        multiply(new_yours, right), multiply(new_right, yours)
+    )
 
 
 def _only_wrong_part_of_values(pairs: ReturnedAndRight) -> tuple[str, ReturnedAndRight]:

@@ -163,4 +163,4 @@ def _gap_element(module: str, exercise: Exercise, imports: list[str]) -> str:
 
 def _note_where_it_is_judged(colab: str | None) -> str:
     where = f"with `make lab`, or [on Colab]({colab})" if colab else "with `make lab`"
-    return f"*Its check needs more than a browser has: fill it in {where}.*"
+    return f"*Its check needs PyTorch, which no browser has: fill it in {where}.*"

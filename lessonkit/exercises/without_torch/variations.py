@@ -1,11 +1,13 @@
-"""Exercises of lesson 15 that need no PyTorch: projections, Holm's rule, open brackets."""
+"""Exercises of lesson 15 that need no PyTorch: projections, Holm's rule, phrases, open brackets."""
 
+import collections
 import itertools
 import re
 
 from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.wording import read_lesson_wording
 
+LabelledSpan = tuple[str, int, int]  # label, first word, last word + 1
 lesson_wording = read_lesson_wording("15")
 
 
@@ -66,6 +68,39 @@ rows_shown_by_holm = Exercise(
     ],
     expected=_rows_shown_by_adjusted_p_values,
 )
+
+
+def my_phrase_f1(said: list[LabelledSpan], right: list[LabelledSpan]) -> float:
+    """Return the labelled F1 of a tree's phrases, 0 to 1."""
+    common = (collections.Counter(said) & collections.Counter(right)).total()
+    return 2 * common / (len(said) + len(right))
+
+
+GOLD_PHRASES = [("NP", 0, 2), ("NP", 3, 6), ("VP", 2, 6), ("S", 0, 7)]  # of `GOLD_TREE`
+phrase_f1 = Exercise(
+    my_phrase_f1,
+    lesson_wording,
+    worked=[
+        (([("NP", 0, 1)], [("NP", 0, 1)]), 1.0),
+        (([("S", 0, 1)], [("S", 0, 1), ("NP", 0, 1)]), 2 / 3),
+        (([("NP", 0, 1)] * 2, [("NP", 0, 1)]), 2 / 3),
+    ],
+    cases=[
+        (GOLD_PHRASES, GOLD_PHRASES),
+        ([("S", 0, 7)], GOLD_PHRASES),
+        ([("NP", 0, 2), ("VP", 2, 3), ("NP", 3, 6), ("S", 0, 7)], GOLD_PHRASES),
+        ([("NP", 0, 2), ("NP", 3, 6), ("NP", 2, 6), ("S", 0, 7)], GOLD_PHRASES),
+        ([("VP", 0, 2), ("NP", 3, 6), ("VP", 2, 6), ("S", 0, 7)], GOLD_PHRASES),
+        ([("NP", 0, 1)] * 2, [("NP", 0, 1)] * 3),
+        ([("S", 0, 2), *[("NP", 0, 1)] * 2], [("NP", 0, 1), ("VP", 1, 2)]),
+        ([("NP", 0, 2)], [("NP", 1, 2)]),
+        ([("NP", 0, 1)], [("NP", 0, 2)]),
+    ],
+    expected=lambda said, right: (
+        2 * sum(min(said.count(p), right.count(p)) for p in set(said)) / (len(said) + len(right))
+    ),
+)
+
 
 GOLD_TREE = "(S (NP DT NN )NP (VP VB (NP DT JJ NN )NP )VP . )S"
 
