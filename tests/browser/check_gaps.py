@@ -6,9 +6,10 @@
 default; PAGE is a path within build/site) the dots are "not attempted" and the solution that the
 page gives passes. In the first one, besides: a mistake gets its own hint; a cell that cannot run
 gets one line with a folded traceback, and so does one that ends Python itself; a loop without an
-end is stopped; all of it by keyboard, and what was typed is there when the page is opened again.
-A page without its server says what to do. axe-core finds nothing in a cell that has judged. The
-exit status says whether anything was wrong.
+end is stopped; Reset can be undone; all of it by keyboard, and what was typed is there when the
+page is opened again. A page without its server says what to do, and so does a browser without
+modules in workers. axe-core finds nothing in a cell that has judged. The exit status says whether
+anything was wrong.
 
 It needs what `check_lessons.py` needs, and axe-core: `python -m experiments check gaps`.
 """
@@ -32,6 +33,8 @@ RATE_PAGE, RATE = "notebooks/06_training.html", "warmup_rate"
 DEFINITION = "def my_warmup_rate(step, d_model, warmup_steps):\n    "
 MISTAKE = DEFINITION + "return d_model**-0.5 * step * warmup_steps**-1.5"
 ENDLESS = DEFINITION + "while True:\n        pass"
+PLAIN_WORKERS = """(() => { const { Worker } = window;
+  window.Worker = class extends Worker { constructor(address) { super(address); } }; })()"""
 
 
 def gap_of(page: Page, name: str) -> Locator:
@@ -96,6 +99,9 @@ def try_one_thoroughly(page: Page, address: str) -> Iterator[str]:
     gap.get_by_role("button", name="Reset").press("Enter")
     if (status := verdict(page, RATE)[0]) != "not attempted":
         yield f"after the stop the dots are {status!r}"
+    gap.get_by_role("button", name="Undo reset").press("Enter")
+    if editor.input_value() != ENDLESS:
+        yield f"Undo reset does not put the answer back: {editor.input_value()!r}"
 
 
 def try_without_server(page: Page, address: str) -> Iterator[str]:
@@ -105,6 +111,15 @@ def try_without_server(page: Page, address: str) -> Iterator[str]:
     status, said = verdict(page, RATE)
     if status != "error" or "could not be loaded" not in said:
         yield f"without a server: {status!r}, {said!r}"
+
+
+def try_without_module_workers(page: Page, address: str) -> Iterator[str]:
+    """Check a gap where every worker is a plain script, as in old browsers; yield what is wrong."""
+    page.add_init_script(PLAIN_WORKERS)
+    page.goto(address)
+    status, said = verdict(page, RATE)
+    if status != "error" or "modules in workers" not in said:
+        yield f"without modules in workers: {status!r}, {said!r}"
 
 
 def main() -> int:
@@ -134,7 +149,7 @@ def main() -> int:
             wrong += [f"{name}: {each}" for each in found]
             print(f"{name}: {len(found)} wrong, {time.monotonic() - start:.0f} s", flush=True)
         address = f"{site}/{RATE_PAGE}"
-        for try_it in (try_one_thoroughly, try_without_server):
+        for try_it in (try_one_thoroughly, try_without_server, try_without_module_workers):
             with opened(browser) as (page, problems):
                 wrong.extend(try_it(page, address))
             wrong += problems

@@ -4,10 +4,20 @@
 const HERE = document.currentScript.src;
 const inMegabytes = (bytes) => (bytes / 1e6).toFixed(1);
 const CANNOT_LOAD = "Python could not be loaded. Check the connection and try again, or fill the gap in with make lab.";
+const TOO_OLD = "The connection is good, but this browser could not start Python, which needs WebAssembly and modules in "
+  + "workers. Take a newer version of it, or fill the gap in with make lab.";
 const CRASHED = "Python broke off while it ran your answer. The next check loads it again.";
 const FROM_A_FOLDER = "Browsers let no page load Python from a folder. Serve it, with python -m http.server "
   + "--directory build/site, and open http://localhost:8000; or fill the gap in with make lab.";
+const LOADED = ["course.json", "pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json"];
 const WORDS = { passed: "Passed", wrong: "Wrong", "not attempted": "Not attempted", error: "Error", stopped: "Stopped" };
+
+// Say why Python did not load: by what can be fetched, since a worker learns and tells less of it.
+async function reasonWhyNotLoaded() {
+  const files = ["gap_worker.js", ...LOADED.map((name) => `gaps/${name}`)].map((name) => new URL(name, HERE));
+  const isThere = (file) => fetch(file, { method: "HEAD" }).then(({ ok }) => ok, () => false);
+  return (await Promise.all(files.map(isThere))).every(Boolean) ? TOO_OLD : CANNOT_LOAD;
+}
 
 // One worker judges for the whole page: `ask` sends it a cell, `stop` ends it.
 const judge = {
@@ -15,18 +25,19 @@ const judge = {
   answered: null,
 
   ask(cell, onLoading) {
-    this.worker ??= new Worker(new URL("gap_worker.js", HERE), { type: "module" });
     return new Promise((resolve) => {
       this.answered = resolve;
+      this.worker ??= new Worker(new URL("gap_worker.js", HERE), { type: "module" });
       this.worker.onmessage = ({ data }) => {
         if (data.kind === "loading" || data.kind === "loaded") onLoading(data);
-        if (data.kind === "failed") this.end({ status: "error", text: CANNOT_LOAD, traceback: data.text });
+        if (data.kind === "failed") this.fail(data.text);
         if (data.kind === "crashed") this.end({ status: "error", text: CRASHED, traceback: data.text });
         if (data.kind === "verdict") this.answer(data);
       };
+      // The worker's own text did not load, or a browser without modules in workers took it for a plain script.
       this.worker.onerror = (event) => {
         event.preventDefault();
-        this.end({ status: "error", text: CANNOT_LOAD, traceback: event.message ?? "" });
+        this.fail(event.message ?? "");
       };
       this.worker.postMessage(cell);
     });
@@ -35,6 +46,12 @@ const judge = {
   answer(verdict) {
     this.answered?.(verdict);
     this.answered = null;
+  },
+
+  async fail(traceback) {
+    const { worker } = this;
+    const text = await reasonWhyNotLoaded();
+    if (this.worker === worker) this.end({ status: "error", text, traceback });
   },
 
   end(verdict) {
@@ -95,6 +112,7 @@ class Gap {
     this.stop.hidden = true;
     this.hint = this.button("Hint", () => this.showHint());
     this.reset = this.button("Reset", () => this.restore());
+    this.discarded = null; // what Reset took away, until something is typed
     // A screen reader reads what is being done and the verdict, and not every second that passes.
     this.waiting = element("p", { className: "gap-waiting" });
     this.state = element("p", { className: "gap-state" });
@@ -114,6 +132,7 @@ class Gap {
     this.section.setAttribute("aria-labelledby", label.id);
     this.editor.addEventListener("input", () => {
       storedAnswers.write(this.key, this.editor.value);
+      this.offerToPutBack(null);
       this.fit();
     });
     this.editor.addEventListener("keydown", (event) => {
@@ -189,13 +208,22 @@ class Gap {
     if (this.hintsShown === hints.length) this.hint.textContent = "Solution";
   }
 
+  // A second click puts back what the first took away.
   restore() {
-    this.editor.value = this.offer.blank;
-    storedAnswers.write(this.key, null);
+    const putBack = this.discarded;
+    const { value } = this.editor;
+    this.offerToPutBack(putBack === null && value !== this.offer.blank ? value : null);
+    this.editor.value = putBack ?? this.offer.blank;
+    storedAnswers.write(this.key, putBack);
     this.hintsShown = 0;
     this.hint.textContent = "Hint";
-    this.show("", "As the lesson gives it.");
+    this.show("", putBack === null ? "As the lesson gives it." : "Your answer, as it was.");
     this.fit();
+  }
+
+  offerToPutBack(discarded) {
+    this.discarded = discarded;
+    this.reset.textContent = discarded === null ? "Reset" : "Undo reset";
   }
 }
 
