@@ -116,6 +116,6 @@ $(STAMP): pyproject.toml constraints.txt
 	$(if $(VENV_IN_THE_WAY),$(error .venv is $(VENV_IN_THE_WAY), and the environment is made anew in a folder of that name: remove it or give it another name))
 	@test -f $@ || $(PYTHON) -m venv --clear .venv
 	@rm -f $@
-	$(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt -e '.[course,test]' --no-compile
+	$(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt -e ./attention_laws -e '.[course,test]' --no-compile
 	@$(BIN)/python -c 'import matplotlib.font_manager'
 	@touch $@

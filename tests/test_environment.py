@@ -18,7 +18,11 @@ from packaging.version import Version
 from tests.helpers import HANGS, ROOT
 from transformer import __version__
 
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PROJECT, LAWS = (
+    tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for folder in (ROOT, ROOT / "attention_laws")
+)
+OURS = {PROJECT["name"], LAWS["name"]}
 
 
 def pins() -> dict[str, Version]:
@@ -34,7 +38,7 @@ def requirements() -> list[Requirement]:
     extras = PROJECT["optional-dependencies"].values()
     lines = [line for group in (PROJECT["dependencies"], *extras) for line in group]
     named = [Requirement(line) for line in lines]
-    return [requirement for requirement in named if requirement.name != PROJECT["name"]]
+    return [requirement for requirement in named if requirement.name not in OURS]
 
 
 def test_every_requirement_is_pinned_within_its_bounds() -> None:
@@ -49,6 +53,12 @@ def test_every_requirement_is_pinned_within_its_bounds() -> None:
     assert {spec.operator for spec in torch.specifier} == {">="}  # Colab's own stays
 
 
+def test_the_laws_come_from_this_repository_and_no_index_can_offer_them() -> None:
+    (laws,) = (line for line in PROJECT["dependencies"] if line.startswith(LAWS["name"]))
+    assert laws == f"{LAWS['name']}=={LAWS['version']}"
+    assert Version(LAWS["version"]).local
+
+
 def test_conda_environment_installs_the_package_under_the_same_pins() -> None:
     environment = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
     assert set(environment) == {"name", "channels", "dependencies"}
@@ -56,7 +66,7 @@ def test_conda_environment_installs_the_package_under_the_same_pins() -> None:
     (pip,) = (line["pip"] for line in environment["dependencies"] if isinstance(line, dict))
     assert "pip" in conda
     cpu = "--extra-index-url https://download.pytorch.org/whl/cpu"
-    assert pip == [cpu, "-c constraints.txt", "-e .[course]"]
+    assert pip == [cpu, "-c constraints.txt", "-e ./attention_laws", "-e .[course]"]
     for line in conda:
         name, _, version = line.partition("=")
         if name == "python":

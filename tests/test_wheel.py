@@ -1,5 +1,6 @@
 """The package works as an installed wheel, away from its checkout, as on Colab."""
 
+import csv
 import os
 from pathlib import Path
 
@@ -15,10 +16,14 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder that holds nothing but the package, installed from its wheel."""
-    wheels, site = tmp_path_factory.mktemp("wheels"), tmp_path_factory.mktemp("site")
+    """A folder that holds nothing but the course and the laws, installed from their wheels."""
+    made = [
+        wheel(source, tmp_path_factory.mktemp("wheels"))
+        for source in (ROOT, ROOT / "attention_laws")
+    ]
+    site = tmp_path_factory.mktemp("site")
     pip = ("-m", "pip", "--disable-pip-version-check", "--quiet", "install")
-    python(*pip, "--no-deps", "--no-index", "--target", site, wheel(ROOT, wheels))
+    python(*pip, "--no-deps", "--no-index", "--target", site, *made)
     return site
 
 
@@ -37,6 +42,18 @@ def test_the_data_travels_inside(name: str, site: Path) -> None:
     here = {file for file in files(ROOT / "data" / name) if not file.startswith("generator/")}
     assert here
     assert files(site / "transformer" / "_data" / name) == here
+
+
+def test_neither_wheel_owns_a_file_of_the_other(site: Path) -> None:
+    """So that each can be uninstalled alone."""
+    owned = [
+        {row[0] for row in csv.reader(record.read_text(encoding="utf-8").splitlines())}
+        for record in site.glob("*.dist-info/RECORD")
+    ]
+    course, laws = owned
+    assert course
+    assert laws
+    assert not course & laws
 
 
 def test_the_licences_travel_inside(site: Path) -> None:

@@ -18,6 +18,7 @@ from stamping import address, lessons, readme
 from stamping.links import PAGES, relinked
 
 ROOT = Path(__file__).resolve().parents[2]
+LAWS = "attention_laws"  # the folder of a distribution of its own
 PICTURES_LINK = re.compile(r"(?<=\)\]\()(?![a-z]+:|#)")  # where one within the repository begins
 
 
@@ -26,14 +27,15 @@ def texts(
 ) -> dict[Path, str]:
     """Return every stamped file's text for an address; nothing is written.
 
-    In a release README's links and pictures are absolute: a package index shows it alone.
+    In a release the links and pictures of both distributions' READMEs are absolute: a package index
+    shows each alone.
 
     Raises:
         ValueError: a file has no place for what belongs into it, or a release has no address.
     """
     if release and not repo:
         raise ValueError("a release needs the repository's address: give it with --repo")
-    pyproject, page = root / "pyproject.toml", root / "README.md"
+    pyproject, page, laws = root / "pyproject.toml", root / "README.md", root / LAWS
     old = address.read(pyproject)
     books = {path: lessons.read(path) for path in sorted((root / lessons.FOLDER).glob("*.ipynb"))}
     titles = {path.name: lessons.title(book) for path, book in books.items()}
@@ -46,7 +48,10 @@ def texts(
         inner = relinked(found[page], repo, None, "")
         # A picture that is itself a link is none of the links above.
         found[page] = PICTURES_LINK.sub(PAGES.format(repo), inner)
-    found[pyproject] = address.written(pyproject.read_text(encoding="utf-8"), repo)
+        laws_page = laws / "README.md"
+        found[laws_page] = relinked(laws_page.read_text(encoding="utf-8"), repo, None, LAWS)
+    for project in (pyproject, laws / "pyproject.toml"):
+        found[project] = address.written(project.read_text(encoding="utf-8"), repo)
     return found
 
 

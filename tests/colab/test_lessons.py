@@ -101,10 +101,15 @@ def test_every_file_says_where_it_lies() -> None:
     texts = stamp.texts(ROOT, "me/it")
     assert {path.name for path in texts} == {"README.md", "pyproject.toml", *BOOKS}
     assert "https://colab.research.google.com/github/me/it/" in texts[ROOT / "README.md"]
-    assert "https://github.com/me/it" in texts[ROOT / "pyproject.toml"]
-    page = stamp.texts(ROOT, "me/it", release=True)[ROOT / "README.md"]
-    targets = re.findall(r"\]\(([^)\s]+)\)", page)
-    assert PICTURES.format("me/it") + "docs/live.webp" in targets
-    assert not [target for target in targets if not re.match(r"https?:|#", target)]
+    for project in (ROOT, ROOT / "attention_laws"):
+        assert "https://github.com/me/it" in texts[project / "pyproject.toml"]
+    released = stamp.texts(ROOT, "me/it", release=True)
+    course, laws = (
+        re.findall(r"\]\(([^)\s]+)\)", released[project / "README.md"])
+        for project in (ROOT, ROOT / "attention_laws")
+    )
+    assert PICTURES.format("me/it") + "docs/live.webp" in course
+    assert PAGES.format("me/it") + "docs/found.md" in laws
+    assert not [target for target in course + laws if not re.match(r"https?:|#", target)]
     with pytest.raises(ValueError, match="a release needs the repository's address"):
         stamp.texts(ROOT, None, release=True)

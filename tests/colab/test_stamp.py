@@ -10,7 +10,7 @@ from stamping.links import relinked
 
 from tests.helpers import ROOT, python
 
-PYPROJECT = '[project]\nname = "a"\n\n[project.optional-dependencies]\nb = []\n'
+PYPROJECT = '[project]\nname = "a"\n\n[project.scripts]\nb = "c:d"\n'
 
 
 def test_an_address_is_owner_and_name_and_anything_else_is_refused_in_a_line() -> None:
@@ -36,7 +36,7 @@ def test_it_is_written_replaced_and_taken_out(tmp_path: Path) -> None:
     assert address.written(first, "owner/name") == first
     assert address.written(first, "fork/name") == address.written(PYPROJECT, "fork/name")
     assert address.written(first, None) == PYPROJECT
-    with pytest.raises(ValueError, match=r"has no \[project.optional-dependencies\]"):
+    with pytest.raises(ValueError, match=r"has no \[project.scripts\]"):
         address.written("[project]\n", "owner/name")
 
 
@@ -61,13 +61,16 @@ def test_links_become_absolute_and_relative_again() -> None:
 
 
 def test_it_stamps_and_a_malformed_address_is_one_line_and_changes_nothing(tmp_path: Path) -> None:
-    names = ("README.md", "pyproject.toml", "notebooks/00_start_here.ipynb")
+    names = (
+        *("README.md", "pyproject.toml", "attention_laws/pyproject.toml"),
+        "notebooks/00_start_here.ipynb",
+    )
     for name in names:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     script = shutil.copytree(ROOT / "docs" / "colab", tmp_path / "docs" / "colab") / "stamp.py"
 
-    assert python(script, "--repo=me/it").stdout == "me/it: 3 files changed\n"
+    assert python(script, "--repo=me/it").stdout == "me/it: 4 files changed\n"
     stamped = [(tmp_path / name).read_text(encoding="utf-8") for name in names]
     assert all("me/it" in text for text in stamped)
     (line,) = python(script, "--repo=name", status=2).stderr.splitlines()

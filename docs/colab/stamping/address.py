@@ -1,4 +1,4 @@
-"""The repository's public address, which pyproject.toml alone holds.
+"""The repository's public address, which pyproject.toml holds, and that of the laws repeats.
 
     [project.urls]
     Repository = "https://github.com/owner/name"
@@ -15,7 +15,7 @@ BRANCH = "main"
 COLAB_BRANCH = "colab"  # its lessons are stamped; .github/workflows/pages.yml writes it
 _NAME = re.compile(r"[A-Za-z0-9](?:-?[A-Za-z0-9])*/[A-Za-z0-9._-]+")
 _LINES = re.compile(r'\[project\.urls\]\nRepository = ".*"\n\n')
-_NEXT = "[project.optional-dependencies]\n"
+_NEXT = "[project.scripts]\n"
 
 
 def check(repo: str) -> str:

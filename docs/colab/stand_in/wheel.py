@@ -5,7 +5,7 @@ from pathlib import Path
 
 from stand_in.environment import Environment
 
-NAME = "attention-course"
+NAMES = ("attention-course", "attention-laws")
 TRY = """
 from transformer.models.translator import Translator
 print(Translator.load("demo-en-fr").translate(["The small cat is sleeping in the garden."])[0])
@@ -19,12 +19,12 @@ def check(environment: Environment, clone: Path, empty: Path) -> list[str]:
         ValueError: it cannot be installed or used, or another package has changed.
     """
     before = environment.versions()
-    environment.install(f"{clone}[colab]")
+    environment.install(f"{clone}/attention_laws", f"{clone}[colab]")
     after = environment.versions()
     done = subprocess.run(
         [environment.python, "-c", TRY], cwd=empty, capture_output=True, text=True
     )
-    environment.pip("uninstall", "--yes", NAME)
+    environment.pip("uninstall", "--yes", *NAMES)
     if before != after:
         raise ValueError(f"pip install '.[colab]' changed {before} to {after}")
     if done.returncode:
