@@ -109,4 +109,10 @@ TRAIN_OPTION_ADDERS = (
     option_adder(
         "--compile", None, "run the model through torch.compile: its first steps are slow"
     ),
+    option_adder(
+        "--cuda-graphs",
+        None,
+        "record a GPU's steps as CUDA graphs and replay them: for small models; not yet run on a "
+        "GPU",
+    ),
 )

@@ -53,6 +53,7 @@ def train_with_options(
                 micro_tokens=options.micro_tokens,
                 start_from=options.start_from,
                 compiled=options.compile,
+                cuda_graphs=options.cuda_graphs,
                 on_report=show,
                 **(more_options(recipe, precision) if more_options else {}),
             )

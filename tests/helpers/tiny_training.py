@@ -1,20 +1,25 @@
 """A tiny model and its training, for tests: small enough to run often, and to the last bit."""
 
 import random
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from transformer.config import ModelConfig, TrainingConfig
-from transformer.data.batches import Example
+from transformer.data.batch_shapes import RoundedShapes
+from transformer.data.batches import Batch, Example
+from transformer.data.device_batches import ExampleTensors
 from transformer.data.token_budget import TokenBudgetBatches
 from transformer.model import Transformer
 from transformer.models.weights import load_tensors
 from transformer.training.loop import train
 from transformer.training.report import read_log
 from transformer.training.result import TrainingResult
+from transformer.training.schedule import configured_learning_rate
 
 VOCAB, D_MODEL = 23, 16
 CONFIG = TrainingConfig(
@@ -58,6 +63,26 @@ def run_tiny(
 ) -> TrainingResult:
     arguments = {"batches": DATA, "validation_batches": HELD_OUT, "on_report": lambda _: None}
     return train(model, config, out=out, d_model=D_MODEL, **arguments | options)
+
+
+class PaddedBatches:
+    """The batches that recorded steps see, made on the CPU, for the plain loop."""
+
+    def __init__(self, batches: TokenBudgetBatches) -> None:
+        self.batches = batches
+        self.shapes = RoundedShapes(batches.examples)
+        self.tensors = ExampleTensors(batches.examples, torch.device("cpu"))
+
+    def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
+        for rows in map(np.array, self.batches.plan(number)[start:]):
+            shape = self.shapes.shape_of(rows)
+            made = self.tensors.gather(self.tensors.pad_rows(rows, shape.sentences), shape)
+            yield Batch(made.src, made.tgt_in, made.tgt_out)
+
+
+def rounded_rate(step: int) -> float:
+    """The paper's learning rate in 32 bits, as a tensor holds it."""
+    return float(np.float32(configured_learning_rate(step, D_MODEL, CONFIG)))
 
 
 def same_weights(one: nn.Module, two: nn.Module) -> bool:

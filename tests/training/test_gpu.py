@@ -2,16 +2,22 @@
 
 import math
 import re
+import warnings
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
+from torch import Tensor
 
 from tests.helpers import ROOT, TINY, python
 from tests.helpers.tiny_training import (
     CONFIG,
     D_MODEL,
+    DATA,
+    EXAMPLES,
     HELD_OUT,
     VOCAB,
     Tiny,
@@ -21,6 +27,8 @@ from tests.helpers.tiny_training import (
 from transformer.attention import MultiHeadAttention
 from transformer.config import ModelConfig
 from transformer.data import corpora
+from transformer.data.batches import Batch
+from transformer.data.token_budget import TokenBudgetBatches
 from transformer.decoding import beam_search
 from transformer.masks import causal_mask
 from transformer.model import Transformer
@@ -28,9 +36,14 @@ from transformer.models.translator import Translator
 from transformer.recipes import find_recipe
 from transformer.support.files import read_json
 from transformer.support.provenance import hardware_name
+from transformer.training import loop
+from transformer.training.cuda_graphs import Step, make_recorder
 from transformer.training.devices import Precision, pick_device_and_precision
+from transformer.training.graphed_update import GraphedUpdate
+from transformer.training.loop import new_state, update
 from transformer.training.recipe import train_recipe
 from transformer.training.report import read_log
+from transformer.training.run import StepStats
 
 pytestmark = [
     pytest.mark.gpu,
@@ -134,3 +147,61 @@ def test_more_processes_than_gpus_are_refused(tmp_path: Path) -> None:
     done = python(*command, "--out", tmp_path / "run", cwd=ROOT, status=1)
     assert "processes on a machine with" in done.stderr
     assert not (tmp_path / "run").exists()
+
+
+class NoRecorder:
+    """A `StepRecorder` whose replays are the step itself, operation by operation."""
+
+    def run(self, step: Step) -> None:
+        step()
+
+    def record(self, step: Step) -> Step:
+        return step
+
+
+def train_with_graphs(out: Path, **options: Any) -> torch.nn.Module:
+    """Make 40 steps over a few shapes, most of which are replays."""
+    model = small_model()
+    batches = TokenBudgetBatches(EXAMPLES, 45, pool_batches=3)
+    config = replace(CONFIG, steps=40, validate_every=20, clip_norm=0.5)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", "no CUDA graphs")
+        run_tiny(out, model, config, device="cuda", batches=batches, cuda_graphs=True, **options)
+    return model
+
+
+@pytest.mark.parametrize("precision", Precision)
+def test_replays_do_what_the_step_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, precision: Precision
+) -> None:
+    replayed = train_with_graphs(tmp_path / "1", precision=precision)
+    monkeypatch.setattr(loop, "make_recorder", lambda _: NoRecorder())
+    launched = train_with_graphs(tmp_path / "2", precision=precision)
+    assert_close_weights(replayed, launched)
+
+
+def test_a_recorded_run_resumes_with_the_same_dropout(tmp_path: Path) -> None:
+    straight = train_with_graphs(tmp_path / "1")
+    train_with_graphs(tmp_path / "2", stop_after=17)
+    resumed = train_with_graphs(tmp_path / "2", resume=True)
+    assert_close_weights(resumed, straight)
+
+
+def test_no_step_waits_for_the_gpu() -> None:
+    model = small_model().to(GPU).train()
+    state = new_state(model, CONFIG, Precision.FP16)
+
+    def plain_update(batch: Batch, rate: float | Tensor) -> StepStats:
+        return update(model, state, batch, CONFIG, rate, Precision.FP16)
+
+    graphed = GraphedUpdate(plain_update, state, DATA, make_recorder(GPU))
+    rows = np.array(DATA.plan(0)[0])
+    graphed(rows, 1e-4)  # makes what is made once
+    graphed(rows, 1e-4)  # recording waits by design
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        stats = [graphed(rows, 1e-4) for _ in range(5)]
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+    assert all(torch.isfinite(each.nll) for each in stats)
+    assert len({float(each.nll) for each in stats}) == 5  # dropout and weights go on

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from transformer.config import TrainingConfig
@@ -25,7 +25,9 @@ from transformer.support.files import folder_lock
 from transformer.support.signatures import check_argument_types, check_type
 from transformer.training import processes
 from transformer.training.checkpoint import Progress, TrainingState
+from transformer.training.cuda_graphs import CUDA_GRAPHS_KEY, make_recorder
 from transformer.training.devices import Precision
+from transformer.training.graphed_update import GraphedUpdate, make_graphed_update
 from transformer.training.interrupt import deferred_interrupt
 from transformer.training.model_loss import batch_loss, validation_loss
 from transformer.training.optimizer import SteppingOptimizer, paper_adam
@@ -53,6 +55,7 @@ def train(
     precision: Precision = Precision.FLOAT32,
     micro_tokens: int | None = None,
     compiled: bool = False,
+    cuda_graphs: bool = False,
     resume: bool = False,
     on_report: Callable[[Report], None] = print,
     stop_after: int | None = None,
@@ -75,6 +78,8 @@ def train(
         device, precision: See `devices.pick_device_and_precision`.
         micro_tokens: Most tokens computed at once, while the gradients add up; None: all.
         compiled: Run the model through torch.compile, whose first steps are slow.
+        cuda_graphs: Record a GPU's steps and replay them (see `GraphedUpdate`); a warning says why
+            if they cannot be. A resumed run must have the same.
         resume: Go on from the last checkpoint in `out`, or begin if there is none yet.
         on_report: Called with each report, in each process; `print` shows a line. If none is due
             in the first few steps, one comes early, with the time left, and is not in the log.
@@ -90,13 +95,21 @@ def train(
             a report or checkpoint).
     """
     validation_batches = list(validation_batches)  # They are read many times.
+    recorder = make_recorder(device) if cuda_graphs else None
+    graph_settings = {CUDA_GRAPHS_KEY: True} if cuda_graphs else {}
     model.to(require_usable_device(device)).train()
     state = new_state(model, config, precision, optimizer)
     progress = state.progress
     if schedule is None:
         schedule = partial(configured_learning_rate, d_model=d_model, config=config)
     settings = run_settings(
-        model, config, d_model, precision, state.optimizer, schedule, extra_settings or {}
+        model,
+        config,
+        d_model,
+        precision,
+        state.optimizer,
+        schedule,
+        {**(extra_settings or {}), **graph_settings},
     )
     measure_loss = partial(
         validation_loss,
@@ -113,7 +126,14 @@ def train(
         network = processes.wrap_in_data_parallel(model)
         if compiled:
             network.compile(dynamic=True)
-        stream = _batch_stream(batches, progress)
+
+        def plain_update(batch: Batch, rate: float | Tensor) -> StepStats:
+            return update(network, state, batch, config, rate, precision, micro_tokens)
+
+        graphed = recorder and make_graphed_update(
+            plain_update, state, batches, recorder, micro_tokens=micro_tokens, compiled=compiled
+        )
+        stream = _batch_stream(graphed or batches, progress)
 
         while progress.step < last_step:
             save_is_due = time.perf_counter() - run.saved_at > MAX_SECONDS_BETWEEN_SAVES
@@ -128,18 +148,29 @@ def train(
             batch = next(stream)
             processes.seed_dropout(config.seed, step)
             rate = schedule(step)
-            run.pending.append(update(network, state, batch, config, rate, precision, micro_tokens))
+            run.pending.append((graphed or plain_update)(batch, rate))
             progress.step = step
+            _report_and_validate_if_due(run, config, measure_loss, on_report)
 
-            if step % config.report_every == 0:
-                on_report(run.report())
-            elif _is_early_report_due(step, run.first_step, config.report_every):
-                on_report(run.early_report())
-            if step % config.validate_every == 0:
-                on_report(run.validate(measure_loss))
-                run.save()
+        positions_per_token = graphed.padding.positions_per_token if graphed else None
+        return finish_run(run, measure_loss, on_report, positions_per_token)
 
-        return finish_run(run, measure_loss, on_report)
+
+def _report_and_validate_if_due(
+    run: Run,
+    config: TrainingConfig,
+    measure_loss: Callable[[], float],
+    on_report: Callable[[Report], None],
+) -> None:
+    """Report the steps since the last report, and validate and save, after the steps for it."""
+    step = run.progress.step
+    if step % config.report_every == 0:
+        on_report(run.report())
+    elif _is_early_report_due(step, run.first_step, config.report_every):
+        on_report(run.early_report())
+    if step % config.validate_every == 0:
+        on_report(run.validate(measure_loss))
+        run.save()
 
 
 def _is_early_report_due(step: int, first_step: int, report_every: int) -> bool:
@@ -148,7 +179,7 @@ def _is_early_report_due(step: int, first_step: int, report_every: int) -> bool:
     return step - first_step == STEPS_BEFORE_EARLY_REPORT and not had_report
 
 
-def _batch_stream(batches: EpochBatches, progress: Progress) -> Iterator[Batch]:
+def _batch_stream(batches: EpochBatches | GraphedUpdate, progress: Progress) -> Iterator[Any]:
     """Yield batches without end, from where the run stands, and count them in its progress."""
     while True:
         for batch in batches.epoch(progress.epoch, progress.batch):
@@ -195,7 +226,7 @@ def update(
     state: TrainingState,
     batch: Batch,
     config: TrainingConfig,
-    rate: float,
+    rate: float | Tensor,
     precision: Precision = Precision.FLOAT32,
     micro_tokens: int | None = None,
 ) -> StepStats:
@@ -203,7 +234,7 @@ def update(
 
     `network` is the state's model, or what `processes.wrap_in_data_parallel` and torch.compile made
     of it. The batch is the same in every process, each of which takes its share; `rate` is the
-    learning rate. The other arguments are those of `train`.
+    learning rate, on the device if it is a scalar tensor. The other arguments are those of `train`.
     """
     nll = torch.zeros((), device=state.device)
     tokens, world_size = batch.num_tgt_tokens, processes.world_size()

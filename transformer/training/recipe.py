@@ -20,7 +20,8 @@ from transformer.support.provenance import provenance
 from transformer.support.signatures import check_argument_types
 from transformer.training import processes
 from transformer.training.begun_run import begin_or_check_run
-from transformer.training.devices import Precision
+from transformer.training.cuda_graphs import require_cuda
+from transformer.training.devices import Precision, pick_device
 from transformer.training.loop import train
 from transformer.training.model_loss import validation_loss
 from transformer.training.preparation import (
@@ -72,6 +73,8 @@ def train_recipe(
             data; the start model does not fit; and those of `loop.train`.
     """
     start = None
+    if options.get("cuda_graphs"):  # said before the text is read
+        require_cuda(device or pick_device())
     if start_from is not None:
         message = "initialize and start_from both say what weights to begin with: give one of them"
         require(initialize is None, message)
@@ -193,6 +196,8 @@ def _run_record(result: TrainingResult, prepared: PreparedRun) -> dict[str, Any]
     record: dict[str, Any] = {}
     if processes.world_size() > 1:
         record["processes"] = processes.world_size()
+    if result.positions_per_token is not None:
+        record["positions_per_token"] = round(result.positions_per_token, 3)
     return record | {
         "precision": prepared.picked.precision,
         "seed": prepared.description.recipe.training.seed,

@@ -22,6 +22,9 @@ class TrainingResult:
     best_loss: float | None  # lowest validation loss of any checkpoint; None before the first
     final_loss: float | None = None  # of model.safetensors; None if interrupted: resume to go on
     final_from: str = ""  # whose weights these are: "best" or "average"; "" if interrupted
+    # With CUDA graphs: positions computed for each real token in the steps since it was begun or
+    # resumed, padding included; None without.
+    positions_per_token: float | None = None
 
     @property
     def interrupted(self) -> bool:
@@ -32,16 +35,25 @@ class TrainingResult:
         if self.final_loss is None:
             return f"stopped after step {self.step}: all is kept in {self.out}, resume to go on"
         weights = "the best checkpoint" if self.final_from == "best" else "the average"
+        padding = ""
+        if self.positions_per_token is not None:
+            padding = f"; {self.positions_per_token:.2f} positions computed for each token"
         return (
             f"done in {format_duration(self.seconds)}, {self.step} steps: {weights} is kept as "
-            f"{self.out / folder.WEIGHTS}, validation loss {self.final_loss:.3f}"
+            f"{self.out / folder.WEIGHTS}, validation loss {self.final_loss:.3f}{padding}"
         )
 
 
 def finish_run(
-    run: Run, measure_loss: Callable[[], float], on_report: Callable[[Report], None]
+    run: Run,
+    measure_loss: Callable[[], float],
+    on_report: Callable[[Report], None],
+    positions_per_token: float | None = None,
 ) -> TrainingResult:
-    """Save the run, and if all its steps are done, the weights that it ends with."""
+    """Save the run, and if all its steps are done, the weights that it ends with.
+
+    `positions_per_token` is the result's.
+    """
     progress = run.progress
     ended = progress.step == run.settings["steps"]
     # After a validation, all is saved already.
@@ -65,6 +77,7 @@ def finish_run(
         best_loss=progress.best_loss,
         final_loss=final_loss,
         final_from=final_from,
+        positions_per_token=positions_per_token,
     )
 
 
