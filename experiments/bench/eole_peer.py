@@ -6,8 +6,6 @@ gets the recipe's sizes, tying, biases, dropout in the same places, and our fuse
 always come before each sub-layer, with one after the last.
 """
 
-import importlib.metadata
-import importlib.util
 import warnings
 from types import SimpleNamespace
 from typing import Any
@@ -18,16 +16,10 @@ from torch import Tensor, nn
 from transformer.config import PAD_ID, ModelConfig, PositionKind
 from transformer.data.batches import Batch
 
-EOLE = "eole"
 EOLE_POSITIONS = {
     PositionKind.SINUSOIDAL: "SinusoidalInterleaved",
     PositionKind.LEARNED: "Learned",
 }
-
-
-def eole_version() -> str | None:
-    """Return the version of eole that is installed here; None if there is none."""
-    return importlib.metadata.version(EOLE) if importlib.util.find_spec(EOLE) else None
 
 
 class EoleTransformer(nn.Module):
@@ -56,11 +48,11 @@ class EoleTransformer(nn.Module):
 
     def mean_loss(self, batch: Batch) -> Tensor:
         """Return the loss per token, as its trainer computes it."""
-        tgt = torch.cat([batch.tgt_in[:, :1], batch.tgt_out], dim=1)  # bos, words, eos, padding
+        tgt = whole_targets(batch)
         output = self._run(batch.src, tgt)
         given = {
             "tgt": tgt,
-            "srclen": _lengths(batch.src),
+            "srclen": real_lengths(batch.src),
             "cid": ["captions"] * len(tgt),
             "cid_line_number": range(len(tgt)),
         }
@@ -69,7 +61,7 @@ class EoleTransformer(nn.Module):
 
     def _run(self, src: Tensor, tgt: Tensor) -> Any:
         """Encode and decode."""
-        return self.network(src, tgt, _lengths(src))
+        return self.network(src, tgt, real_lengths(src))
 
 
 def _make_eole_network_and_loss(
@@ -128,6 +120,11 @@ def _eole_vocabulary(size: int) -> dict[str, int]:
     return {name: number for number, name in enumerate(names)}
 
 
-def _lengths(ids: Tensor) -> Tensor:
+def whole_targets(batch: Batch) -> Tensor:
+    """Return bos, words, eos and padding of each target, (batch, tgt_len + 1)."""
+    return torch.cat([batch.tgt_in[:, :1], batch.tgt_out], dim=1)
+
+
+def real_lengths(ids: Tensor) -> Tensor:
     """Return how many tokens of each row are no padding, (batch,)."""
     return (ids != PAD_ID).sum(dim=1)

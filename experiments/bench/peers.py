@@ -1,13 +1,15 @@
-"""The contenders: our training step, PyTorch's own layers of the same shape, and eole.
+"""The contenders: our training step, PyTorch's own layers of the same shape, and three toolkits.
 
-Not in the paper. eole takes part where it is installed (see `eole_peer`). Each peer gets the
-recipe's dropout in the same places, its tying, its biases, its Adam (fused), its loss, and on a CPU
-in bfloat16 attention that is not fused, for the other is slow there; PyTorch's layers get no mask
-that the loss makes superfluous.
+Not in the paper. A toolkit takes part where it is installed (see `eole_peer`, `opennmt_peer` and
+`joeynmt_peer`). Each peer gets the recipe's dropout in the same places, its tying, its biases, its
+Adam (fused), its loss, and on a CPU in bfloat16 attention that is not fused, for the other is slow
+there; PyTorch's layers get no mask that the loss makes superfluous.
 """
 
+import importlib.metadata
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -15,7 +17,9 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Adam
 
-from experiments.bench.eole_peer import EOLE, EoleTransformer, eole_version
+from experiments.bench.eole_peer import EoleTransformer
+from experiments.bench.joeynmt_peer import JoeyTransformer
+from experiments.bench.opennmt_peer import OpenNMTTransformer
 from transformer.config import PAD_ID, ModelConfig, Recipe, TrainingConfig
 from transformer.data import corpora, tokenizers
 from transformer.data.batches import Batch, encode_pairs, padding_share
@@ -30,6 +34,21 @@ from transformer.training.optimizer import ADAM_BETA1
 from transformer.training.schedule import configured_learning_rate
 
 OURS, TORCH = "ours", "torch.nn.Transformer"
+# By the name that pip installs them under.
+TOOLKITS: dict[str, type[EoleTransformer | OpenNMTTransformer | JoeyTransformer]] = {
+    "eole": EoleTransformer,
+    "OpenNMT-py": OpenNMTTransformer,
+    "joeynmt": JoeyTransformer,
+}
+
+
+def toolkit_versions() -> dict[str, str]:
+    """Return the versions of the toolkits that are installed here."""
+    installed = {}
+    for name in TOOLKITS:
+        with suppress(importlib.metadata.PackageNotFoundError):
+            installed[name] = importlib.metadata.version(name)
+    return installed
 
 
 class TrainingWorkload(NamedTuple):
@@ -153,9 +172,9 @@ def make_contenders(
         OURS: _make_our_contender(workload, training, precision),
         TORCH: _make_torch_contender(TorchTransformer(*sizes), training, precision),
     }
-    if eole_version():
-        eole = EoleTransformer(*sizes, training.label_smoothing)
-        contenders[EOLE] = _make_peer_contender(eole, eole.mean_loss, training, precision)
+    for name in toolkit_versions():
+        peer = TOOLKITS[name](*sizes, training.label_smoothing)
+        contenders[name] = _make_peer_contender(peer, peer.mean_loss, training, precision)
     return contenders
 
 

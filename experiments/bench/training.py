@@ -12,8 +12,13 @@ from typing import Any
 import torch
 from torch.profiler import ProfilerActivity, profile
 
-from experiments.bench.eole_peer import eole_version
-from experiments.bench.peers import OURS, TrainingWorkload, load_training_workload, make_contenders
+from experiments.bench.peers import (
+    OURS,
+    TrainingWorkload,
+    load_training_workload,
+    make_contenders,
+    toolkit_versions,
+)
 from lessonkit.analysis.flops import training_step_flops
 from lessonkit.analysis.timing import operation_time_shares, process_seconds_of_call
 from transformer.model import count_parameters
@@ -36,7 +41,7 @@ def measure_all_recipes() -> dict[str, Any]:
         print(f"{name}: the largest product")
     figures: dict[str, Any] = {
         "rounds": NUM_TIMED_ROUNDS,
-        "eole": eole_version(),
+        "toolkits": toolkit_versions(),
         "ceiling": ceiling,
         "recipes": {},
     }

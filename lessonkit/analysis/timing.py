@@ -51,7 +51,7 @@ def min_process_seconds(function: Callable[[], object], rounds: int = 5) -> floa
 OPERATION_PREFIXES_BY_KIND: dict[str, tuple[str, ...]] = {
     "products": ("mm", "addmm", "bmm"),
     "attention": ("_scaled_dot_product", "_softmax", "_safe_softmax"),
-    "loss": ("_log_softmax", "exp_", "gather", "scatter_add"),
+    "loss": ("_log_softmax", "amax", "sub_", "exp_", "div_", "gather", "scatter_add"),
     "dropout": ("native_dropout", "bernoulli", "random"),
     "norm": ("native_layer_norm",),
     "Adam": ("_fused_adam", "_foreach_norm", "linalg_vector_norm"),
