@@ -13,7 +13,7 @@ from transformer.data.batches import Batch
 from transformer.decoder_only import DecoderOnly
 from transformer.model import Transformer
 from transformer.support.errors import UserError
-from transformer.training import linear_loss
+from transformer.training import fast_loss, linear_loss
 from transformer.training.devices import Precision
 from transformer.training.linear_loss import linear_label_smoothing_loss, output_layer_for_parts
 from transformer.training.loss import LossSums, label_smoothing_loss
@@ -26,6 +26,8 @@ Patch = pytest.MonkeyPatch
 @pytest.fixture(autouse=True)
 def _small_parts(monkeypatch: Patch) -> None:
     monkeypatch.setattr(linear_loss, "MAX_ROWS_PER_PART", 4)
+    monkeypatch.setattr(linear_loss, "MAX_ROWS_PER_WEIGHT_PRODUCT", 3)
+    monkeypatch.setattr(fast_loss, "NUM_LOGITS_PER_CPU_CHUNK", 2 * VOCAB + 1)
     monkeypatch.setattr(linear_loss, "MIN_LOGITS_FOR_PARTS", 0)
 
 

@@ -45,7 +45,7 @@ class _SmoothedLoss(torch.autograd.Function):
         share = smoothing / logits.size(-1)  # the target probability of each false type
         true_share = 1 - smoothing + share
         log_probs = torch.empty_like(logits, dtype=torch.promote_types(logits.dtype, torch.float32))
-        for chunk in _row_slices(logits):
+        for chunk in row_slices(logits):
             torch.log_softmax(logits[chunk], -1, log_probs.dtype, out=log_probs[chunk])
         true = log_probs.gather(-1, targets.unsqueeze(-1)).squeeze(-1)  # (tokens,)
         per_token = -true_share * true
@@ -66,14 +66,14 @@ class _SmoothedLoss(torch.autograd.Function):
         if ctx.dtype != log_probs.dtype:
             gradient = torch.empty_like(log_probs, dtype=ctx.dtype)
         surplus = log_probs.new_full((), share - true_share)  # made on the device, not copied to it
-        for chunk in _row_slices(log_probs):
+        for chunk in row_slices(log_probs):
             probs, true = log_probs[chunk].exp_(), targets[chunk].unsqueeze(-1)
             probs.sub_(share).scatter_add_(-1, true, surplus.expand(true.shape))
             torch.mul(probs, (real[chunk] * upstream[0]).unsqueeze(-1), out=gradient[chunk])
         return gradient, None, None, None
 
 
-def _row_slices(logits: Tensor) -> list[slice]:
+def row_slices(logits: Tensor) -> list[slice]:
     """Split (tokens, vocab_size) into rows that a CPU's cache holds; a GPU takes all at once."""
     tokens, vocab_size = logits.shape
     rows = max(1, NUM_LOGITS_PER_CPU_CHUNK // vocab_size) if logits.is_cpu else tokens
