@@ -31,9 +31,8 @@ from transformer.models.folder import read_recipe
 from transformer.models.translator import Translator
 from transformer.support.errors import UserError
 from transformer.support.files import check_writable_file, read_json, write_json
-from transformer.support.folders import results_folder
+from transformer.support.folders import TEXT_CACHE_VARIABLE, results_folder
 from transformer.support.provenance import provenance
-from transformer.training.text_cache import FOLDER_VARIABLE
 
 RECIPE_NAME = FAST_RECIPE.name
 # BLEU of a public notebook. The copy that the course was given prints the lower score in its cell
@@ -71,7 +70,7 @@ def time_training_command(settings: Sequence[str], seed: int, processes: int, ou
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            env=os.environ | {FOLDER_VARIABLE: text_cache},
+            env=os.environ | {TEXT_CACHE_VARIABLE: text_cache},
         )
         seconds = time.perf_counter() - start
     if done.returncode:

@@ -4,6 +4,7 @@ Not in the paper. Seconds are the processor's, on one thread, from the recipe to
 imports are made before.
 """
 
+import hashlib
 import json
 import os
 import re
@@ -12,7 +13,6 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from transformer.data.grouping import Pair
 from transformer.data.readers import Corpus
 from transformer.data.text_files import pairs_to_tab_separated_text
 from transformer.recipes import find_recipe
+from transformer.support.folders import TEXT_CACHE_VARIABLE
 from transformer.training import recipe as recipe_run
 from transformer.training.devices import Precision
 
@@ -47,7 +48,7 @@ def measure_starts(folder: Path, pairs: Sequence[Pair]) -> dict[str, Any]:
     for name, run in RUN_BY_START.items():
         program = "import sys; from experiments.bench import run_start as r; "
         program += "r.print_start(*sys.argv[1:])"
-        environment = {**os.environ, "TRANSFORMER_TEXT_CACHE": str(folder / "encoded")}
+        environment = {**os.environ, TEXT_CACHE_VARIABLE: str(folder / "encoded")}
         child = subprocess.run(
             [sys.executable, "-c", program, str(folder), run, name],
             env=environment | {"OMP_NUM_THREADS": "1"},
@@ -103,9 +104,15 @@ def corpus_in_folder(folder: Path) -> Corpus:
         citation="",
         format="split pairs",
         options={"file": "{split}.tsv", "languages": "de-en"},
-        files={file: sha256((folder / file).read_bytes()).hexdigest() for file in files},
+        files={file: _file_sha256(folder / file) for file in files},
         folder=folder,
     )
+
+
+def _file_sha256(path: Path) -> str:
+    # Read whole, it would count as memory of the imports.
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _peak_megabytes() -> int:

@@ -3,6 +3,7 @@
 import logging
 import os
 import pickle
+import shutil
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -19,13 +20,13 @@ from transformer.data.examples import ExampleArrays
 from transformer.data.own_corpora import add_own_corpus, remove_own_corpus
 from transformer.data.source_text import PairsWithOrigin
 from transformer.support.errors import UserError
+from transformer.support.folders import text_cache_folder
 from transformer.training import text_cache
 from transformer.training.text_cache import (
     MappedExamples,
     SplitText,
     encode_or_read_examples,
     learn_or_read_tokenizers,
-    text_cache_folder,
 )
 
 Patch = pytest.MonkeyPatch
@@ -75,6 +76,9 @@ def test_a_second_run_reads_what_the_first_made(monkeypatch: Patch) -> None:
     monkeypatch.undo()
     monkeypatch.setattr(corpora, "load", small_corpus)
     assert again == expected()
+    # What a run is begun with and held against is not computed again.
+    assert isinstance(again[2], MappedExamples)
+    assert again[2].checksum() == expected()[2].checksum()
 
 
 def change_byte(path: Path, place: int) -> None:
@@ -108,9 +112,11 @@ def test_a_corpus_with_files_is_only_summed_a_second_time(
         with pytest.raises(UserError, match=r"train\.tsv is missing or damaged"):
             prepare("mine")
         path.write_bytes(content)
-    remove_own_corpus("mine")
+    shutil.rmtree(folder)
     add_corpus("hijklmn")
     assert prepare("mine")[0] != first[0]
+    remove_own_corpus("mine")
+    assert cache_files() == []
 
 
 DAMAGES: dict[str, Callable[[Path], object]] = {
@@ -142,16 +148,43 @@ def test_a_damaged_file_is_named_and_made_anew(
         assert path.read_bytes() == before
 
 
-def test_what_another_text_or_version_made_is_named_and_made_anew(
-    monkeypatch: Patch, caplog: pytest.LogCaptureFixture
-) -> None:
-    prepare()
+@pytest.fixture
+def files_of_another_version(monkeypatch: Patch) -> list[Path]:
     versions = text_cache._versions() | {"version of Unicode": "0.0"}
     with monkeypatch.context() as patch:
         patch.setattr(text_cache, "_versions", lambda: versions)
-        assert prepare() == expected()
-    assert len(caplog.records) == len(cache_files()) == 2
-    assert "version of Unicode" in caplog.records[1].getMessage()
+        prepare()
+    return cache_files()
+
+
+def test_files_of_another_version_go_once_there_are_new_ones(
+    files_of_another_version: list[Path], caplog: pytest.LogCaptureFixture
+) -> None:
+    users_own = text_cache_folder() / "embedded.train.en-fr.mine"
+    users_own.touch()
+    caplog.set_level(logging.INFO)
+    assert prepare() == expected()
+    assert users_own in cache_files()
+    assert len(cache_files()) == 3
+    assert not {*cache_files()} & {*files_of_another_version}
+    said = [(record.levelno, record.getMessage()) for record in caplog.records]
+    assert [level for level, _ in said] == [logging.INFO] * 2
+    for path in files_of_another_version:
+        assert any(str(path) in line for _, line in said)
+
+
+def test_a_file_in_the_place_of_another_is_named_and_made_anew(
+    files_of_another_version: list[Path], caplog: pytest.LogCaptureFixture
+) -> None:
+    others = [path.read_bytes() for path in files_of_another_version]
+    prepare()
+    for path, content in zip(cache_files(), others, strict=True):
+        path.write_bytes(content)
+    assert prepare() == expected()
+    said = [record.getMessage() for record in caplog.records]
+    assert len(said) == len(cache_files()) == 2
+    for path in cache_files():
+        assert any(str(path) in line and "version of Unicode" in line for line in said)
 
 
 @pytest.mark.parametrize("name", ["file", 300 * "n"])

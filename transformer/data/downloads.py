@@ -68,7 +68,10 @@ def download_if_missing(path: Path, url: str, sha256: str) -> Path:
 
 def has_sha256(path: Path, sha256: str) -> bool:
     """Return whether a file is there and has this check sum."""
-    return path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == sha256
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest() == sha256
 
 
 def _download_bytes(url: str) -> bytes:

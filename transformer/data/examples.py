@@ -3,6 +3,7 @@
 Not in the paper. No torch in here.
 """
 
+import hashlib
 from collections.abc import Sequence
 from typing import NamedTuple, overload
 
@@ -10,6 +11,8 @@ from transformer.data.token_arrays import TokenArrays, chunk_from_lists, token_a
 from transformer.support.checks import check_has_items
 from transformer.support.errors import require
 from transformer.support.signatures import check_type
+
+NUMBERS_PER_UPDATE = 1 << 20  # of a check sum
 
 
 class Example(NamedTuple):
@@ -41,6 +44,16 @@ class ExampleArrays(Sequence[Example]):
             return [self[row] for row in range(*index.indices(len(self)))]
         row = range(len(self))[index]
         return Example(self.src.sentence(row), self.tgt.sentence(row))
+
+    def checksum(self) -> str:
+        """Return the sha256 of each id and of the order: the same for ids of 16 bits and of 32."""
+        digest = hashlib.sha256()
+        for side in (self.src, self.tgt):
+            for numbers in (side.lengths(), side.ids):
+                for start in range(0, len(numbers), NUMBERS_PER_UPDATE):
+                    some = numbers[start : start + NUMBERS_PER_UPDATE]
+                    digest.update(some.astype("<u4").data)
+        return digest.hexdigest()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and list(self) == list(other)

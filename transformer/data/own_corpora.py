@@ -31,6 +31,7 @@ from transformer.data.source_text import UNKNOWN_LICENCE, PairsWithOrigin
 from transformer.data.text_files import pairs_to_tab_separated_text
 from transformer.support.errors import UserError, require
 from transformer.support.files import check_writable_folder, write_atomically, write_json
+from transformer.support.folders import text_cache_files
 from transformer.support.formats import FORMAT_KEY, FORMAT_VERSION, read_json_object
 
 DESCRIPTION_FILE_NAME = "corpus.json"
@@ -261,7 +262,8 @@ def _error_in_words(error: Exception) -> str:
 def remove_own_corpus(name: str) -> Path:
     """Delete the user's own corpus of this name, and return the folder that it was in.
 
-    The folder stays if there are other files in it.
+    What runs keep of its text, encoded, is deleted too. The folder stays if there are other files
+    in it.
     """
     names = own_corpus_names()
     known = ", ".join(names) or "none"
@@ -272,6 +274,8 @@ def remove_own_corpus(name: str) -> Path:
     split_files = [f"{split}.tsv" for split in SPLITS]
     for file_name in [*split_files, PICTURE_FILE_NAME]:
         (folder / file_name).unlink(missing_ok=True)
+    for path in text_cache_files(f"{name}."):
+        path.unlink(missing_ok=True)
     if not any(folder.iterdir()):
         folder.rmdir()
     return folder

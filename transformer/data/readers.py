@@ -4,16 +4,19 @@ Not in the paper. Another format is a function with `@register_reader("its name"
 """
 
 import gzip
+import io
 import random
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 from transformer.data.downloads import corpus_files_folder, download_if_missing, has_sha256
 from transformer.data.grouping import Pair, split_pairs
 from transformer.data.normalizers import NORMALIZERS, normalizer_name_of_language
-from transformer.data.parallel import ParallelText, parallel_text_from_lines, split_lines
+from transformer.data.parallel import ParallelText, parallel_text_from_lines
 from transformer.support.errors import require
 
 SHUFFLE_WITHIN_SPLIT_SEED = 2017  # a split's pairs are shuffled: Tatoeba's file is sorted by length
@@ -92,7 +95,7 @@ def read_line_aligned_files(
 
 
 def _read_side(corpus: Corpus, split: str, lang: str) -> list[str]:
-    return split_lines(_read_text(corpus.download_if_missing(corpus.file_of_split(split, lang))))
+    return list(_read_lines(corpus.download_if_missing(corpus.file_of_split(split, lang))))
 
 
 @register_reader("pairs")
@@ -120,20 +123,22 @@ def read_file_of_split(corpus: Corpus, split: str, src_lang: str, tgt_lang: str)
         f"{path} is missing or damaged: copy it again, or remove {corpus.name} and add it anew"
     )
     require(has_sha256(path, corpus.files[file]), message)
-    lines = split_lines(_read_text(path))
-    pairs = [(first, second) for first, second in (line.split("\t") for line in lines)]
+    pairs = ((first, second) for first, second in (line.split("\t") for line in _read_lines(path)))
     return _parallel_text_from_pairs(corpus, pairs, split, src_lang, tgt_lang)
 
 
 def _parallel_text_from_pairs(
-    corpus: Corpus, pairs: Sequence[Pair], split: str, src_lang: str, tgt_lang: str
+    corpus: Corpus, pairs: Iterable[Pair], split: str, src_lang: str, tgt_lang: str
 ) -> ParallelText:
     """Return pairs in one direction; a held-out sentence stands once, with all references."""
     if src_lang != _language_pair(corpus)[0]:
-        pairs = [(second, first) for first, second in pairs]
+        pairs = ((second, first) for first, second in pairs)
     if split == "train":
-        src = [source for source, _ in pairs]
-        return ParallelText(src_lang, tgt_lang, src, [translation for _, translation in pairs])
+        src, tgt = [], []
+        for source, translation in pairs:
+            src.append(source)
+            tgt.append(translation)
+        return ParallelText(src_lang, tgt_lang, src, tgt)
     accepted: dict[str, list[str]] = {}
     for source, translation in pairs:
         accepted.setdefault(source, []).append(translation)
@@ -160,7 +165,7 @@ def read_two_column_pairs(corpus: Corpus) -> list[Pair]:
     normalize_first = NORMALIZERS[normalizer_name_of_language(first_lang)]
     normalize_second = NORMALIZERS[normalizer_name_of_language(second_lang)]
     pairs: dict[Pair, None] = {}  # in order, each once
-    lines = split_lines(_read_text(file, corpus.options.get("member")))
+    lines = _read_lines(file, corpus.options.get("member"))
     for number, line in enumerate(lines, start=1):
         columns = line.split("\t")
         message = f"line {number} of {file} has {len(columns)} columns: give it two"
@@ -175,12 +180,20 @@ def _language_pair(corpus: Corpus) -> list[str]:
     return corpus.options["languages"].split("-")
 
 
-def _read_text(path: Path, member: str | None = None) -> str:
-    """Return a file's text in UTF-8: of a plain file, of a .gz, or of a member of a zip archive."""
-    if member is not None:
-        with zipfile.ZipFile(path) as archive:
-            return archive.read(member).decode("utf-8")
-    content = path.read_bytes()
-    if path.suffix == ".gz":
-        content = gzip.decompress(content)
-    return content.decode("utf-8")
+def _read_lines(path: Path, member: str | None = None) -> Iterator[str]:
+    """Yield the lines of a plain file, of a .gz, or of a member of a zip archive, in UTF-8.
+
+    They end at line feeds alone: U+2028 and its like stand inside sentences.
+    """
+    with ExitStack() as opened:
+        content: IO[bytes] | gzip.GzipFile
+        if member is not None:
+            archive = opened.enter_context(zipfile.ZipFile(path))
+            content = opened.enter_context(archive.open(member))
+        elif path.suffix == ".gz":
+            content = opened.enter_context(gzip.open(path))
+        else:
+            content = opened.enter_context(path.open("rb"))
+        text = io.TextIOWrapper(content, encoding="utf-8", newline="\n")
+        for line in opened.enter_context(text):
+            yield line.removesuffix("\n")

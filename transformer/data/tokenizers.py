@@ -39,7 +39,7 @@ from transformer.data.tokenizer_schema import tokenizer_problem
 from transformer.data.vocabularies import count_words, learn_merges, learn_words
 from transformer.data.word_splitting import split_words
 from transformer.support.checks import check_no_lone_surrogate, check_token_ids
-from transformer.support.errors import UserError, require, short_repr, unknown_name_error
+from transformer.support.errors import UserError, short_repr, unknown_name_error
 from transformer.support.files import read_json
 from transformer.support.progress import chunks_with_progress, with_progress
 from transformer.support.signatures import check_argument_types
@@ -142,11 +142,11 @@ class BPETokenizer(_BaseTokenizer):
         self.merges = list(merges)
         self.vocabulary = dict(BYTE_BY_LETTER)  # each piece but the special ones, numbered from 0
         for left, right in merges:
-            require(
-                left in self.vocabulary and right in self.vocabulary,
-                f"{short_repr((left, right))} is no merge: give two of GPT-2's letters of bytes or "
-                "of what they became; no merge before it makes both",
-            )
+            if left not in self.vocabulary or right not in self.vocabulary:
+                raise UserError(
+                    f"{short_repr((left, right))} is no merge: give two of GPT-2's letters of "
+                    "bytes or of what they became; no merge before it makes both"
+                )
             self.vocabulary.setdefault(left + right, len(self.vocabulary))
         pieces = [bytes(BYTE_BY_LETTER[letter] for letter in piece) for piece in self.vocabulary]
         super().__init__(map(readable_piece, pieces), lowercase, normalizer)

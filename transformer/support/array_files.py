@@ -5,7 +5,7 @@ The line holds a key, which says what the arrays were made of, and a check sum o
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,21 +29,20 @@ def write_array_file(
 ) -> None:
     """Write arrays, what they were made of and something about them; errors as of `files`."""
     layout = {name: [str(array.dtype), len(array)] for name, array in arrays.items()}
-    body = b"".join(_padded(np.ascontiguousarray(array).tobytes()) for array in arrays.values())
+    body: list[bytes | memoryview] = []
+    for array in arrays.values():
+        body += [np.ascontiguousarray(array).data, bytes(-array.nbytes % ALIGNMENT)]
     header = {"format": FORMAT, "key": key, "about": about, "arrays": layout}
     header["sha256"] = _sha256(about, layout, body)
     line = json.dumps(header).encode()
     line += b" " * (-(len(line) + 1) % ALIGNMENT) + b"\n"
-    write_atomically(path, line + body)
+    write_atomically(path, line, *body)
 
 
-def _padded(content: bytes) -> bytes:
-    return content + bytes(-len(content) % ALIGNMENT)
-
-
-def _sha256(about: Any, layout: Any, body: Any) -> str:
+def _sha256(about: Any, layout: Any, body: Iterable[bytes | memoryview]) -> str:
     digest = hashlib.sha256(json.dumps([about, layout]).encode())
-    digest.update(body)
+    for part in body:
+        digest.update(part)
     return digest.hexdigest()
 
 
@@ -63,21 +62,27 @@ def read_array_file(
         line = file.readline(MAX_HEADER_BYTES)
         if not line:
             raise UnusableFileError("is damaged: it is empty")
-        whole = np.memmap(file, dtype=np.uint8, mode="r")
+        # A plain array: each view of a `memmap` is made by Python code.
+        whole = np.asarray(np.memmap(file, dtype=np.uint8, mode="r"))
     try:
         header = json.loads(line)
         about, layout, body = header["about"], header["arrays"], whole[len(line) :]
         is_ours = header["format"] == FORMAT
-        is_intact = header["sha256"] == _sha256(about, layout, body.data)
+        is_intact = header["sha256"] == _sha256(about, layout, [body.data])
         made_of = dict(header["key"])
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise UnusableFileError("is damaged, or no file of this kind") from error
     if not (is_ours and is_intact):
         raise UnusableFileError("is damaged, or of another format")
+    require_same_key(made_of, key)
+    return about, _arrays_of_layout(layout, body)
+
+
+def require_same_key(made_of: Mapping[str, Any], key: Mapping[str, Any]) -> None:
+    """Raise an UnusableFileError unless a file was made of what a key holds."""
     now = json.loads(json.dumps(key))
     if changed := [name for name in {**made_of, **now} if made_of.get(name) != now.get(name)]:
         raise UnusableFileError(f"was made with another {', another '.join(changed)}")
-    return about, _arrays_of_layout(layout, body)
 
 
 def _arrays_of_layout(layout: Mapping[str, Any], body: NDArray[np.uint8]) -> dict[str, Any]:

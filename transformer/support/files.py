@@ -24,20 +24,25 @@ MAX_FOLDER_DEPTH = 200  # Python makes one folder inside the other, 1,000 at mos
 _held_locks: set[tuple[int, Path]] = set()
 
 
-def write_atomically(path: Path, content: bytes) -> None:
-    """Replace a file's content; after a crash or a UserError it is the old or the new, whole."""
+def write_atomically(path: Path, *parts: bytes | memoryview) -> None:
+    """Replace a file's content; after a crash or a UserError it is the old or the new, whole.
+
+    Parts are written one after the other, so that nobody needs to join large ones in memory.
+    """
     temporary = path.with_name(f".{uuid.uuid4().hex}.tmp")  # no other call has this name
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with temporary.open("xb") as file:
-            file.write(content)
+            for part in parts:
+                file.write(part)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
     except OSError as error:
+        num_bytes = sum(memoryview(part).nbytes for part in parts)
         earlier_file = "; the one saved before is unharmed" if path.is_file() else ""
         raise UserError(
-            f"cannot save {path} ({error.strerror}; it needs {len(content):,} bytes): make room, "
+            f"cannot save {path} ({error.strerror}; it needs {num_bytes:,} bytes): make room, "
             f"or choose another folder{earlier_file}"
         ) from error
     finally:

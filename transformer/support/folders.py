@@ -1,12 +1,17 @@
 """Where the course's files lie, in a checkout and in an installed package (no torch in here)."""
 
+import glob
 import os
+import re
 from pathlib import Path
 
 from transformer.support.errors import UserError
 from transformer.support.signatures import check_argument_types
 
 PACKAGE_FOLDER = Path(__file__).resolve().parents[1]
+TEXT_CACHE_VARIABLE = "TRANSFORMER_TEXT_CACHE"  # names another folder
+# The user may keep other files in that folder.
+TEXT_CACHE_NAME_END = r"\.[0-9a-f]{16}\.(arrays|tokenizers\.json)$"
 CARD_FILE_NAME = "card.json"  # in the folder of every shipped model; `experiments.ship` makes it
 
 
@@ -64,6 +69,18 @@ def cache_folder() -> Path:
         return course_data_folder() / "cache"
     users_cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(users_cache) / "attention-course"
+
+
+def text_cache_folder() -> Path:
+    """Return the folder of encoded text: that of `TEXT_CACHE_VARIABLE`, else one in the cache."""
+    named = os.environ.get(TEXT_CACHE_VARIABLE)
+    return Path(named).expanduser() if named else cache_folder() / "encoded"
+
+
+def text_cache_files(prefix: str) -> list[Path]:
+    """Return the files of encoded text, of any version, whose names begin with `prefix`."""
+    paths = text_cache_folder().glob(f"{glob.escape(prefix)}*")
+    return [path for path in paths if re.search(TEXT_CACHE_NAME_END, path.name)]
 
 
 def users_own_data_folder() -> Path:

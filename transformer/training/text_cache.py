@@ -3,7 +3,8 @@
 Not in the paper. A second run, a resumed one and the other processes of torchrun map the arrays
 into memory, and read no text but for its check sum. A file here is used only if its key, which
 holds all that it was made of, and its check sum are right; else it is named in a line, and made
-anew. A file that cannot be written is left out. All of them may be removed at any time.
+anew. What another text or version made is removed once there is something in its place. A file that
+cannot be written is left out. All of them may be removed at any time.
 """
 
 import hashlib
@@ -30,23 +31,19 @@ from transformer.data.tokenizers import BPETokenizer, Tokenizer, WordTokenizer
 from transformer.support.array_files import (
     UnusableFileError,
     read_array_file,
+    require_same_key,
     write_array_file,
 )
 from transformer.support.errors import UserError
 from transformer.support.files import read_json, write_json
-from transformer.support.folders import PACKAGE_FOLDER, cache_folder
+from transformer.support.folders import PACKAGE_FOLDER, text_cache_files, text_cache_folder
 from transformer.support.provenance import code_sha256
 
 ResultT = TypeVar("ResultT")
-FOLDER_VARIABLE = "TRANSFORMER_TEXT_CACHE"  # names another folder
 KEY = "key"  # in a file of vocabularies
 SIDES = ("src", "tgt")
 
-
-def text_cache_folder() -> Path:
-    """Return the folder of these files: that of `FOLDER_VARIABLE`, else one in the cache."""
-    named = os.environ.get(FOLDER_VARIABLE)
-    return Path(named).expanduser() if named else cache_folder() / "encoded"
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -81,6 +78,11 @@ class SplitText:
         direction = [self.corpus, self.split, self.src_lang, self.tgt_lang]
         return {"split": direction, "text": text} | _versions()
 
+    @property
+    def file_prefix(self) -> str:
+        """Return what the name of each file of this text begins with, of any version."""
+        return f"{self.corpus}.{self.split}.{self.src_lang}-{self.tgt_lang}."
+
 
 @cache
 def _versions() -> dict[str, str]:
@@ -110,8 +112,7 @@ def learn_or_read_tokenizers(data: DataConfig, text: SplitText) -> tuple[Tokeniz
             values = read_json(path)
             if values.pop("sha256") != _json_sha256(values):
                 raise UnusableFileError("is damaged")
-            if values[KEY] != json.loads(json.dumps(key)):
-                raise UnusableFileError("was made of another text, or by another version")
+            require_same_key(values[KEY], key)
             src, tgt = (tokenizers.from_dict(values[side], path) for side in SIDES)
         except (UserError, KeyError, TypeError, AttributeError) as error:
             raise UnusableFileError("is damaged") from error
@@ -123,7 +124,7 @@ def learn_or_read_tokenizers(data: DataConfig, text: SplitText) -> tuple[Tokeniz
         write_json(path, values | {"sha256": _json_sha256(values)})
 
     return _read_or_make(
-        path, read, lambda: tokenizers.train(data, text.text.src, text.text.tgt), write
+        text, path, read, lambda: tokenizers.train(data, text.text.src, text.text.tgt), write
     )
 
 
@@ -138,7 +139,15 @@ class MappedExamples(ExampleArrays):
         src, tgt = (TokenArrays(arrays[f"{side}_ids"], arrays[f"{side}_offsets"]) for side in SIDES)
         super().__init__(src, tgt)
         self.path, self.key = path, key
-        self.left_out = LeftOut(*about["left_out"])
+        try:
+            self.left_out = LeftOut(*about["left_out"])
+            self._checksum = str(about["checksum"])
+        except (KeyError, TypeError) as error:
+            raise UnusableFileError("is of another version") from error
+
+    def checksum(self) -> str:
+        """Return the sum of the examples, which the file holds, and the sum of the file covers."""
+        return self._checksum
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Another machine has other files.
@@ -179,18 +188,19 @@ def encode_or_read_examples(
         arrays = {}
         for side, sentences in zip(SIDES, (examples.src, examples.tgt), strict=True):
             arrays[f"{side}_ids"], arrays[f"{side}_offsets"] = sentences.ids, sentences.offsets
-        write_array_file(path, key, {"left_out": list(left_out)}, arrays)
+        about = {"left_out": list(left_out), "checksum": examples.checksum()}
+        write_array_file(path, key, about, arrays)
 
-    return _read_or_make(path, read, make, write)
+    return _read_or_make(text, path, read, make, write)
 
 
 # --- files ----------------------------------------------------------------------------------
 
 
 def _path(text: SplitText, suffix: str, settings: dict[str, Any]) -> Path:
-    """Return the file of some settings: with another text or version, one takes its place."""
-    direction = f"{text.corpus}.{text.split}.{text.src_lang}-{text.tgt_lang}"
-    return text_cache_folder() / f"{direction}.{_json_sha256(settings)[:16]}.{suffix}"
+    """Return the file of some settings."""
+    sums = f"{_json_sha256(text.key)[:16]}.{_json_sha256(settings)[:16]}"
+    return text_cache_folder() / f"{text.file_prefix}{sums}.{suffix}"
 
 
 def _json_sha256(value: Any) -> str:
@@ -198,6 +208,7 @@ def _json_sha256(value: Any) -> str:
 
 
 def _read_or_make(
+    text: SplitText,
     path: Path,
     read: Callable[[], ResultT],
     make: Callable[[], ResultT],
@@ -207,7 +218,6 @@ def _read_or_make(
 
     What was written is read again, so that memory holds it once.
     """
-    log = logging.getLogger(__name__)
     try:
         return read()
     except OSError:
@@ -218,7 +228,17 @@ def _read_or_make(
     made = make()
     try:
         write(made)
+        _remove_files_of_other_text_or_version(text)
         return read()
     except (UserError, OSError, UnusableFileError) as error:
         log.warning(f"the text is encoded, and not kept for the next run: {error}")
         return made
+
+
+def _remove_files_of_other_text_or_version(text: SplitText) -> None:
+    """Delete the files of a split's earlier text, and of other versions, which nobody can use."""
+    current_prefix = f"{text.file_prefix}{_json_sha256(text.key)[:16]}."
+    for path in text_cache_files(text.file_prefix):
+        if not path.name.startswith(current_prefix):
+            path.unlink(missing_ok=True)
+            log.info(f"removed {path}, of another text or version")
