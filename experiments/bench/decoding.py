@@ -35,7 +35,7 @@ NUM_TIMED_ROUNDS = 5
 NUM_COMPARED_SENTENCES = 1000  # whose translations are compared
 NUM_SENTENCES_IN_ONE_CALL = 200  # sentences translated in one call, timed
 NUM_SENTENCES_ONE_BY_ONE = 50  # sentences translated one by one, as a service gets them
-PLAIN_SEARCH_NAME = "beam_search"
+OURS, PLAIN_SEARCH_NAME = "ours", "beam_search"
 DISTRIBUTIONS = {"onnx": "onnxruntime"}  # of an engine whose package has another name
 NUM_LONG_ROUNDS = 3
 LONG_TARGET_TOKENS = 1024
@@ -111,7 +111,7 @@ def measure_long_decode(translator: Translator, beam_size: int) -> dict[str, Any
     model = Transformer(config, src_vocab_size=vocab_size, tgt_vocab_size=vocab_size).eval()
     model.output.bias[EOS_ID] = -torch.inf  # so that it does not end before
     src = torch.randint(EOS_ID + 1, vocab_size, (1, 17))
-    seconds: dict[str, list[float]] = {"ours": [], PLAIN_SEARCH_NAME: []}
+    seconds: dict[str, list[float]] = {OURS: [], PLAIN_SEARCH_NAME: []}
     searches: Any = (fast_beam_search, beam_search)
     for _ in range(NUM_LONG_ROUNDS):
         for name, search in zip(seconds, searches, strict=True):
@@ -145,32 +145,41 @@ def compare_engines(
         it has (the median of the rounds, and the ends), and its seconds of computing and ours in
         each round.
     """
-    everyone = {"ours": ours} | engines
+    everyone = {OURS: ours} | engines
     # The first translation is slow, and is not timed.
-    translations = {name: translate(text) for name, translate in everyone.items()}
-    gold = [[reference] for reference in references]
-    score = {name: bleu(lines, gold)["score"] for name, lines in translations.items()}
-    equal = {}
-    for name, lines in translations.items():
-        pairs = zip(lines, translations["ours"], strict=True)
-        equal[name] = sum(line == our_line for line, our_line in pairs)
+    compared = _compare_translations(everyone, text, references)
     ways = {
         "together": [text[:NUM_SENTENCES_IN_ONE_CALL]],
         "one_by_one": [[sentence] for sentence in text[:NUM_SENTENCES_ONE_BY_ONE]],
     }
-    seconds: dict[str, dict[str, list[float]]] = {
-        way: {name: [] for name in everyone} for way in ways
-    }
+    seconds = {way: {name: list[float]() for name in everyone} for way in ways}
     for _ in range(NUM_TIMED_ROUNDS):
         for way, calls in ways.items():
             for name, translate in everyone.items():
                 took = process_seconds_of_call(partial(list, map(translate, calls)))
                 seconds[way][name].append(took)
     return {
-        name: {"equal": equal[name], "sentences": len(text), "bleu": score[name]}
-        | {"our_bleu": score["ours"]}
-        | {way: _relative_speed(took["ours"], took[name]) for way, took in seconds.items()}
+        name: compared[name]
+        | {way: _relative_speed(took[OURS], took[name]) for way, took in seconds.items()}
         for name in engines
+    }
+
+
+def _compare_translations(
+    everyone: dict[str, TranslateFunction], text: list[str], references: list[str]
+) -> dict[str, dict[str, Any]]:
+    """Return how many of each contender's translations are equal to ours, its BLEU and ours."""
+    translations = {name: translate(text) for name, translate in everyone.items()}
+    gold = [[reference] for reference in references]
+    score = {name: bleu(lines, gold)["score"] for name, lines in translations.items()}
+    equal = {}
+    for name, lines in translations.items():
+        pairs = zip(lines, translations[OURS], strict=True)
+        equal[name] = sum(line == our_line for line, our_line in pairs)
+    return {
+        name: {"equal": equal[name], "sentences": len(text)}
+        | {"bleu": score[name], "our_bleu": score[OURS]}
+        for name in everyone
     }
 
 
