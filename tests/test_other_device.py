@@ -15,4 +15,4 @@ def test_training_and_search_on_another_device() -> None:
     """By hand: python -m pytest tests/helpers/on_other_device.py."""
     checks = ROOT / "tests" / "helpers" / "on_other_device.py"
     done = python("-m", "pytest", "-q", "-p", "no:cacheprovider", checks, cwd=ROOT)
-    assert re.fullmatch(r"3 passed in .*", done.stdout.splitlines()[-1])
+    assert re.fullmatch(r"4 passed in .*", done.stdout.splitlines()[-1])

@@ -18,10 +18,13 @@ from torch import Tensor
 from torch.utils._pytree import tree_leaves, tree_map
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
 
-from tests.helpers.tiny_training import HELD_OUT, run_tiny, transformer
+from tests.helpers.cpu_recorder import CpuStepRecorder
+from tests.helpers.tiny_training import EXAMPLES, HELD_OUT, Tiny, run_tiny, transformer
 from transformer import fast_dropout
+from transformer.data.token_budget import TokenBudgetBatches
 from transformer.decoding import beam_search, greedy_search
 from transformer.models.translator import Translator
+from transformer.training import loop
 
 _setup_privateuseone_for_python_backend(rename="elsewhere")
 torch.__future__.set_swap_module_params_on_conversion(True)  # a moved weight stays tied
@@ -108,6 +111,23 @@ def test_training_and_resume(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         moved = resumed.state_dict()[name]
         assert isinstance(moved, Elsewhere)
         torch.testing.assert_close(moved.cpu(), tensor, msg=name)
+
+
+def test_recorded_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Steps recorded there do not meet a tensor that is elsewhere, and do what those here do."""
+    monkeypatch.setattr(fast_dropout, "fast_dropout", F.dropout)
+    recorders = [CpuStepRecorder(), CpuStepRecorder()]
+    ours, theirs = Tiny(), Tiny().to(DEVICE)
+    batches = TokenBudgetBatches(EXAMPLES, 45, pool_batches=3)
+    for model, device, recorder in zip((ours, theirs), ("cpu", DEVICE), recorders, strict=True):
+        monkeypatch.setattr(loop, "make_recorder", lambda _, recorder=recorder: recorder)
+        # At a run's end its weights are put in the place of those that the recorder holds.
+        options = {"batches": batches, "cuda_graphs": True, "stop_after": 11}
+        run_tiny(tmp_path / str(device), model, device=device, **options)
+    assert vars(recorders[0]) == vars(recorders[1])
+    assert recorders[0].num_recordings > 0
+    for name, tensor in ours.state_dict().items():
+        torch.testing.assert_close(theirs.state_dict()[name].cpu(), tensor, msg=name)
 
 
 def test_both_searches() -> None:
