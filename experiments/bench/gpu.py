@@ -1,4 +1,4 @@
-"""Time training steps on a GPU: each precision, eager and compiled (§5.2).
+"""Time training steps on a GPU: each precision; eager, with CUDA graphs, compiled (§5.2).
 
 One captions model, which is all small operations, and the paper's base model on batches of its
 size (§5.1), which is mostly matrix products. Each gets the same batches and initial weights.
@@ -10,15 +10,22 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import torch
+from torch import Tensor
 
+from experiments.bench.gpu_profile import profile_steps
 from experiments.bench.peers import TrainingWorkload, load_training_workload
 from lessonkit.analysis.flops import training_step_flops
 from transformer.config import ModelConfig
+from transformer.data.batches import Batch
 from transformer.model import Transformer, count_parameters
 from transformer.support.errors import UserError
+from transformer.training.cuda_graphs import StepRecorder, make_recorder
 from transformer.training.devices import Precision, memory_bytes, pick_device_and_precision
+from transformer.training.graphed_update import GraphedUpdate
 from transformer.training.loop import new_state, update
+from transformer.training.run import StepStats
 from transformer.training.schedule import configured_learning_rate
 
 RECIPE_NAME = "multi30k-de-en"
@@ -29,15 +36,23 @@ BASE_MODEL_TRAINING_SETTINGS = {
 }  # §5.1, §5.3
 BASE_VOCAB_SIZE = 37_000  # §5.1; the text has fewer, the softmax has all
 NUM_STEPS_PER_RUN = 40
-NUM_UNTIMED_STEPS = 8  # of these, not timed: kernels are chosen, or compiled
-COMPILED_RUN_NAME = "bf16, compiled"
+# The steps are made so many times over before they are timed: kernels are chosen or compiled in the
+# first pass, and CUDA graphs recorded in the second.
+NUM_UNTIMED_PASSES = 2
+CUDA_GRAPHS = "CUDA graphs"
+COMPILED = "compiled"
+WAYS = (
+    *map(str, Precision),
+    *(f"{precision}, {CUDA_GRAPHS}" for precision in (Precision.BF16, Precision.FP16)),
+    f"{Precision.BF16}, {COMPILED}",  # the last, since compiling takes minutes
+)
 TIMED_MATRIX_SIDE = 8192  # side of the largest product
 
 
 def measure_gpu_steps(
     save: Callable[[dict[str, Any]], None], steps: int = NUM_STEPS_PER_RUN
 ) -> None:
-    """Measure both models, and save all figures after each run; the compiled are last.
+    """Measure both models in each of `WAYS`, and save all figures after each run.
 
     Raises:
         UserError: There is no GPU.
@@ -61,61 +76,129 @@ def measure_gpu_steps(
         "steps": steps,
         "models": models,
     }
-    for way in (*Precision, COMPILED_RUN_NAME):
+    for way in WAYS:
         for name, workload in loads.items():
-            models[name]["ways"][str(way)] = time_training_steps(workload, device, way)
+            models[name]["ways"][way] = time_training_steps(workload, device, way)
             save(figures)
 
 
 def time_training_steps(
     workload: TrainingWorkload, device: torch.device, way: str
 ) -> dict[str, Any]:
-    """Make the first steps of a recipe in a precision, or as `COMPILED_RUN_NAME`.
+    """Make the first steps of a recipe in one of `WAYS`, several times over.
 
     Returns:
-        Target tokens a second (the median step's, without padding), milliseconds of that step,
-        seconds of the slow first two, operations a second of its matrix products, the most
-        memory held (GB), the last step's loss (nats per token), and steps left out for overflow.
+        Of a pass in which each step is waited for: target tokens a second (the median step's,
+        without padding), milliseconds of that step, and operations a second of the matrix products
+        of its batch as `collate` pads it. Milliseconds of a mean step of a pass in which none is,
+        as in `train`. Of one under the profiler: see `profile_figures`. Seconds of the slow first
+        two steps, the most memory held (GB), the last step's loss (nats per token), steps left out
+        for overflow, and with CUDA graphs the positions computed for each token.
     """
-    precision, training = Precision(way.partition(",")[0]), workload.recipe.training
-    network = workload.network_config
-    torch.manual_seed(training.seed)
     torch._dynamo.reset()
     torch.cuda.empty_cache()
     torch.cuda.reset_peak_memory_stats(device)
-    src_vocab_size, tgt_vocab_size = workload.src_vocab_size, workload.tgt_vocab_size
-    model = Transformer(network, src_vocab_size=src_vocab_size, tgt_vocab_size=tgt_vocab_size)
-    model.to(device).train()
-    state = new_state(model, training, precision)
-    if way == COMPILED_RUN_NAME:
-        model.compile(dynamic=True)
-    scale = state.scaler.get_scale()
-    seconds, speeds, rates, skipped = [], [], [], 0
-    for step, batch in enumerate(workload.batches, start=1):
-        rate = configured_learning_rate(step, network.d_model, training)
+    steps = BenchSteps(workload, device, way, make_recorder(device) if CUDA_GRAPHS in way else None)
+    first_two = _seconds_of_steps(steps, 2)
+    _seconds_of_steps(steps, NUM_UNTIMED_PASSES * len(workload.batches) - 2)
+    seconds, stats = [], []
+    for _ in workload.batches:
         started = time.perf_counter()
-        tokens, nll, _ = update(model, state, batch, training, rate, precision)
-        loss = float(nll) / tokens  # waits for the GPU
+        stats.append(steps())
+        float(stats[-1].nll)  # waits for the GPU
         seconds.append(time.perf_counter() - started)
-        speeds.append(tokens / seconds[-1])
-        lengths = {"src_len": batch.src.shape[1], "tgt_len": batch.tgt_in.shape[1]}
-        flops = training_step_flops(
-            network, workload.tgt_vocab_size, sentences=len(batch.src), **lengths
-        )
-        rates.append(flops / seconds[-1])
-        skipped += state.scaler.get_scale() < scale
-        scale = state.scaler.get_scale()
-    timed = slice(min(NUM_UNTIMED_STEPS, len(seconds) // 2), None)
-    return {
-        "parameters": count_parameters(model),
-        "tokens_per_second": round(statistics.median(speeds[timed])),
-        "milliseconds": round(1000 * statistics.median(seconds[timed]), 1),
-        "first_two_seconds": round(sum(seconds[:2]), 1),
-        "tflops": round(statistics.median(rates[timed]) / 1e12, 2),
+    count = len(seconds)
+    without_waiting = _seconds_of_steps(steps, count)
+    profiled = profile_steps(lambda: _seconds_of_steps(steps, count), count)
+    flops = _flops_of_batches(workload)
+    skipped = sum(not torch.isfinite(each.grad_norm) for each in stats)
+    figures = {
+        "parameters": count_parameters(steps.model),
+        "tokens_per_second": round(
+            statistics.median(each.tokens / s for each, s in zip(stats, seconds, strict=True))
+        ),
+        "milliseconds": round(1000 * statistics.median(seconds), 1),
+        "milliseconds_without_waiting": round(1000 * without_waiting / count, 1),
+        "first_two_seconds": round(first_two, 1),
+        "tflops": round(
+            statistics.median(f / s for f, s in zip(flops, seconds, strict=True)) / 1e12, 2
+        ),
         "memory_gb": round(torch.cuda.max_memory_allocated(device) / 1e9, 2),
-        "loss": round(loss, 4),
+        "loss": round(float(stats[-1].nll) / stats[-1].tokens, 4),
         "skipped": skipped,
+        **profiled,
     }
+    if steps.graphed is not None:
+        figures["positions_per_token"] = steps.graphed.padding.positions_per_token
+    return figures
+
+
+class BenchSteps:
+    """A recipe's first steps in one of `WAYS`, one at each call; after the last the first again."""
+
+    def __init__(
+        self,
+        workload: TrainingWorkload,
+        device: torch.device,
+        way: str,
+        recorder: StepRecorder | None,
+    ) -> None:
+        precision = Precision(way.partition(",")[0])
+        self._training = training = workload.recipe.training
+        self._d_model = workload.network_config.d_model
+        torch.manual_seed(training.seed)
+        self.model = Transformer(
+            workload.network_config,
+            src_vocab_size=workload.src_vocab_size,
+            tgt_vocab_size=workload.tgt_vocab_size,
+        )
+        self.model.to(device).train()
+        state = new_state(self.model, training, precision)
+        if COMPILED in way:
+            self.model.compile(dynamic=True)
+
+        def plain_update(batch: Batch, rate: float | Tensor) -> StepStats:
+            return update(self.model, state, batch, training, rate, precision)
+
+        self._update: Callable[[Any, float], StepStats] = plain_update
+        self._batches: list[Any] = list(workload.batches)
+        self.graphed: GraphedUpdate | None = None
+        if recorder is not None:
+            self.graphed = GraphedUpdate(plain_update, state, workload.pipeline, recorder)
+            self._update = self.graphed
+            plan = workload.pipeline.plan(0)
+            self._batches = [np.array(rows) for rows in plan[: len(self._batches)]]
+        self._num_steps = 0
+
+    def __call__(self) -> StepStats:
+        """Make the next step."""
+        batch = self._batches[self._num_steps % len(self._batches)]
+        self._num_steps += 1
+        rate = configured_learning_rate(self._num_steps, self._d_model, self._training)
+        return self._update(batch, rate)
+
+
+def _seconds_of_steps(steps: BenchSteps, count: int) -> float:
+    """Return how long some steps take, of which the last alone is waited for."""
+    started = time.perf_counter()
+    for _ in range(count):
+        stats = steps()
+    float(stats.nll)
+    return time.perf_counter() - started
+
+
+def _flops_of_batches(workload: TrainingWorkload) -> list[float]:
+    """Return the operations of the matrix products of each batch's step."""
+    return [
+        training_step_flops(
+            workload.network_config,
+            workload.tgt_vocab_size,
+            sentences=len(batch.src),
+            src_len=batch.src.shape[1],
+            tgt_len=batch.tgt_in.shape[1],
+        )
+        for batch in workload.batches
+    ]
 
 
 def measure_matmul_tflops(precision: Precision, device: torch.device, rounds: int = 10) -> float:

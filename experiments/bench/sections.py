@@ -11,7 +11,7 @@ import torch
 
 from attention_course.status import keep_freed_memory
 from engines.folder import ENGINES
-from experiments.bench import data, decoding, gpu, modern, training
+from experiments.bench import data, decoding, gpu, modern, shapes, training
 from experiments.bench.decoding import PLAIN_SEARCH_NAME
 from experiments.bench.peers import OURS
 from experiments.tables import markdown_table
@@ -23,7 +23,7 @@ from transformer.training.devices import pick_device
 
 
 def measure_and_record_section(section: str, file: Path) -> None:
-    """Measure one section, "training", "modern", "decoding", "gpu" or "data", and record it."""
+    """Measure a section, one of `commands.BENCH_SECTION_NAMES`, and record it."""
     if section == "decoding":
         decoding.record_decoding_speeds("de-en", file)
     elif section == "gpu":
@@ -36,33 +36,58 @@ def measure_and_record_section(section: str, file: Path) -> None:
                 figures = modern.measure_variants()
             elif section == "data":
                 figures = data.measure_text_to_batches()
+            elif section == "shapes":
+                figures = shapes.measure_batch_shapes()
             else:
                 figures = training.measure_all_recipes()
         write_json(file, provenance(torch.device("cpu")) | figures)
 
 
 def gpu_steps_table(figures: dict[str, Any]) -> str:
-    """Return the table of training steps on a GPU, by precision, eager and compiled."""
+    """Return the table of training steps on a GPU: by precision, eager, recorded and compiled."""
     rows, largest = [], figures["largest_product"]
     for model, measured in figures["models"].items():
         for way, step in measured["ways"].items():
             share = step["tflops"] / largest[way.partition(",")[0]]
-            rows.append(
-                [
-                    model,
-                    way,
-                    f"{step['tokens_per_second']:,}",
-                    f"{step['milliseconds']:.1f}",
-                    f"{step['memory_gb']:.2f}",
-                    f"{share:.1%}",
-                    f"{step['loss']:.3f}",
-                    f"{step['first_two_seconds']:.1f}",
-                ]
-            )
+            row = [
+                model,
+                way,
+                f"{step['tokens_per_second']:,}",
+                f"{step['milliseconds']:.1f}",
+                f"{step['memory_gb']:.2f}",
+                f"{share:.1%}",
+                f"{step['loss']:.3f}",
+                f"{step['first_two_seconds']:.1f}",
+            ]
+            if "kernels" in step:
+                free = step["milliseconds_without_waiting"]
+                row += [f"{free:.1f}", f"{step['kernels']:,.0f}", f"{step['launches']:,.0f}"]
+                row.append(f"{step['gpu_milliseconds'] / free:.0%}")
+            rows.append(row)
     head = ["model", "precision", "tokens/s", "ms per step", "GB"]
     head += ["share of the largest product's rate", "last step's loss", "first two steps, s"]
+    # A record of before the steps were profiled has no more columns.
+    if len(rows[0]) > len(head):
+        head += ["ms per step, not waited for", "kernels", "launches", "GPU busy"]
     about = f"{figures['hardware']}, torch {figures['torch']}, {figures['date']}:"
     return f"{about}\n\n{markdown_table(head, rows, words=range(2))}"
+
+
+def batch_shapes_table(figures: dict[str, Any]) -> str:
+    """Return the table of the shapes of some epochs' batches, as padded and as rounded up."""
+    rows = [
+        [
+            name,
+            f"{counted['batches']:,}",
+            *(f"{way['shapes']:,}" for way in counted["ways"].values()),
+            *(f"{way['positions_per_token']:.3f}" for way in counted["ways"].values()),
+            f"{counted['ways']['rounded up']['shapes_that_come_once']:,}",
+        ]
+        for name, counted in figures["pipelines"].items()
+    ]
+    head = [f"{figures['epochs']} epochs of", "batches", "shapes", "shapes, rounded up"]
+    head += ["positions per token", "the same, rounded up", "rounded shapes that come once"]
+    return markdown_table(head, rows, words=range(1))
 
 
 def decoding_speeds_table(figures: dict[str, Any]) -> str:

@@ -50,14 +50,19 @@ class RoundedShapes:
         self._tgt_lengths = examples.tgt.lengths() + 1
         self._longest = int(self._src_lengths.max()), int(self._tgt_lengths.max())
 
+    def padded_shape_of(self, rows: NDArray[np.int64]) -> BatchShape:
+        """Return the shape that `collate` gives a batch of these examples."""
+        src_len, tgt_len = self._src_lengths[rows].max(), self._tgt_lengths[rows].max()
+        return BatchShape(len(rows), int(src_len), int(tgt_len))
+
     def shape_of(self, rows: NDArray[np.int64]) -> BatchShape:
-        """Return the shape that a batch of these examples is padded to."""
-        lengths = int(self._src_lengths[rows].max()), int(self._tgt_lengths[rows].max())
+        """Return the shape that a batch of these examples is rounded up to."""
+        sentences, *lengths = self.padded_shape_of(rows)
         src_len, tgt_len = (
             min(round_up(length, LENGTH_MULTIPLE), longest)
             for length, longest in zip(lengths, self._longest, strict=True)
         )
-        return BatchShape(round_up(len(rows)), src_len, tgt_len)
+        return BatchShape(round_up(sentences), src_len, tgt_len)
 
     def num_src_tokens(self, rows: NDArray[np.int64]) -> int:
         """Return the number of source tokens without padding, eos included."""

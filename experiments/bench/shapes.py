@@ -1,0 +1,60 @@
+"""How many shapes some epochs of batches have, and what rounding them up costs.
+
+Not in the paper. Each shape that comes again is a CUDA graph of its own.
+"""
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from experiments.bench.gpu import BASE_MODEL_TRAINING_SETTINGS
+from experiments.bench.peers import load_training_workload
+from transformer.data.batch_shapes import BatchShape, PaddingCount, RoundedShapes
+from transformer.data.token_budget import TokenBudgetBatches
+
+NUM_EPOCHS = 12
+# The name of each pipeline, the recipe that it is of, and what is changed in it.
+PIPELINES: dict[str, tuple[str, dict[str, Any]]] = {
+    "multi30k-de-en": ("multi30k-de-en", {}),
+    "multi30k-fr-en": ("multi30k-fr-en", {}),
+    "base": ("multi30k-de-en", BASE_MODEL_TRAINING_SETTINGS),
+}
+
+
+def measure_batch_shapes() -> dict[str, Any]:
+    """Count the shapes of each of `PIPELINES`, as they are padded and as they are rounded up."""
+    return {
+        "epochs": NUM_EPOCHS,
+        "pipelines": {
+            name: count_shapes(load_training_workload(recipe, 1, settings).pipeline)
+            for name, (recipe, settings) in PIPELINES.items()
+        },
+    }
+
+
+def count_shapes(batches: TokenBudgetBatches, epochs: int = NUM_EPOCHS) -> dict[str, Any]:
+    """Return the batches of some epochs, and for both ways of padding their shapes and its cost."""
+    rounded = RoundedShapes(batches.examples)
+    shapes: dict[str, Counter[BatchShape]] = {"as padded": Counter(), "rounded up": Counter()}
+    padding = {name: PaddingCount() for name in shapes}
+    for rows in (np.array(rows) for epoch in range(epochs) for rows in batches.plan(epoch)):
+        tokens = rounded.num_src_tokens(rows) + rounded.num_tgt_tokens(rows)
+        for name, shape in (
+            ("as padded", rounded.padded_shape_of(rows)),
+            ("rounded up", rounded.shape_of(rows)),
+        ):
+            shapes[name][shape] += 1
+            padding[name].positions += shape.positions
+            padding[name].tokens += tokens
+    return {
+        "batches": shapes["rounded up"].total(),
+        "ways": {
+            name: {
+                "shapes": len(counts),
+                "shapes_that_come_once": sum(count == 1 for count in counts.values()),
+                "positions_per_token": padding[name].positions_per_token,
+            }
+            for name, counts in shapes.items()
+        },
+    }
