@@ -87,7 +87,9 @@ class Adapter(_ReplaceMixin):
         candidate_score: `candidate_score(log_prob, length)` is what the search orders candidates
             by, higher is better; `length` is their number of tokens, eos included.
         alpha: Exponent of the paper's length penalty, if `candidate_score` is meant to use it.
+        length_exponent: Exponent of the length, if `candidate_score` is meant to divide by a power.
         loss: `loss(logits, tgt_out)` returns a scalar in nats: a sum over tokens, or a mean.
+        label_smoothing: Share of the target that `loss` is meant to take from the true token.
         optimizer: The optimizer that trains `module`.
         optimizer_settings: Settings that the optimizer is meant to have, such as
             `{"betas": (0.9, 0.98), "eps": 1e-9}`.
@@ -97,8 +99,14 @@ class Adapter(_ReplaceMixin):
             scheduler or a step counter; each has `state_dict` and `load_state_dict`.
         schedule: `schedule(step)` returns the learning rate of a step, counted from 1.
         warmup_steps: Steps in which `schedule` rises.
+        schedule_rates: Rates that `schedule` is meant to have, by step, such as its peak and end.
         d_model: Width, if `schedule` is meant to be the paper's.
         relative_max_distance: Greatest distance of relative positions, if they are T5's.
+        rotary_base: Base of the frequencies of rotary positions, often called theta.
+        norm_epsilon: What norms are meant to add to the variance, or to its root.
+        initial_std: Standard deviation that all matrices are meant to be drawn with.
+        dropout: Rate of dropout that each sub-layer's output and the embeddings are meant to have.
+        attention_dropout: Rate of dropout that attention weights are meant to have.
         make_batch: `make_batch(sources, targets)` returns src, tgt_in and tgt_out for lists of ids
             without special tokens.
         declared_tied: Groups of names of parameters that are meant to be one tensor.
@@ -126,7 +134,9 @@ class Adapter(_ReplaceMixin):
     beam: Callable[[Tensor, int, int], list[list[Candidate]]] | None = None
     candidate_score: Callable[[float, int], float] | None = None
     alpha: float | None = None
+    length_exponent: float | None = None
     loss: Callable[[Tensor, Tensor], Tensor] | None = None
+    label_smoothing: float | None = None
     optimizer: torch.optim.Optimizer | None = None
     optimizer_settings: Mapping[str, Any] | None = None
     max_gradient_norm: float | None = None
@@ -134,8 +144,14 @@ class Adapter(_ReplaceMixin):
     stateful: tuple[Any, ...] = ()
     schedule: Callable[[int], float] | None = None
     warmup_steps: int | None = None
+    schedule_rates: Mapping[int, float] | None = None
     d_model: int | None = None
     relative_max_distance: int | None = None
+    rotary_base: float | None = None
+    norm_epsilon: float | None = None
+    initial_std: float | None = None
+    dropout: float | None = None
+    attention_dropout: float | None = None
     make_batch: (
         Callable[[TokenIdSequences, TokenIdSequences], tuple[Tensor, Tensor, Tensor]] | None
     ) = None

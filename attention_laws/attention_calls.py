@@ -76,10 +76,14 @@ def _attention_call_from_softmax(call: TorchCall, products: list[TorchCall]) -> 
     """Return the attention of a softmax, with the last product of the shape of its scores."""
     scores = call.args[0]
     attention = AttentionCall(call.output, scores)
-    fitting = [product for product in products if product.output.shape == scores.shape]
+    fitting = [
+        product
+        for product in products
+        if product.output.shape == scores.shape and len(_product_operands(product)) == 2
+    ]
     if fitting:
         product = fitting[-1]
-        first, second = _product_operands(product)[:2]
+        first, second = _product_operands(product)
         attention.product, attention.place = product.output, product.place
         attention.d_k = _contracted_axis_length(product, first)
         attention.factor = accumulated_scale_factor(first) * accumulated_scale_factor(second)
@@ -112,7 +116,11 @@ def _queries_and_keys(products: list[TorchCall], scores: Tensor) -> list[QueryAn
 
 def _query_and_key(call: TorchCall) -> QueryAndKey | None:
     """Return what a product multiplied as queries and keys; None if its axes cannot be told."""
-    first, second = _product_operands(call)[:2]
+    operands_of_call = _product_operands(call)
+    # Of einsum, one that permutes axes, or three of which a scale is one.
+    if len(operands_of_call) != 2:
+        return None
+    first, second = operands_of_call
     if call.name != "einsum":
         return first, second.transpose(-2, -1)
     terms, _, output = call.args[0].replace(" ", "").partition("->")
@@ -137,7 +145,12 @@ def _contracted_axis_length(call: TorchCall, first: Tensor) -> int:
     terms, _, output = call.args[0].replace(" ", "").partition("->")
     first_term = terms.split(",")[0]
     letters = [letter for letter in first_term if letter not in output and letter.isalpha()]
-    return first.shape[terms.index(letters[0])] if len(letters) == 1 else 0
+    if len(letters) != 1:
+        return 0
+    place = first_term.index(letters[0])
+    # Counted from the end behind an ellipsis, which stands for any number of axes.
+    is_behind_ellipsis = "." in first_term[:place]
+    return first.shape[place - len(first_term) if is_behind_ellipsis else place]
 
 
 def _attention_call_from_fused(call: TorchCall) -> AttentionCall:

@@ -14,7 +14,6 @@ from attention_laws.report import (
     broken_finding,
     kept_finding,
     not_tried_finding,
-    warned_finding,
 )
 from attention_laws.subject import Subject, retry_check_with_zero_weights_drawn
 from attention_laws.torch_calls import (
@@ -26,7 +25,6 @@ from attention_laws.torch_calls import (
 
 LAW_MODULE_SORT_KEY = 70
 SRC_LEN, TGT_LEN = 7, 5
-MAX_PLAUSIBLE_DROPOUT = 0.5
 
 
 def _draw_src_and_tgt_in(subject: Subject) -> tuple[Tensor, Tensor]:
@@ -180,29 +178,6 @@ def layers_do_not_share_weights(subject: Subject) -> Finding:
             f"in one pass {len(shared)} modules are used in several places: {shared[0]}"
         )
     return kept_finding(f"each of {len(inputs_of)} modules with parameters is used once in a pass")
-
-
-@law("module", compares=False)
-def dropout_rate_is_below_half(subject: Subject) -> Finding:
-    """Dropout keeps more than half (§5.4: it drops 0.1).
-
-    Means: the probability to keep was given where the probability to drop is expected
-    Look: at each nn.Dropout(p): p is what is dropped
-    """
-    kinds = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.MultiheadAttention)
-    rates = {
-        name or "it": float(getattr(part, "p", getattr(part, "dropout", 0.0)))
-        for name, part in subject.module.named_modules()
-        if isinstance(part, kinds)
-    }
-    if not rates:
-        return not_tried_finding("it has no nn.Dropout")
-    name = max(rates, key=rates.__getitem__)
-    if rates[name] > MAX_PLAUSIBLE_DROPOUT:
-        return broken_finding(f"{name} drops {rates[name]:.0%}")
-    if rates[name] == MAX_PLAUSIBLE_DROPOUT:
-        return warned_finding(f"{name} drops {rates[name]:.0%}")
-    return kept_finding(f"{len(rates)} modules drop up to {rates[name]:.0%}")
 
 
 @law("module", compares=False)

@@ -147,8 +147,9 @@ def _is_descending(row: list[Candidate], key: Callable[[Candidate], float]) -> b
 def beam_of_one_is_greedy(subject: Subject) -> Finding:
     """A beam of one is greedy search, and knows where it ended.
 
-    Means: what ends with eos is dropped, or is not marked as finished
-    Look: at what becomes of a candidate that ends
+    Means: what ends with eos is dropped, or is not marked as finished; or the beam follows, or ends
+    with, a token that is not the best
+    Look: at what becomes of a candidate that ends, and at how many go on
     How: A sound beam may go on after eos, and then find another translation.
     """
     greedy, beam = assert_not_none(subject.adapter.greedy), assert_not_none(subject.adapter.beam)
@@ -164,7 +165,30 @@ def beam_of_one_is_greedy(subject: Subject) -> Finding:
             )
         if candidates and candidates[0].ids == ids:
             equal += 1
+        elif len(ids) >= LENGTH and _is_less_probable(subject, src, candidates, ids):
+            found = f"a beam of one finds {candidates[0].ids}"
+            return broken_finding(f"{found}, greedy search {ids} without an end", src=src[0])
     return kept_finding(f"{equal} of {SENTENCES} translations are greedy search's, ends included")
+
+
+def _is_less_probable(
+    subject: Subject, src: Tensor, candidates: list[Candidate], ids: list[int]
+) -> bool:
+    """Return whether the first candidate leaves `ids` for a token that is less probable.
+
+    False if either has padding or bos, which one of the searches may forbid.
+    """
+    other = candidates[0].ids if candidates else []
+    special_ids = {subject.tgt_pad_id, subject.adapter.bos_id}
+    if not candidates or special_ids & {*ids, *other}:
+        return False
+    pairs = zip([*other, subject.adapter.eos_id], ids, strict=False)
+    place = next((i for i, (one, best) in enumerate(pairs) if one != best), None)
+    if place is None:
+        return False
+    logits = logits_after_each_prefix(subject, src, ids[:place])[-1]
+    chosen = [*other, subject.adapter.eos_id][place]
+    return float(logits[ids[place]] - logits[chosen]) > 2 * subject.tolerance + 1e-5
 
 
 @law("beam")

@@ -38,7 +38,7 @@ SRC_LEN, TGT_LEN = 11, 10
 LENGTH_BY_SIDE = {"source": SRC_LEN, "target": TGT_LEN}
 
 
-class _SelfAttention(NamedTuple):
+class SelfAttention(NamedTuple):
     """One self-attention in two sentences, each of which repeats a word."""
 
     first: AttentionCall
@@ -61,11 +61,12 @@ def scores_depend_on_distance_alone(subject: Subject) -> Finding:
 
     Means: queries are turned and keys are not, or one of them the wrong way; the angles of sines
     and cosines differ; positions are added where one is to be subtracted; or one side has no
-    positions. A bias of absolute positions, as in TUPE and FIRE, is warned of: it may be meant
+    positions. A decoder alone without any, or a bias of absolute positions, as in TUPE and FIRE, is
+    warned of: it may be meant
     Look: at what is done to queries and to keys before their product, on both sides
     How: In a sentence that repeats one word, scores of equal distances must be equal.
     """
-    attentions = _self_attentions_by_side(subject)
+    attentions = self_attentions_by_side(subject)
     if not any(attentions.values()):
         return not_tried_finding(
             "positions are added to words, or no map that reads them or no scores were seen"
@@ -79,14 +80,22 @@ def scores_depend_on_distance_alone(subject: Subject) -> Finding:
     if not all(judged.values()):
         sides = ", ".join(side for side, layers in judged.items() if not layers)
         return not_tried_finding(f"no scores that read words alone were seen: {sides}")
-    return _judge_both_sides(judged)
+    adapter = subject.adapter
+    is_told = adapter.relative_max_distance is not None or adapter.rotary_base is not None
+    return _judge_both_sides(judged, is_told)
 
 
-def _judge_both_sides(judged: dict[str, list[_Judged]]) -> Finding:
-    """Return whether both sides know distances, and the source's before from after."""
+def _judge_both_sides(judged: dict[str, list[_Judged]], is_told: bool) -> Finding:
+    """Return whether both sides know distances, and the source's before from after.
+
+    `is_told` is whether an adapter tells that scores are meant to depend on distances.
+    """
     knowing = [side for side, layers in judged.items() if any(x.knows_distance for x in layers)]
     if len(knowing) == 1 < len(judged):
-        return broken_finding(f"only the {knowing[0]}'s scores depend on distance")
+        seen = f"only the {knowing[0]}'s scores depend on distance"
+        # A decoder without positions knows order by its mask ("NoPE", Kazemnejad et al. 2023).
+        is_no_fault = knowing == ["source"] and not is_told
+        return warned_finding(seen) if is_no_fault else broken_finding(seen)
     if not knowing:
         return not_tried_finding("scores do not depend on positions: see `token_order_matters`")
     for side, layers in judged.items():
@@ -99,7 +108,7 @@ def _judge_both_sides(judged: dict[str, list[_Judged]]) -> Finding:
     return kept_finding(f"in {count} self-attentions scores of one distance are equal")
 
 
-def _judge(attention: _SelfAttention) -> _Judged:
+def _judge(attention: SelfAttention) -> _Judged:
     """Return what is found about the scores of one self-attention.
 
     What turns queries and keys is told from what is added to their product, and from factors.
@@ -109,7 +118,7 @@ def _judge(attention: _SelfAttention) -> _Judged:
         return _Judged()
     if scores.depend_on_distance_alone:
         return _Judged(knows_distance=scores.know_distance, is_mirrored=scores.are_mirrored)
-    number = _number_of_product_of_words(attention)
+    number = number_of_product_of_words(attention)
     product = None if number is None else product_by_distance(attention.first.multiplied[number])
     if number is None or product is None:
         return _judge_added(visible_scores(attention.first), None, scores.size)
@@ -147,7 +156,7 @@ def _judged_as_absolute(what: str) -> _Judged:
     return _Judged(absolute=seen, knows_distance=True)
 
 
-def _number_of_product_of_words(attention: _SelfAttention) -> int | None:
+def number_of_product_of_words(attention: SelfAttention) -> int | None:
     """Return the place of the product that another word changes; None if there is none.
 
     A product of vectors of positions, as TUPE adds one, is equal for all words.
@@ -159,7 +168,7 @@ def _number_of_product_of_words(attention: _SelfAttention) -> int | None:
     return None
 
 
-def _self_attentions_by_side(subject: Subject) -> dict[str, list[_SelfAttention]]:
+def self_attentions_by_side(subject: Subject) -> dict[str, list[SelfAttention]]:
     """Return the self-attentions of each side that read equal words alike at each place."""
     vocab_size = min(subject.adapter.src_vocab_size, subject.adapter.tgt_vocab_size)
     words = subject.draw_ids(vocab_size, 1, 2)[0]
@@ -169,7 +178,7 @@ def _self_attentions_by_side(subject: Subject) -> dict[str, list[_SelfAttention]
     ]
     lengths = {"target": TGT_LEN} if subject.adapter.decoder_only else LENGTH_BY_SIDE
     both = [find_attention_calls(calls, {SRC_LEN, TGT_LEN}) for calls in calls_of_words]
-    found: dict[str, list[_SelfAttention]] = {side: [] for side in lengths}
+    found: dict[str, list[SelfAttention]] = {side: [] for side in lengths}
     for side, length in lengths.items():
         start = 0
         for first, second in zip(*both, strict=False):
@@ -178,7 +187,7 @@ def _self_attentions_by_side(subject: Subject) -> dict[str, list[_SelfAttention]
             before = calls_of_words[0][start : first.number + 1]
             start = first.number + 1
             if first.scores is not None and _read_equal_words_alike(before, length):
-                found[side].append(_SelfAttention(first, second))
+                found[side].append(SelfAttention(first, second))
     return found
 
 

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from attention_laws.law import law
@@ -44,6 +45,50 @@ class _LookupRecorder(TorchDispatchMode):
             table, ids = args[:2]
             self.lookups.append(_Lookup(table.detach(), ids.clone()))
         return func(*args, **(kwargs or {}))
+
+
+@law("pad_id", compares=False)
+def embedding_of_padding_alone_is_not_trained(subject: Subject) -> Finding:
+    """The row of an embedding that torch does not train, `padding_idx`, is that of padding.
+
+    Means: `padding_idx` is written out as 0, or is the other side's, and padding is another id: the
+    word of that number begins as zeros and is never learned
+    Look: at `padding_idx` of each nn.Embedding that reads words
+    """
+    src, tgt_in = subject.draw_src(1, SRC_LEN), subject.draw_tgt_in(1, TGT_LEN)
+    with _PaddingIndexRecorder() as recorder:
+        subject.logits(src, tgt_in)
+    pad_ids = {subject.adapter.pad_id, subject.tgt_pad_id}
+    count = 0
+    for ids, padding_idx in recorder.indices:
+        # A table of positions or of kinds of words has its own.
+        if not any(torch.equal(ids.flatten(), words.flatten()) for words in (src, tgt_in)):
+            continue
+        count += 1
+        if padding_idx not in pad_ids:
+            return broken_finding(
+                f"an embedding has padding_idx {padding_idx}, where {pad_ids} pad"
+            )
+    if not count:
+        return not_tried_finding("no embedding of words has a `padding_idx`")
+    return kept_finding(f"`padding_idx` of {count} embeddings is that of padding")
+
+
+class _PaddingIndexRecorder(TorchFunctionMode):
+    """Record what is read in a block by embeddings that have a `padding_idx`, and that."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.indices: list[tuple[Tensor, int]] = []
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        options = kwargs or {}
+        if getattr(func, "__name__", "") == "embedding" and len(args) > 1:
+            padding_idx = args[2] if len(args) > 2 else options.get("padding_idx")
+            if padding_idx is not None:
+                # Counted from the end if below 0.
+                self.indices.append((args[0].clone(), int(padding_idx) % len(args[1])))
+        return func(*args, **options)
 
 
 @law("module")

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from attention_laws.errors import NotObservedError
-from attention_laws.law import law
+from attention_laws.law import assert_not_none, law
 from attention_laws.laws.attention_weights import attention_calls_of_forward
 from attention_laws.model_state import hooks_removed_afterwards
 from attention_laws.report import (
@@ -225,6 +225,34 @@ def _record_first_layer_input(subject: Subject, src: Tensor, tgt_in: Tensor, ids
     if not inputs_seen:
         raise NotObservedError("no nn.Linear, norm or attention of torch reads the words")
     return inputs_seen[0]
+
+
+@law("module", "initial_std", compares=False)
+@only_if_untrained
+def initial_std_is_as_told(subject: Subject) -> Finding:
+    """Each matrix of an untrained model is drawn with the standard deviation that was told.
+
+    Means: what initializes the weights never runs, leaves a kind of module out, or draws otherwise
+    Look: at what initializes the whole model, and at which modules it knows
+    """
+    told, count = float(assert_not_none(subject.adapter.initial_std)), 0
+    for name, weight in subject.trainable_parameters().items():
+        # The embedding of padding is zero.
+        rows = (
+            weight.detach()[weight.flatten(start_dim=1).any(dim=1)] if weight.dim() > 1 else weight
+        )
+        if weight.dim() < 2 or rows.numel() < 2 or bool((rows == rows.flatten()[0]).all()):
+            continue
+        count += 1
+        deviation = float(rows.double().std())
+        # Five standard errors of a deviation, beside that of draws that are cut off.
+        allowed = 0.02 + 5 / math.sqrt(2 * rows.numel())
+        if abs(deviation / told - 1) > allowed:
+            seen = f"{name} has a standard deviation of {deviation:.3g}"
+            return broken_finding(f"{seen}, and {told:.3g} is told")
+    if not count:
+        return not_tried_finding("it has no matrix that is drawn")
+    return kept_finding(f"{count} matrices are drawn with a standard deviation of {told:.3g}")
 
 
 @law("module", compares=False)

@@ -236,6 +236,11 @@ def smoothed_targets_sum_to_one(subject: Subject) -> Finding:
     true_token = int(target)
     true_share = float(smoothed[true_token])
     others = torch.cat((smoothed[:true_token], smoothed[true_token + 1 :]))
+    told = subject.adapter.label_smoothing
+    # The true token may have a part of what is shared among all, or among some of them.
+    if told is not None and not -1e-4 <= true_share / mass - (1 - told) <= 3 * told / len(smoothed):
+        seen = f"the true token has {true_share / mass:.4g} of the target"
+        return broken_finding(f"{seen}, and a smoothing of {told:g} is told")
     return _judge_smoothed_target(mass, true_share, others)
 
 

@@ -37,17 +37,20 @@ def norms_ignore_the_scale(subject: Subject) -> Finding:
     of the words and of each layer then goes through
     Look: at what the norm that is named divides by
     """
-    inputs = _record_norm_inputs(subject)
+    inputs = record_norm_inputs(subject)
     if not inputs:
         return not_tried_finding("no module that is called a norm reads one tensor")
-    raising: list[str] = []
+    not_judged: list[str] = []
     for name, (x, of_heads) in inputs.items():
         norm = subject.module.get_submodule(name)
         unit = x / x.square().mean(dim=-1, keepdim=True).sqrt().clamp(min=1e-12)
         try:
-            outputs = [_norm_output(norm, size * unit) for size in SIZES]
+            outputs = [norm_output(norm, size * unit) for size in SIZES]
         except MODEL_ERROR_TYPES as error:
-            raising.append(f"{name} raises by itself: {str(error)[:100]}")
+            not_judged.append(f"{name} raises by itself: {str(error)[:100]}")
+            continue
+        if _squashes_components(norm, unit):
+            not_judged.append(f"{name} bounds each component by itself")
             continue
         expected = outputs[SIZES.index(1.0)]
         for size, output in zip(SIZES, outputs, strict=True):
@@ -60,10 +63,10 @@ def norms_ignore_the_scale(subject: Subject) -> Finding:
         if not of_heads and _is_neutral(norm) and rms and not has_size_of_one:
             seen = f"{describe_module(subject.module, name)}: its output has a root mean square"
             return broken_finding(f"{seen} of {rms:.3g}, and no weight makes it other than 1")
-    if len(raising) == len(inputs):
-        return not_tried_finding(raising[0])
-    seen = f"{len(inputs) - len(raising)} norms give inputs of any scale the same size"
-    return kept_finding("; ".join([seen, *raising]))
+    if len(not_judged) == len(inputs):
+        return not_tried_finding(not_judged[0])
+    seen = f"{len(inputs) - len(not_judged)} norms give inputs of any scale the same size"
+    return kept_finding("; ".join([seen, *not_judged]))
 
 
 @law("module", compares=False)
@@ -107,7 +110,7 @@ def _has_unit_size_rows(x: Tensor) -> bool:
     return bool(((x.square().mean(dim=-1).sqrt() - 1).abs() <= MAX_SIZE_ERROR).all())
 
 
-def _record_norm_inputs(subject: Subject) -> dict[str, _NormInput]:
+def record_norm_inputs(subject: Subject) -> dict[str, _NormInput]:
     """Return what each norm reads in a pass, by the norm's name."""
     inputs: dict[str, _NormInput] = {}
     names = {part: name for name, part in subject.module.named_modules() if _is_norm(part)}
@@ -142,13 +145,31 @@ def _is_norm(part: nn.Module) -> bool:
 
 
 @torch.no_grad()
-def _norm_output(norm: nn.Module, x: Tensor) -> Tensor:
+def norm_output(norm: nn.Module, x: Tensor) -> Tensor:
     """Return a norm's output for rows as they are in the model, (1, positions, width)."""
     with contextlib.suppress(*MODEL_ERROR_TYPES):
         in_a_batch: Tensor = norm(x[None])[0]
         return in_a_batch
     alone: Tensor = norm(x)
     return alone
+
+
+def _squashes_components(norm: nn.Module, x: Tensor) -> bool:
+    """Return whether a module bounds each component by itself, and so stands in for a norm.
+
+    So does a tanh, as in "Transformers without Normalization" (Zhu et al., 2025).
+    """
+    if x.shape[-1] < 2:
+        return False
+    changed = x.clone()
+    changed[:, 0] += 1.0
+    with contextlib.suppress(*MODEL_ERROR_TYPES):
+        is_componentwise = torch.equal(
+            norm_output(norm, changed)[:, 1:], norm_output(norm, x)[:, 1:]
+        )
+        large, larger = (norm_output(norm, size * x).norm() for size in (1e3, 1e5))
+        return is_componentwise and bool(larger < 1.1 * large)
+    return False
 
 
 def _is_neutral(norm: nn.Module) -> bool:

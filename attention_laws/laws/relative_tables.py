@@ -82,6 +82,11 @@ def relative_positions_have_t5_rows(subject: Subject) -> Finding:
     farthest = assert_not_none(subject.adapter.relative_max_distance)
     tables = _relative_tables_of_forward(subject)
     if not tables:
+        error = _error_of_far_lookup(subject)
+        if error:
+            return broken_finding(
+                f"a sentence of {SHORT_LEN} words raises where rows are read: {error}"
+            )
         return not_tried_finding(NOT_SEEN_REASON)
     for table in tables:
         rows = len(table.table) // len(table.sides)
@@ -111,7 +116,8 @@ def _t5_rows(distance: int, rows: int, farthest: int) -> set[int]:
 def _describe_fault_of_rows(table: _RelativeTable) -> str:
     """Return what is wrong with the rows of one table; an empty string if nothing is."""
     for sign, side in zip((1, -1), table.sides, strict=False):
-        if side[1] == side[0]:
+        # Where all rows are coarse, the next ones hold as many.
+        if side[1] == side[0] and side.count(side[0]) > _distances_of_next_row(side):
             return f"distances 0 and {sign} share row {side[0]}"
         for distance in range(2, len(side)):
             row, previous = side[distance], side[distance - 1]
@@ -132,6 +138,12 @@ def _describe_fault_of_rows(table: _RelativeTable) -> str:
     return ""
 
 
+def _distances_of_next_row(side: list[int]) -> int:
+    """Return how many distances have the row after that of distance 0; 0 if there is none."""
+    others = [row for row in side if row != side[0]]
+    return others.count(others[0]) if others else 0
+
+
 def _relative_tables_of_forward(subject: Subject) -> list[_RelativeTable]:
     """Return the tables that a pass reads at distances, at the greatest length that it takes."""
     # A model may take no sentence of this length, or of one length alone.
@@ -142,6 +154,13 @@ def _relative_tables_of_forward(subject: Subject) -> list[_RelativeTable]:
             with contextlib.suppress(*MODEL_ERROR_TYPES):
                 return _relative_tables_at_length(subject, length)
     return []
+
+
+def _error_of_far_lookup(subject: Subject) -> str:
+    """Return what is raised where a table is read at distances; an empty string if nothing is."""
+    with _LookupRecorder(SHORT_LEN) as recorder, contextlib.suppress(*MODEL_ERROR_TYPES):
+        subject.logits(subject.draw_src(1, SHORT_LEN), subject.draw_tgt_in(1, SHORT_LEN))
+    return recorder.error
 
 
 def _relative_tables_at_length(subject: Subject, length: int) -> list[_RelativeTable]:
@@ -167,10 +186,18 @@ class _LookupRecorder(TorchFunctionMode):
         super().__init__()
         self.length = length
         self.lookups: list[tuple[Tensor, Tensor]] = []
+        self.error = ""  # what was raised by the newest table that was read so
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if getattr(func, "__name__", "").strip("_") in LOOKUP_CALL_NAMES:
+            before = len(self.lookups)
             self._record(args)
+            try:
+                return func(*args, **(kwargs or {}))
+            except MODEL_ERROR_TYPES as error:
+                if len(self.lookups) > before:
+                    self.error = str(error)[:100]
+                raise
         return func(*args, **(kwargs or {}))
 
     def _record(self, args: Sequence[Any]) -> None:

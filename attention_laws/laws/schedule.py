@@ -2,6 +2,7 @@
 
 import contextlib
 import math
+from collections.abc import Callable
 from itertools import pairwise
 
 from attention_laws.law import assert_not_none, law
@@ -20,6 +21,9 @@ LAW_MODULE_SORT_KEY = 100
 NUM_TRAINING_STEPS = 5
 # A warm-up is tried at eighths of it.
 MIN_WARMUP_STEPS = 8
+# Share of the peak that the rate may lose in one step after it, where the next steps lose little: a
+# cosine that began beneath the warm-up, as in timm, has lost as much if a third of it is warm-up.
+MAX_DROP_AFTER_WARMUP = 0.25
 # A step by which every training has begun.
 MAX_STEP_OFFSET_TRIED = 10_000
 
@@ -101,14 +105,47 @@ def schedule_rises_then_falls(subject: Subject) -> Finding:
         for quarters in (5, 6, 8, 12, 20, 40):
             after.append(float(schedule(warmup * quarters // 4)))
     seen = f"the rate is {peak:.3g} at the end of the warm-up, then {_format_learning_rates(after)}"
-    # Steps may be counted from 0, so that the peak comes a step later.
-    if max(after) > peak * (1 + 2 / warmup):
+    # Steps may be counted from 0, so that the peak comes a step later, and is higher by its share.
+    if max(after) > peak * (1 + 1.5 / warmup):
         return broken_finding(f"{seen}: it rises above it")
-    if after[0] < peak / 2:
+    if after[0] < peak / 2 or _drops_in_one_step(schedule, warmup):
         return broken_finding(f"{seen}: it drops at once")
     if any(later > earlier * (1 + 1e-6) for earlier, later in pairwise(after)):
         return warned_finding(f"{seen}: it rises again")
     return kept_finding(seen)
+
+
+def _drops_in_one_step(schedule: Callable[[int], float], warmup: int) -> bool:
+    """Return whether the rate loses much in a step after the warm-up, and little in the next."""
+    rates = []
+    # A schedule may refuse steps after its end.
+    with contextlib.suppress(ValueError, ZeroDivisionError, IndexError):
+        for step in range(warmup, warmup + 5):
+            rates.append(float(schedule(step)))
+    drops = [(earlier - later) / max(rates) for earlier, later in pairwise(rates)]
+    return any(
+        drop > MAX_DROP_AFTER_WARMUP
+        and all(abs(next_drop) < drop / 4 for next_drop in drops[i + 1 :])
+        for i, drop in enumerate(drops[:2])
+    )
+
+
+@law("schedule", "schedule_rates", compares=False)
+def schedule_has_rates_told(subject: Subject) -> Finding:
+    """The schedule has the rates that were told for some steps, such as its peak and its end.
+
+    Means: the peak or the end is another, or what leads from one to the other takes another time
+    Look: at the formula of the schedule, and at the number of all steps in it
+    """
+    schedule = assert_not_none(subject.adapter.schedule)
+    told = assert_not_none(subject.adapter.schedule_rates)
+    for step, expected in told.items():
+        rate = float(schedule(step))
+        if not math.isclose(rate, expected, rel_tol=1e-3, abs_tol=1e-12):
+            return broken_finding(
+                f"the rate of step {step} is {rate:.4g}, and {expected:.4g} is told"
+            )
+    return kept_finding(f"the rates of steps {', '.join(map(str, told))} are those that are told")
 
 
 @law("candidate_score", compares=False)
@@ -119,6 +156,7 @@ def length_penalty_does_not_favor_shorter(subject: Subject) -> Finding:
     Look: at the formula of the score, with -2.0 in it
     """
     score, alpha = assert_not_none(subject.adapter.candidate_score), subject.adapter.alpha
+    exponent = subject.adapter.length_exponent
     try:
         float(score(-2.0, 4) + score(-2.0, 12))
     except (TypeError, ValueError, ArithmeticError) as error:
@@ -138,6 +176,11 @@ def length_penalty_does_not_favor_shorter(subject: Subject) -> Finding:
         if abs(ratio / expected - 1) > 1e-6:
             seen = f"12 tokens have {ratio:.4g} of the score of 4"
             return broken_finding(f"{seen}; by §6.1 with {alpha} it is {expected:.4g}")
+    if exponent is not None:
+        ratio, expected = score(-2.0, 12) / score(-2.0, 4), (4 / 12) ** exponent
+        if abs(ratio / expected - 1) > 1e-6:
+            seen = f"12 tokens have {ratio:.4g} of the score of 4"
+            return broken_finding(f"{seen}; with a power of {exponent} it is {expected:.4g}")
     return kept_finding("of equally probable candidates the longer is not scored below the shorter")
 
 

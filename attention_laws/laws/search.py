@@ -40,11 +40,20 @@ def run_searches_on_drawn_sources(
 ) -> list[tuple[Any, ...]]:
     """Search a batch of sources; return each, (1, src_len), with the result of each search."""
     sources = draw_sources(subject)
+    batch = _padded_to_one_length(subject, sources)
+    return list(zip(sources, *(search(batch) for search in searches), strict=True))
+
+
+def draw_source_batch(subject: Subject) -> Tensor:
+    """Draw sources of several lengths, padded, (sentences, src_len)."""
+    return _padded_to_one_length(subject, draw_sources(subject))
+
+
+def _padded_to_one_length(subject: Subject, sources: list[Tensor]) -> Tensor:
     longest = max(source.shape[1] for source in sources)
-    batch = torch.cat(
+    return torch.cat(
         [subject.with_src_padding_appended(source, longest - source.shape[1]) for source in sources]
     )
-    return list(zip(sources, *(search(batch) for search in searches), strict=True))
 
 
 def logits_after_each_prefix(subject: Subject, src: Tensor, ids: list[int]) -> Tensor:
@@ -78,7 +87,7 @@ def also_check_with_likelier_eos(
         if finding.verdict != Verdict.KEPT or _does_any_search_reach_eos(subject):
             return finding
         random_state = subject.generator.get_state()
-        ends = _make_sentences_end(subject)
+        ends = make_sentences_end(subject)
         subject.generator.set_state(random_state)
         # Also if none ends: a search that never does may leave out what forward scores highest.
         retried = check(subject)
@@ -102,7 +111,7 @@ def _does_any_search_reach_eos(subject: Subject) -> bool:
 
 
 @torch.no_grad()
-def _make_sentences_end(subject: Subject) -> bool:
+def make_sentences_end(subject: Subject) -> bool:
     """Scale up a model's output layer and raise eos until a sentence ends; return whether one does.
 
     Without a bias the row of eos is turned towards what the layer reads.

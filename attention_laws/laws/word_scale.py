@@ -68,7 +68,7 @@ def norms_level_small_words(subject: Subject) -> Finding:
     """
     src, tgt_in = subject.draw_src(1, SRC_LEN), subject.draw_tgt_in(1, TGT_LEN)
     sizes = [
-        _first_sizes_read_by_maps(subject, src, tgt_in, size)
+        first_sizes_read_by_maps(subject, src, tgt_in, size)
         for size in (LARGE_WORDS, UNIT_WORDS, SMALL_WORDS, SMALLEST_WORDS)
     ]
     if not sizes[0] or not all(each.keys() == sizes[0].keys() for each in sizes):
@@ -141,7 +141,7 @@ class _EmbeddingResizer(TorchFunctionMode):
         return output * (self.size / output.square().mean().sqrt().clamp(min=1e-12))
 
 
-def _first_sizes_read_by_maps(
+def first_sizes_read_by_maps(
     subject: Subject, src: Tensor, tgt_in: Tensor, size: float
 ) -> dict[int, float]:
     """Return what the first map of each side reads if words have a size, by the side's length."""

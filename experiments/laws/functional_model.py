@@ -273,6 +273,7 @@ def make_adapter(model=None):
         candidate_score=setup.rank,
         alpha=0.6,
         loss=setup.loss,
+        label_smoothing=SMOOTHING,
         optimizer=setup.optimizer,
         optimizer_settings={"betas": (0.9, 0.98), "eps": 1e-9},
         max_gradient_norm=CLIP,
@@ -282,6 +283,9 @@ def make_adapter(model=None):
         warmup_steps=WARMUP,
         d_model=WIDTH,
         relative_max_distance=FARTHEST,
+        norm_epsilon=1e-5,
+        dropout=DROPOUT,
+        attention_dropout=DROPOUT,
         make_batch=setup.make_batch,
         untrained=True,
     )

@@ -35,7 +35,7 @@ UNTIED_EDITS = (
     (TIED_NAMES, ""),
 )
 MODERN_VARIANT_EDITS: VariantEdits = {
-    "layer_norm": ((RMS_NORM_CODE, "return F.layer_norm(x, (D_MODEL,), self.weight)"),),
+    "layer_norm": ((RMS_NORM_CODE, "return F.layer_norm(x, (D_MODEL,), self.weight, eps=1e-6)"),),
     "biases": (("bias=False", "bias=True"),),
     "multi_query": ((MODERN_SIZES, MODERN_SIZES.replace("4, 2,", "4, 1,")),),
     "multi_head": ((MODERN_SIZES, MODERN_SIZES.replace("4, 2,", "4, 4,")),),

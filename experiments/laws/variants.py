@@ -47,7 +47,7 @@ PAPER_VARIANT_EDITS: VariantEdits = {
         ("import math\n", "import math\nfrom functools import partial\n"),
         ("nn.Linear(", "partial(nn.Linear, bias=False)("),
     ),
-    "rms_norm": (("nn.LayerNorm", "nn.RMSNorm"),),
+    "rms_norm": (("nn.LayerNorm(D_MODEL)", "nn.RMSNorm(D_MODEL, eps=1e-5)"),),
     "rotary": (
         (SPLIT, ROTARY_METHOD_CODE + SPLIT),
         (PRODUCT, f"{ROTARY_CALL_CODE}\n        {PRODUCT}"),

@@ -23,6 +23,7 @@ TURNED_KEYS = "            k = self.rotary(k, start)\n"
         (MODERN, "other * cos + one * sin", "other * cos", "of the largest"),
         (MODERN, "angles.cos()", "angles.sin()", "of the largest"),
         (FUNCTIONAL, "src.size(1), True)]", "src.size(1), True) * 0]", "only the target"),
+        (FUNCTIONAL, "length, False)]", "length, False) * 0]", "only the source"),
     ],
 )
 def test_positions_in_the_scores_that_are_not_distances(
@@ -44,6 +45,30 @@ def test_sound_positions() -> None:
         (PAPER, "not tried"),
     ):
         expect(run_as_module(text).make_adapter(), LAW, verdict)
+
+
+def test_a_decoder_may_have_no_positions_where_none_are_told() -> None:
+    """It knows order by its mask ("NoPE", Kazemnejad et al. 2023)."""
+    text = FUNCTIONAL.replace("length, False)]", "length, False) * 0]")
+    adapter = run_as_module(text).make_adapter().replace(relative_max_distance=None)
+    expect(adapter, LAW, "warned", "only the source")
+
+
+@pytest.mark.parametrize(
+    "product",
+    [
+        'einsum("...qd,...kd->...qk", q, k)',
+        "einsum(q, [..., 0, 1], k, [..., 2, 1], [..., 0, 2])",
+        'einsum("bhqd,bhkd->bhqk", q, k) + einsum("bhqk->bhqk", torch.zeros(1, 1, 1, 1))',
+        'einsum("bhqd,bhkd,bhq->bhqk", q, k, torch.ones(q.shape[:-1]))',
+    ],
+)
+def test_products_in_every_form_of_einsum(product: str) -> None:
+    text = FUNCTIONAL.replace('einsum("bhqd,bhkd->bhqk", q, k)', f"({product})")
+    assert text != FUNCTIONAL
+    adapter = run_as_module(text).make_adapter()
+    expect(adapter, LAW, "kept")
+    expect(adapter, "scores_are_scaled_by_sqrt_d_k", "not tried" if "bhq->" in product else "kept")
 
 
 def test_a_source_read_alike_in_both_directions_is_warned_of() -> None:

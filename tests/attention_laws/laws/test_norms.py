@@ -76,6 +76,17 @@ def test_sound_norms_are_kept(norm: type[nn.Module]) -> None:
     expect(adapter_from_module(model), LAW, "kept", "10 norms")
 
 
+class TanhNorm(nn.Module):
+    """A tanh in the place of a norm, as in "Transformers without Normalization" (2025)."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.slope, self.scale = nn.Parameter(torch.ones(1) / 2), nn.Parameter(torch.ones(D_MODEL))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.scale * torch.tanh(self.slope * x)
+
+
 class NormByEarlierBatches(nn.Module):
     """It divides by what earlier batches had, as PowerNorm does."""
 
@@ -97,7 +108,9 @@ class NormOfShortSentences(nn.LayerNorm):
         return super().forward(x)
 
 
-@pytest.mark.parametrize("norm", [NormByEarlierBatches, lambda: NormOfShortSentences(D_MODEL)])
+@pytest.mark.parametrize(
+    "norm", [NormByEarlierBatches, TanhNorm, lambda: NormOfShortSentences(D_MODEL)]
+)
 def test_a_norm_that_cannot_be_judged_keeps_no_other_from_it(norm: Callable[[], nn.Module]) -> None:
     model = EncoderDecoder()
     model.encoder[0].first.norm = norm()

@@ -31,6 +31,31 @@ def test_rows_that_are_out_of_order(old: str, new: str, seen: str) -> None:
     expect(run_as_module(FUNCTIONAL.replace(old, new)).make_adapter(), LAW, "broken", seen)
 
 
+COARSE = FUNCTIONAL.replace(
+    "gap = torch.arange(q_len)[:, None] - torch.arange(k_len)\n",
+    """\
+gap = torch.arange(q_len)[:, None] - torch.arange(k_len)
+        if True:
+            half = BUCKETS // 2 if both_sides else BUCKETS
+            rows = (gap.abs() // 2).clamp(max=half - 1)
+            return rows + (gap < 0) * half if both_sides else rows * (gap > 0)
+""",
+)
+
+
+def test_rows_that_are_all_coarse_are_sound() -> None:
+    """Two distances share each row, also 0 and 1, up to the last."""
+    assert COARSE != FUNCTIONAL
+    adapter = run_as_module(COARSE).make_adapter().replace(relative_max_distance=None)
+    expect(adapter, LAW, "kept", "enc_bias, dec_bias")
+
+
+def test_a_row_beyond_the_table_is_found_where_far_distances_share_one() -> None:
+    text = FUNCTIONAL.replace("if both_sides else 0\n", "if both_sides else 1\n")
+    assert text != FUNCTIONAL
+    expect(run_as_module(text).make_adapter(), T5_LAW, "broken", "raises where rows are read")
+
+
 def test_sound_tables_and_those_of_t5() -> None:
     """By hand: of 4 rows a side up to 16 two are exact, distances 2 to 5 share one, and all else.
 

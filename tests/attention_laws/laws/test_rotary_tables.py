@@ -1,10 +1,14 @@
 """Tables of rotary positions whose frequencies are wrong, and sound ones of several layouts."""
 
 import pytest
+import torch
 
+from attention_laws.laws.rotary_tables import _describe_fault_of_frequencies
 from experiments.laws.mutants import SOUND_MODELS, run_as_module
+from experiments.laws.variants import variant_text
 from tests.attention_laws.one_law import expect
 
+BASE_LAW = "rotary_base_is_as_told"
 LAW = "rotary_frequencies_fall_from_one"
 MODERN = SOUND_MODELS["modern"].text
 FREQUENCIES = "10000.0 ** (-torch.arange(0, HEAD_DIM, 2) / HEAD_DIM)"
@@ -18,6 +22,14 @@ ANGLES = "        angles = torch.outer(torch.arange(64), frequencies)\n"
         ("10000.0 **", "10000.0 *", "a later pair turns faster"),
         ("arange(0, HEAD_DIM, 2)", "arange(1, HEAD_DIM, 2)", "exponents do not begin at 0"),
         ("torch.arange(64)", "torch.arange(64) ** 2", "do not grow evenly"),
+        (", 2) / HEAD_DIM)", ", 2))", "as with a base of 1e+32"),
+        (f"{FREQUENCIES}\n", f"{FREQUENCIES} ** 0\n", "all of them turn alike"),
+        # One angle for all pairs is no table of frequencies, and is seen in queries.
+        (
+            "(0, HEAD_DIM, 2)",
+            "(0, 2, HEAD_DIM)",
+            "first rotation of the source turns pairs by 1, 1",
+        ),
     ],
 )
 def test_frequencies_that_are_no_power_law_from_one(old: str, new: str, seen: str) -> None:
@@ -45,3 +57,40 @@ def test_sound_frequencies(edit: tuple[str, str]) -> None:
     assert MODERN.count(edit[0]) == 1
     adapter = run_as_module(MODERN.replace(*edit)).make_adapter()
     expect(adapter, LAW, "kept", "turns" if "polar" in edit[1] else "4 frequencies")
+
+
+def test_most_pairs_may_be_idle_if_several_turn() -> None:
+    """As in p-RoPE (Barbero et al., 2024): of 16 pairs the last 12 never turn."""
+    frequencies = 10000.0 ** -(torch.arange(16.0) / 16)
+    assert not _describe_fault_of_frequencies(frequencies.where(torch.arange(16) < 4, 0.0))
+    assert _describe_fault_of_frequencies(frequencies.where(torch.arange(16) < 1, 0.0))
+    # Idle are the slowest pairs, not the fastest.
+    assert _describe_fault_of_frequencies(frequencies.where(torch.arange(16) > 3, 0.0))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "verdict", "seen"),
+    [
+        ("", "", "kept", "the first rotation of the source: 4 frequencies"),
+        ("(half) / half", "(half) * 0", "broken", "all of them turn alike"),
+        ("/ 10000 **", "* 10000 **", "broken", "a later pair turns faster"),
+        ("(half) / half", "(half) // half + torch.arange(half)", "broken", "as with a base"),
+    ],
+)
+def test_frequencies_without_a_table_are_seen_in_queries(
+    old: str, new: str, verdict: str, seen: str
+) -> None:
+    text = variant_text("paper", "rotary")
+    assert old in text
+    expect(run_as_module(text.replace(old, new)).make_adapter(), LAW, verdict, seen)
+
+
+def test_the_base_is_that_which_is_told() -> None:
+    for text, base, verdict, seen in (
+        (MODERN, 10000.0, "kept", "10000"),
+        (MODERN.replace("10000.0 **", "20000.0 **"), 10000.0, "broken", "20000, and 10000 is told"),
+        (variant_text("paper", "rotary"), 500.0, "broken", "a base of 10000"),
+        (variant_text("modern", "partial_rotary"), 10000.0, "kept", "10000"),
+    ):
+        adapter = run_as_module(text).make_adapter().replace(rotary_base=base)
+        expect(adapter, BASE_LAW, verdict, seen)

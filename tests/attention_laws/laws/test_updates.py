@@ -35,6 +35,13 @@ EDITS = (
     ("schedule_rises_then_falls", "* step / WARMUP", "* WARMUP / step", "falls in the warm-up"),
     ("schedule_rises_then_falls", "(1 + math.cos", "(1 - math.cos", "drops at once"),
     ("schedule_rises_then_falls", "(0.1 + 0.9", "(1.1 + 0.9", "rises above it"),
+    ("schedule_rises_then_falls", "(0.1 + 0.9", "(0.2 + 0.9", "rises above it"),
+    (
+        "schedule_rises_then_falls",
+        "math.cos(math.pi * progress)) / 2",
+        "math.cos(progress)) / 3",
+        "drops",
+    ),
 )
 
 
@@ -163,6 +170,15 @@ SEARCH_EDITS = (
 def test_a_search_with_a_fault(law: str, old: str, new: str, seen: str) -> None:
     assert MODERN.count(old) == 1
     expect(run_as_module(MODERN.replace(old, new)).make_adapter(), law, "broken", seen)
+
+
+def test_a_beam_of_one_that_follows_the_second_best() -> None:
+    """Its log probabilities are right and in order; greedy search alone tells."""
+    text, old = SOUND_MODELS["functional"].text, "if not candidate.finished][:size]"
+    assert text.count(old) == 1
+    adapter = run_as_module(text.replace(old, old.replace("[:size]", "[1:][:size]"))).make_adapter()
+    expect(adapter, "beam_log_probs_match_forward", "kept")
+    expect(adapter, "beam_of_one_is_greedy", "broken", "a beam of one finds")
 
 
 def test_a_search_that_always_chooses_padding_does_not_end_by_eos() -> None:

@@ -71,10 +71,12 @@ def test_a_sound_model_breaks_no_law(seed: int) -> None:
 def test_a_sound_pipeline_breaks_no_law() -> None:
     assert diagnose_pipeline(sound_pipeline()).broken_laws == []
     adapter = sound_adapter()  # it holds all that an adapter can
-    missing = [n for n in Adapter.__dataclass_fields__ if getattr(adapter, n) is None]
-    # Its targets are padded as its sources are, nothing is clipped, and no model of the museum has
-    # relative positions or is decoder-only.
-    assert missing == ["tgt_pad_id", "max_gradient_norm", "relative_max_distance", "left_padded"]
+    missing = {n for n in Adapter.__dataclass_fields__ if getattr(adapter, n) is None}
+    # Its targets are padded as its sources are, nothing is clipped, no model of the museum has
+    # relative positions or is decoder-only, and of its settings those of the optimizer are told.
+    told = {"norm_epsilon", "initial_std", "dropout", "attention_dropout", "label_smoothing"}
+    told |= {"length_exponent", "schedule_rates", "relative_max_distance", "rotary_base"}
+    assert missing == {"tgt_pad_id", "max_gradient_norm", "left_padded"} | told
 
 
 def test_a_fault_leaves_the_packages_own_code_and_the_weights_alone() -> None:

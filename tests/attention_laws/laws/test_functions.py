@@ -1,0 +1,55 @@
+"""Functions around a model that raise where forward does not, and those that refuse."""
+
+from typing import Any
+
+import pytest
+from torch import Tensor
+
+from experiments.laws.mutants import SOUND_MODELS, run_as_module
+from tests.attention_laws.one_law import expect
+
+LAW = "functions_take_what_forward_takes"
+MODERN, FUNCTIONAL = SOUND_MODELS["modern"].text, SOUND_MODELS["functional"].text
+ADAPTER = run_as_module(FUNCTIONAL).make_adapter
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new", "seen"),
+    [
+        # An argmax over all rows: of one sentence alone it is right.
+        (FUNCTIONAL, "logits.argmax(dim=-1)", "logits.argmax()", "`greedy` raises IndexError"),
+        (FUNCTIONAL, "in zip(alive, logits", "in zip(alive[0], logits", "`beam` raises"),
+        (MODERN, "torch.cat((past[0], k), dim=2)", "past[0] + k.cat", "`cached` raises"),
+        (FUNCTIONAL, "weight = tgt_out.ne(PAD)", "weight = PAD", "`loss` raises AttributeError"),
+    ],
+)
+def test_functions_that_raise(text: str, old: str, new: str, seen: str) -> None:
+    assert text.count(old) == 1
+    expect(run_as_module(text.replace(old, new)).make_adapter(), LAW, "broken", seen)
+
+
+def test_a_search_that_raises_once_a_sentence_ends() -> None:
+    adapter = ADAPTER()
+    greedy: Any = adapter.greedy
+
+    def ends_badly(src: Tensor, length: int) -> list[list[int]]:
+        rows: list[list[int]] = greedy(src, length)
+        return [[*row, row[length - 1]][:length] for row in rows]
+
+    expect(adapter.replace(greedy=ends_badly, beam=None), LAW, "broken", "`greedy or beam` raises")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        NotImplementedError("one sentence at a time"),
+        AssertionError("batch must be 1"),
+        RuntimeError("Found no NVIDIA driver on your system"),
+        TypeError("greedy() takes 1 positional argument but 2 were given"),
+    ],
+)
+def test_a_refusal_is_no_fault(error: Exception) -> None:
+    def refuses(src: Tensor, length: int) -> list[list[int]]:
+        raise error
+
+    expect(ADAPTER().replace(greedy=refuses), LAW, "not tried", str(error)[:20])
