@@ -82,11 +82,17 @@ def batch_shapes_table(figures: dict[str, Any]) -> str:
             *(f"{way['shapes']:,}" for way in counted["ways"].values()),
             *(f"{way['positions_per_token']:.3f}" for way in counted["ways"].values()),
             f"{counted['ways']['rounded up']['shapes_that_come_once']:,}",
+            "rounded up" if counted["is_rounded"] else "as padded",
         ]
         for name, counted in figures["pipelines"].items()
     ]
     head = [f"{figures['epochs']} epochs of", "batches", "shapes", "shapes, rounded up"]
-    head += ["positions per token", "the same, rounded up", "rounded shapes that come once"]
+    head += [
+        "positions per token",
+        "the same, rounded up",
+        "rounded shapes that come once",
+        "taken",
+    ]
     return markdown_table(head, rows, words=range(1))
 
 

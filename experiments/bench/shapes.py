@@ -10,7 +10,7 @@ import numpy as np
 
 from experiments.bench.gpu import BASE_MODEL_TRAINING_SETTINGS
 from experiments.bench.peers import load_training_workload
-from transformer.data.batch_shapes import BatchShape, PaddingCount, RoundedShapes
+from transformer.data.batch_shapes import BatchShape, BatchShapes, PaddingCount, few_shapes
 from transformer.data.token_budget import TokenBudgetBatches
 
 NUM_EPOCHS = 12
@@ -35,26 +35,27 @@ def measure_batch_shapes() -> dict[str, Any]:
 
 def count_shapes(batches: TokenBudgetBatches, epochs: int = NUM_EPOCHS) -> dict[str, Any]:
     """Return the batches of some epochs, and for both ways of padding their shapes and its cost."""
-    rounded = RoundedShapes(batches.examples)
-    shapes: dict[str, Counter[BatchShape]] = {"as padded": Counter(), "rounded up": Counter()}
-    padding = {name: PaddingCount() for name in shapes}
+    ways = {
+        "as padded": BatchShapes(batches.examples, is_rounded=False),
+        "rounded up": BatchShapes(batches.examples, is_rounded=True),
+    }
+    counts = {name: Counter[BatchShape]() for name in ways}
+    padding = {name: PaddingCount() for name in ways}
     for rows in (np.array(rows) for epoch in range(epochs) for rows in batches.plan(epoch)):
-        tokens = rounded.num_src_tokens(rows) + rounded.num_tgt_tokens(rows)
-        for name, shape in (
-            ("as padded", rounded.padded_shape_of(rows)),
-            ("rounded up", rounded.shape_of(rows)),
-        ):
-            shapes[name][shape] += 1
+        for name, shapes in ways.items():
+            shape = shapes.shape_of(rows)
+            counts[name][shape] += 1
             padding[name].positions += shape.positions
-            padding[name].tokens += tokens
+            padding[name].tokens += shapes.num_src_tokens(rows) + shapes.num_tgt_tokens(rows)
     return {
-        "batches": shapes["rounded up"].total(),
+        "is_rounded": few_shapes(batches).is_rounded,
+        "batches": counts["rounded up"].total(),
         "ways": {
             name: {
-                "shapes": len(counts),
-                "shapes_that_come_once": sum(count == 1 for count in counts.values()),
+                "shapes": len(counted),
+                "shapes_that_come_once": sum(count == 1 for count in counted.values()),
                 "positions_per_token": padding[name].positions_per_token,
             }
-            for name, counts in shapes.items()
+            for name, counted in counts.items()
         },
     }

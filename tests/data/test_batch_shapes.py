@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from tests.helpers.tiny_training import DATA
-from transformer.data.batch_shapes import PaddingCount, RoundedShapes, round_up
+from transformer.data import batch_shapes
+from transformer.data.batch_shapes import BatchShapes, PaddingCount, few_shapes, round_up
 from transformer.data.batches import Example, example_arrays
 
 
@@ -23,7 +24,9 @@ def test_sizes_are_few_and_an_eighth_larger_at_most() -> None:
 
 def test_the_shape_of_a_batch() -> None:
     lengths = [(2, 7), (4, 3), (30, 10), (1, 1)]
-    shapes = RoundedShapes(example_arrays([Example([5] * src, [6] * tgt) for src, tgt in lengths]))
+    shapes = BatchShapes(
+        example_arrays([Example([5] * src, [6] * tgt) for src, tgt in lengths]), is_rounded=True
+    )
     assert shapes.shape_of(np.array([0, 1])) == (2, 8, 8)
     # The longest source has 31 positions, and no length is rounded beyond it.
     assert shapes.shape_of(np.array([2, 0, 3])) == (3, 31, 11)
@@ -33,12 +36,21 @@ def test_the_shape_of_a_batch() -> None:
 
 
 def test_every_batch_fits_its_shape() -> None:
-    shapes = RoundedShapes(DATA.examples)
+    shapes = BatchShapes(DATA.examples, is_rounded=True)
     for rows, batch in zip(DATA.plan(0), DATA.epoch(0), strict=True):
         shape = shapes.shape_of(np.array(rows))
         assert shape.sentences >= len(batch.src)
         assert shape.src_len >= batch.src.shape[1]
         assert shape.tgt_len >= batch.tgt_in.shape[1]
+
+
+def test_few_shapes_stay_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    shapes = {(*batch.src.shape, batch.tgt_in.shape[1]) for batch in DATA.epoch(0)}
+    for limit, is_rounded in ((len(shapes), False), (len(shapes) - 1, True)):
+        monkeypatch.setattr(batch_shapes, "MAX_SHAPES_AS_PADDED", limit)
+        assert few_shapes(DATA).is_rounded == is_rounded
+    as_padded = BatchShapes(DATA.examples, is_rounded=False)
+    assert {as_padded.shape_of(np.array(rows)) for rows in DATA.plan(0)} == shapes
 
 
 def test_the_cost_of_padding() -> None:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from transformer.config import ModelConfig, TrainingConfig
-from transformer.data.batch_shapes import RoundedShapes
+from transformer.data.batch_shapes import few_shapes
 from transformer.data.batches import Batch, Example
 from transformer.data.device_batches import ExampleTensors
 from transformer.data.token_budget import TokenBudgetBatches
@@ -70,7 +70,7 @@ class PaddedBatches:
 
     def __init__(self, batches: TokenBudgetBatches) -> None:
         self.batches = batches
-        self.shapes = RoundedShapes(batches.examples)
+        self.shapes = few_shapes(batches)
         self.tensors = ExampleTensors(batches.examples, torch.device("cpu"))
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:

@@ -26,7 +26,7 @@ from tests.helpers.tiny_training import (
 )
 from transformer.attention import MultiHeadAttention
 from transformer.config import ModelConfig
-from transformer.data import corpora
+from transformer.data import batch_shapes, corpora
 from transformer.data.batches import Batch
 from transformer.data.token_budget import TokenBudgetBatches
 from transformer.decoding import beam_search
@@ -149,6 +149,12 @@ def test_more_processes_than_gpus_are_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
 
 
+@pytest.fixture
+def rounded_shapes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Round shapes up, of which the tests' text has few as it is."""
+    monkeypatch.setattr(batch_shapes, "MAX_SHAPES_AS_PADDED", 0)
+
+
 class NoRecorder:
     """A `StepRecorder` whose replays are the step itself, operation by operation."""
 
@@ -170,6 +176,7 @@ def train_with_graphs(out: Path, **options: Any) -> torch.nn.Module:
     return model
 
 
+@pytest.mark.usefixtures("rounded_shapes")
 @pytest.mark.parametrize("precision", Precision)
 def test_replays_do_what_the_step_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, precision: Precision
@@ -180,6 +187,7 @@ def test_replays_do_what_the_step_does(
     assert_close_weights(replayed, launched)
 
 
+@pytest.mark.usefixtures("rounded_shapes")
 def test_a_recorded_run_resumes_with_the_same_dropout(tmp_path: Path) -> None:
     straight = train_with_graphs(tmp_path / "1")
     train_with_graphs(tmp_path / "2", stop_after=17)

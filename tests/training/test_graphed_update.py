@@ -25,6 +25,7 @@ from tests.helpers.tiny_training import (
     transformer,
 )
 from transformer.config import TrainingConfig
+from transformer.data import batch_shapes
 from transformer.data.batches import Batch
 from transformer.data.token_budget import TokenBudgetBatches
 from transformer.recipes import find_recipe
@@ -45,6 +46,11 @@ FEW_SHAPES = TokenBudgetBatches(EXAMPLES, 45, pool_batches=3)
 MANY_STEPS = replace(CONFIG, steps=24, validate_every=8, clip_norm=0.5)
 
 
+@pytest.fixture(autouse=True)
+def _shapes_are_rounded(monkeypatch: Patch) -> None:
+    monkeypatch.setattr(batch_shapes, "MAX_SHAPES_AS_PADDED", 0)
+
+
 def train_recorded(
     out: Path, model: nn.Module, monkeypatch: Patch, config: TrainingConfig = CONFIG, **options: Any
 ) -> tuple[TrainingResult, CpuStepRecorder]:
@@ -54,7 +60,9 @@ def train_recorded(
     return run_tiny(out, model, config, cuda_graphs=True, **options), recorder
 
 
-@pytest.mark.parametrize("precision", [Precision.FLOAT32, Precision.BF16])
+@pytest.mark.parametrize(
+    "precision", [Precision.FLOAT32, pytest.param(Precision.BF16, marks=pytest.mark.weekly)]
+)
 def test_recorded_steps_are_those_of_the_plain_loop(
     tmp_path: Path, monkeypatch: Patch, precision: Precision
 ) -> None:

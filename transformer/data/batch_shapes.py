@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transformer.data.examples import ExampleArrays
+from transformer.data.token_budget import TokenBudgetBatches
 
 SIZES_PER_DOUBLING = 8  # so a size is rounded up by an eighth at most
 LENGTH_MULTIPLE = 4  # of source and target lengths, which are short
+MAX_SHAPES_AS_PADDED = 32  # of an epoch; not measured on a GPU
 
 
 class BatchShape(NamedTuple):
@@ -39,30 +41,32 @@ def round_up(size: int, multiple: int = 1) -> int:
     return -(-size // step) * step
 
 
-class RoundedShapes:
+class BatchShapes:
     """The shapes that batches of some examples are padded to.
 
     No length is rounded beyond the longest example's, which a model's `max_len` may be.
+
+    Args:
+        examples: What the batches are of.
+        is_rounded: Whether shapes are rounded up; otherwise they are those that `collate` gives.
     """
 
-    def __init__(self, examples: ExampleArrays) -> None:
+    def __init__(self, examples: ExampleArrays, is_rounded: bool) -> None:
+        self.is_rounded = is_rounded
         self._src_lengths = examples.src.lengths() + 1  # each with one special id
         self._tgt_lengths = examples.tgt.lengths() + 1
         self._longest = int(self._src_lengths.max()), int(self._tgt_lengths.max())
 
-    def padded_shape_of(self, rows: NDArray[np.int64]) -> BatchShape:
-        """Return the shape that `collate` gives a batch of these examples."""
-        src_len, tgt_len = self._src_lengths[rows].max(), self._tgt_lengths[rows].max()
-        return BatchShape(len(rows), int(src_len), int(tgt_len))
-
     def shape_of(self, rows: NDArray[np.int64]) -> BatchShape:
-        """Return the shape that a batch of these examples is rounded up to."""
-        sentences, *lengths = self.padded_shape_of(rows)
+        """Return the shape of a batch of these examples."""
+        lengths = int(self._src_lengths[rows].max()), int(self._tgt_lengths[rows].max())
+        if not self.is_rounded:
+            return BatchShape(len(rows), *lengths)
         src_len, tgt_len = (
             min(round_up(length, LENGTH_MULTIPLE), longest)
             for length, longest in zip(lengths, self._longest, strict=True)
         )
-        return BatchShape(round_up(sentences), src_len, tgt_len)
+        return BatchShape(round_up(len(rows)), src_len, tgt_len)
 
     def num_src_tokens(self, rows: NDArray[np.int64]) -> int:
         """Return the number of source tokens without padding, eos included."""
@@ -71,6 +75,18 @@ class RoundedShapes:
     def num_tgt_tokens(self, rows: NDArray[np.int64]) -> int:
         """Return the number of target tokens without padding, eos included."""
         return int(self._tgt_lengths[rows].sum())
+
+
+def few_shapes(batches: TokenBudgetBatches) -> BatchShapes:
+    """Return the shapes that a run pads its batches to: rounded up, unless they are few as it is.
+
+    They are if the first epoch has at most `MAX_SHAPES_AS_PADDED`.
+    """
+    as_padded = BatchShapes(batches.examples, is_rounded=False)
+    shapes = {as_padded.shape_of(np.array(rows)) for rows in batches.plan(0)}
+    if len(shapes) <= MAX_SHAPES_AS_PADDED:
+        return as_padded
+    return BatchShapes(batches.examples, is_rounded=True)
 
 
 @dataclass

@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from transformer.data.batch_shapes import BatchShape, PaddingCount, RoundedShapes
+from transformer.data.batch_shapes import BatchShape, PaddingCount, few_shapes
 from transformer.data.batches import Batch
 from transformer.data.device_batches import ExampleTensors
 from transformer.data.token_budget import EpochBatches, TokenBudgetBatches
@@ -56,7 +56,7 @@ class GraphedUpdate:
         self._update, self._state, self._recorder = update, state, recorder
         self._batches = batches
         self._examples = ExampleTensors(batches.examples, state.device)
-        self._shapes = RoundedShapes(batches.examples)
+        self._shapes = few_shapes(batches)
         self.padding = PaddingCount()
         # What a step reads and writes; it stays where it is from replay to replay.
         self._rate = torch.zeros((), device=state.device)
