@@ -48,10 +48,8 @@ class NumberArray(NamedTuple):
         return self._replace(shape=shape, numbers=taken)
 
     def flip_rows(self) -> "NumberArray":
-        """Return each row in reverse order; raise IndexError if there are no axes."""
-        if not self.shape:
-            raise IndexError("a number alone has no rows")
-        return self.take(-1, slice(None, None, -1))
+        """Return each row in reverse order; a number alone stays as it is."""
+        return self.take(-1, slice(None, None, -1)) if self.shape else self
 
     def transpose(self) -> "NumberArray":
         """Exchange the last two axes; raise IndexError if there are fewer."""
