@@ -86,7 +86,8 @@ def main() -> int:
             parser.error(f"there is no {path}: `python -m experiments check site` makes it")
     start, wrong, charts, moved, found = time.monotonic(), 0, 0, 0, False
     with sync_playwright() as playwright, launch(playwright) as browser:
-        for path in pages:
+        for number, path in enumerate(pages, start=1):
+            wrong_before = wrong
             for name, view in VIEWS.items():
                 with opened(browser, "file", **view) as (page, problems):
                     seen = visit(page, problems, path.as_uri(), view is DESK)
@@ -94,6 +95,9 @@ def main() -> int:
                 wrong += bool(problems)
                 for problem in problems:
                     print(f"{path.relative_to(SITE)}, {name}: {problem}", flush=True)
+            place, seconds = f"{number} of {len(pages)}", time.monotonic() - start
+            told = f"{wrong - wrong_before} views wrong, {seconds:.0f} s"
+            print(f"{place}, {path.relative_to(SITE)}: {told}", flush=True)
         with opened(browser, "file") as (page, _):
             page.goto(f"{SITE.as_uri()}/{SEARCH}")
             found = holds(page, FOUND, DRAWN)

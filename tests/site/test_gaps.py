@@ -55,10 +55,14 @@ def test_without_pytorch_answers_are_judged_as_in_a_notebook(folder: Path) -> No
     hint = by_module["scores"]["brevity_penalty"].hint_of_mistake[name]
     source = by_module["scores"]["brevity_penalty"].solution_source()
     wrong = ("scores", "brevity_penalty", source.replace(old, new))
-    verdicts = judge_in_a_bare_python(folder, [*right, *blank, wrong])
-    statuses = ["passed"] * len(right) + ["not attempted"] * len(blank) + ["wrong"]
+    # What no named mistake does is measured.
+    rate = by_module[RATE[0]][RATE[1]].solution_source().replace("d_model**-0.5 * ", "")
+    verdicts = judge_in_a_bare_python(folder, [*right, *blank, wrong, (*RATE, rate)])
+    statuses = ["passed"] * len(right) + ["not attempted"] * len(blank) + ["wrong"] * 2
     assert [verdict[0] for verdict in verdicts] == statuses
-    assert " ".join(hint.split()) in " ".join(verdicts[-1][1].split())
+    named, measured = (" ".join(text.split()) for _, text, _ in verdicts[-2:])
+    assert " ".join(hint.split()) in named
+    assert "very number is sqrt(`d_model`) times the right one" in measured
 
 
 def test_a_cell_that_fails_says_where_in_one_line(folder: Path) -> None:
