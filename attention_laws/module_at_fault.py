@@ -1,6 +1,7 @@
 """Find the module in which two inputs that must agree come apart (not in the paper)."""
 
 import inspect
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -18,6 +19,7 @@ from attention_laws.subject import MODEL_ERROR_TYPES, Subject
 MIN_RELATIVE_DIFFERENCE = 1e-4
 MAX_MASK_PLACES = 3  # places that a finding names
 MAX_VISIBLE_SCORE = -1e4  # below it a number that is added to scores hides
+SHAPE_CALL_NAMES = {"view", "reshape"}  # calls that read numbers in order, whatever their axes mean
 
 
 class InputPair(NamedTuple):
@@ -38,13 +40,17 @@ class _ModuleCall:
     inputs: list[Tensor] = field(default_factory=list)
     output: Tensor | None = None
     mask_places: list[str] = field(default_factory=list)  # where the masks that it read were made
+    # Where positions were mixed with other axes in it.
+    mixing_places: list[str] = field(default_factory=list)
 
 
 class _PlaceRecorder(TorchFunctionMode):
-    """Record the user's line at which each mask of a block was made."""
+    """Record the user's lines at which masks are made and positions are mixed in a block."""
 
-    def __init__(self) -> None:
+    def __init__(self, lengths: set[int]) -> None:
         super().__init__()
+        self.lengths = lengths  # numbers of positions
+        self.mixing_places: list[str] = []
         # The tensors are kept, so that no other gets the id of one.
         self.places: dict[int, tuple[Tensor, str]] = {}
 
@@ -52,6 +58,10 @@ class _PlaceRecorder(TorchFunctionMode):
         output = func(*args, **(kwargs or {}))
         if isinstance(output, Tensor) and output.dim() > 1 and id(output) not in self.places:
             self.places[id(output)] = (output, innermost_user_line())
+        if getattr(func, "__name__", "") in SHAPE_CALL_NAMES and isinstance(output, Tensor):
+            shapes = args[0].shape, output.shape
+            if any(_mixes_positions(*shapes, length) for length in self.lengths):
+                self.mixing_places.append(innermost_user_line())
         return output
 
     def places_of_masks(self, tensors: list[Tensor]) -> list[str]:
@@ -67,6 +77,20 @@ def _is_mask(tensor: Tensor) -> bool:
     if tensor.is_floating_point():
         return bool((tensor <= MAX_VISIBLE_SCORE).any())
     return tensor.dtype == torch.bool
+
+
+def _mixes_positions(before: Sequence[int], after: Sequence[int], length: int) -> bool:
+    """Return whether a new shape reads numbers of several positions as those of one.
+
+    It does if behind the axis of positions, of this length, there are other numbers than before;
+    False if either shape has no such axis.
+    """
+
+    def sizes_behind(shape: Sequence[int]) -> set[int]:
+        return {math.prod(shape[axis + 1 :]) for axis, size in enumerate(shape) if size == length}
+
+    sizes = sizes_behind(before), sizes_behind(after)
+    return all(sizes) and not sizes[0] & sizes[1]
 
 
 def describe_module_at_fault(subject: Subject, pair: InputPair) -> str:
@@ -91,18 +115,29 @@ def describe_module_at_fault(subject: Subject, pair: InputPair) -> str:
         if one.output is None or other.output is None:
             continue
         if _differ(pair, one.output, other.output):
-            return describe_module(subject.module, one.name, one.mask_places)
+            # One of two lengths may be the number of heads, and tell nothing.
+            mixing_places = one.mixing_places or other.mixing_places
+            return describe_module(subject.module, one.name, one.mask_places, mixing_places)
     return ""
 
 
-def describe_module(module: nn.Module, name: str, mask_places: Sequence[str] = ()) -> str:
+def describe_module(
+    module: nn.Module,
+    name: str,
+    mask_places: Sequence[str] = (),
+    mixing_places: Sequence[str] = (),
+) -> str:
     """Return a submodule's name and class, with the file and line of the user's `forward`.
 
-    Of a class of torch's it is the place of the nearest module of the user's above it. Where the
-    masks that it read were made is added.
+    Of a class of torch's it is the place of the nearest module of the user's above it. If positions
+    were mixed in it, the line is that at which they first were. Where the masks that it read were
+    made is added.
     """
     part = module.get_submodule(name)
     kind = type(part).__name__
+    if mixing_places and mixing_places[0]:
+        shown = f"{name or 'the module itself'} ({kind}; a new shape mixes positions)"
+        return f"{shown}, {mixing_places[0]}"
     if mask_places:
         kind += f"; its mask is made at {', '.join(mask_places[:MAX_MASK_PLACES])}"
     shown = f"{name or 'the module itself'} ({kind})"
@@ -131,7 +166,12 @@ def place_of_forward(model: nn.Module | Callable[..., Any]) -> str:
 def _record_module_calls(subject: Subject, src: Tensor, tgt_in: Tensor) -> list[_ModuleCall]:
     """Return the calls of modules in one pass, in the order in which they ended."""
     calls: list[_ModuleCall] = []
-    recorder = _PlaceRecorder()
+    recorder = _PlaceRecorder({src.shape[1], tgt_in.shape[1]} - {1})
+    # How often positions had been mixed where the modules that now run began.
+    begun: list[int] = []
+
+    def record_beginning(*_: Any) -> None:
+        begun.append(len(recorder.mixing_places))
 
     def hook_of(name: str) -> Any:
         def record(_: nn.Module, args: Any, kwargs: Any, output: Any) -> None:
@@ -141,15 +181,20 @@ def _record_module_calls(subject: Subject, src: Tensor, tgt_in: Tensor) -> list[
             output = output.detach().clone() if isinstance(output, Tensor) else None
             mask_places = recorder.places_of_masks(inputs)
             copies = [x.detach().clone() for x in inputs]
-            calls.append(_ModuleCall(name, copies, output, mask_places))
+            mixing_places = recorder.mixing_places[begun.pop() :]
+            calls.append(_ModuleCall(name, copies, output, mask_places, mixing_places))
 
         return record
 
-    parts = subject.module.named_modules()
+    parts = dict(subject.module.named_modules())
     with (
         recorder,
         hooks_removed_afterwards(
-            part.register_forward_hook(hook_of(name), with_kwargs=True) for name, part in parts
+            part.register_forward_pre_hook(record_beginning) for part in parts.values()
+        ),
+        hooks_removed_afterwards(
+            part.register_forward_hook(hook_of(name), with_kwargs=True)
+            for name, part in parts.items()
         ),
     ):
         subject.logits(src, tgt_in)

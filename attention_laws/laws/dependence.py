@@ -169,15 +169,9 @@ def decoder_reads_tgt_in(subject: Subject) -> Finding:
         subject.logits(src, tgt_in)
         target_embeddings = [embedding for embedding in embeddings if reads(embedding, tgt_in)]
         ids_read.clear()
-        try:
-            assert_not_none(subject.adapter.train_step)(src, tgt_in, tgt_out)
-        except (IndexError, RuntimeError, ValueError) as error:
-            if isinstance(error, IndexError) or _forward_and_loss_take(
-                subject, src, tgt_in, tgt_out
-            ):
-                seen = f"a step raises {' '.join(str(error).split())[:MAX_ERROR_SHOWN]}"
-                return broken_finding(f"{seen}, although forward reads the same batch")
-            raise
+        error = _error_of_step_alone(subject, src, tgt_in, tgt_out)
+    if error:
+        return broken_finding(f"a step raises {error}, although forward reads the same batch")
     if not target_embeddings or not ids_read[target_embeddings[0]]:
         return not_tried_finding("no nn.Embedding reads tgt_in as it is")
     if reads(target_embeddings[0], tgt_in):
@@ -188,6 +182,18 @@ def decoder_reads_tgt_in(subject: Subject) -> Finding:
     return not_tried_finding(
         "in a step the target's nn.Embedding reads other ids than in a forward pass"
     )
+
+
+def _error_of_step_alone(subject: Subject, src: Tensor, tgt_in: Tensor, tgt_out: Tensor) -> str:
+    """Make one step; return what it raises where forward and the loss do not, "" if nothing."""
+    try:
+        assert_not_none(subject.adapter.train_step)(src, tgt_in, tgt_out)
+    except (IndexError, RuntimeError, ValueError) as error:
+        batch = src, tgt_in, tgt_out
+        if isinstance(error, IndexError) or _forward_and_loss_take(subject, *batch):
+            return " ".join(str(error).split())[:MAX_ERROR_SHOWN]
+        raise
+    return ""
 
 
 def _forward_and_loss_take(subject: Subject, src: Tensor, tgt_in: Tensor, tgt_out: Tensor) -> bool:

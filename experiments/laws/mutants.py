@@ -2,39 +2,27 @@
 
 Not in the paper. `python -m experiments laws` tries a sample of each model's, with the whole
 adapter and with `forward` alone. A mutant that does not run is none, nor one that computes what the
-sound model does, at once or with its weights changed so that they are as likely
-(`SoundModel.weight_changes`, `SoundModel.rotations`), or drawn a little larger or smaller: these
-are counted apart.
+sound model does (`experiments.laws.equivalence`): these are counted apart.
 """
 
-import contextlib
 import random
-import re
-from collections.abc import Callable, Generator, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from functools import cache
 from itertools import zip_longest
-from pathlib import Path
-from types import ModuleType
 from typing import Any
-
-import torch
 
 from attention_laws import Adapter, Verdict
 from attention_laws.bare_module import adapter_from_module
 from attention_laws.run import Diagnosis
+from experiments.laws.equivalence import behaviour_fingerprint, weight_change_undoing_mutation
 from experiments.laws.operators import MUTATION_OPERATORS, nodes_inside_classes
+from experiments.laws.sound_models import SoundModel, run_as_module
 from experiments.mutation import Mutant, generate_mutants
 
 TRAINING_AND_SEARCH_CLASS = "class TrainingAndSearch"  # from here on the file trains and searches
 # A sample is fresh once: whoever changes laws after reading what it misses takes the next seed.
 # Those of 36 and 37 were read on 2026-11-29, and the laws were changed.
 SAMPLE_SEED = 38
-# A mutant that draws weights larger or smaller by no more than this factor is as sound.
-MAX_INITIAL_SCALE_RATIO = 2.0
-INITIAL_SCALE_CHANGE = "weights drawn at most twice or half as large"
-# The values of a fingerprint that follow updates: three losses, and logits.
-NUM_TRAINED_VALUES = 4
 LAW_WARNING_OF_SOUND_MODEL = "all_padding_source_is_harmless"  # true of the sound model, too
 
 
@@ -46,221 +34,6 @@ def describe_mutant(mutant: Mutant) -> str:
     lines = zip(mutant.old.splitlines(), mutant.new.splitlines(), strict=False)
     before, after = next((old.strip(), new.strip()) for old, new in lines if old != new)
     return f"{mutant.operator} {mutant.line}: `{before[:70]}` -> `{after[:70]}`"
-
-
-def run_as_module(text: str) -> ModuleType:
-    """Run a file's text as a module of its own."""
-    module = ModuleType("mutant")
-    exec(compile(text, "mutant.py", "exec"), module.__dict__)
-    return module
-
-
-NamedWeights = dict[str, torch.Tensor]
-WeightChange = Callable[[NamedWeights], NamedWeights]
-
-
-def _make_undoing_weight_negation(pattern: str) -> WeightChange:
-    return lambda weights: {n: -w if re.search(pattern, n) else w for n, w in weights.items()}
-
-
-def _weights_with_key_value_exchanged(weights: NamedWeights) -> NamedWeights:
-    other = {"key": "value", "value": "key"}
-    return {re.sub("key|value", lambda m: other[m[0]], n): w for n, w in weights.items()}
-
-
-def _weights_with_rotary_halves_exchanged(weights: NamedWeights) -> NamedWeights:
-    """Exchange the halves of each head of 8: rotary positions then turn the other way."""
-    return {
-        n: w.unflatten(0, (-1, 2, 4)).flip(1).flatten(0, 2)
-        if re.search(r"(self_attn|\d\.attn)\.[qk]_proj", n)
-        else w
-        for n, w in weights.items()
-    }
-
-
-def _weights_with_cross_key_value_exchanged(weights: NamedWeights) -> NamedWeights:
-    other = {"k_proj": "v_proj", "v_proj": "k_proj"}
-    return {
-        re.sub("[kv]_proj", lambda m: other[m[0]], n) if "cross_attn" in n else n: w
-        for n, w in weights.items()
-    }
-
-
-def _weights_with_distance_rows_reversed(weights: NamedWeights) -> NamedWeights:
-    """Put row -r, counted from the end, in the place of row r of biases of distances."""
-    return {
-        n: w.roll(-1, 0).flip(0) if n in ("enc_bias", "dec_bias") else w for n, w in weights.items()
-    }
-
-
-def _weights_with_rows_of_distance_zero_exchanged(weights: NamedWeights) -> NamedWeights:
-    """Exchange the rows of distance 0 among the words before and among those after, in 8 rows."""
-    rows = torch.tensor([4, 1, 2, 3, 0, 5, 6, 7])
-    return {n: w[rows] if n == "enc_bias" else w for n, w in weights.items()}
-
-
-def _make_turning_rotary_weights_back(pattern: str) -> WeightChange:
-    """Return a change that turns heads of 8 back by the angles of one position."""
-    angles = 10000.0 ** (-torch.arange(0, 8, 2, dtype=torch.float64) / 8)
-    cos, sin = angles.cos()[None, :, None], angles.sin()[None, :, None]
-
-    def turn_back(weight: torch.Tensor) -> torch.Tensor:
-        one, other = weight.unflatten(0, (-1, 2, 4)).unbind(1)
-        return torch.stack((one * cos + other * sin, other * cos - one * sin), 1).flatten(0, 2)
-
-    return lambda weights: {
-        n: turn_back(w) if re.search(pattern, n) else w for n, w in weights.items()
-    }
-
-
-@dataclass(frozen=True)
-class SoundModel:
-    """A file whose classes are mutated, and changes of its weights that mutants may amount to.
-
-    Attributes:
-        file: The source.
-        weight_changes: Changes after which fresh weights are as likely and Adam's steps the same.
-        rotations: Changes after which fresh weights are as likely, drawn as they are from a normal
-            distribution, and Adam's steps differ, since it counts by components.
-    """
-
-    file: Path
-    weight_changes: Mapping[str, WeightChange]
-    rotations: Mapping[str, WeightChange] = field(default_factory=dict)
-
-    @property
-    def text(self) -> str:
-        """Source of the file."""
-        return self.file.read_text(encoding="utf-8")
-
-
-# The last projections of the sub-layers of the paper's model.
-SUBLAYER_OUTPUT_WEIGHT_PATTERN = r"(attention|cross)\.output|feed_forward\.second"
-# The same of the modern one, each of which is added in a line of its own.
-MODERN_SUBLAYER_OUTPUT_WEIGHTS = (
-    "encoder.*attn.o_proj",
-    "encoder.*mlp.down",
-    "self_attn.o_proj",
-    "cross_attn.o_proj",
-    "decoder.*mlp.down",
-)
-FOLDER = Path(__file__).parent
-SOUND_MODELS = {
-    "paper": SoundModel(
-        FOLDER / "sound_model.py",
-        {
-            "keys and values exchanged": _weights_with_key_value_exchanged,
-            "sub-layers negated": _make_undoing_weight_negation(SUBLAYER_OUTPUT_WEIGHT_PATTERN),
-            "layers read and give the negative": _make_undoing_weight_negation(
-                rf"{SUBLAYER_OUTPUT_WEIGHT_PATTERN}|words|norm\.bias"
-                r"|(query|key|value|first|^output)\.weight"
-            ),
-        },
-    ),
-    "modern": SoundModel(
-        FOLDER / "modern_model.py",
-        {
-            "halves of rotary queries and keys exchanged": _weights_with_rotary_halves_exchanged,
-            "keys and values across exchanged": _weights_with_cross_key_value_exchanged,
-            **{
-                f"{pattern} negated": _make_undoing_weight_negation(pattern)
-                for pattern in MODERN_SUBLAYER_OUTPUT_WEIGHTS
-            },
-        },
-        {
-            f"{name} of the encoder turned by one position": _make_turning_rotary_weights_back(
-                rf"encoder.*attn.{name[0]}_proj"
-            )
-            for name in ("queries", "keys")
-        },
-    ),
-    "functional": SoundModel(
-        FOLDER / "functional_model.py",
-        {
-            "sub-layers negated": _make_undoing_weight_negation(r"(self|cross|ffn)\.out|out_bias"),
-            "biases of distances negated": _make_undoing_weight_negation("(enc|dec)_bias"),
-            "rows of distances reversed": _weights_with_distance_rows_reversed,
-            "rows of distance 0 exchanged": _weights_with_rows_of_distance_zero_exchanged,
-        },
-    ),
-}
-
-
-def behaviour_fingerprint(module: ModuleType, model: SoundModel, change: str = "") -> list[Any]:
-    """Return what a model computes, learns and finds: equal if nothing tells two models apart.
-
-    Args:
-        module: The code of the model.
-        model: What it is a mutant of.
-        change: The name in `model.weight_changes` or `model.rotations` of what is done to the sound
-            model's weights, which it then gets; `INITIAL_SCALE_CHANGE` gives it these as they are.
-    """
-    return list(_yield_behaviour_values(module, model, change))
-
-
-def has_fingerprint(
-    module: ModuleType, model: SoundModel, fingerprint: list[Any], change: str = ""
-) -> bool:
-    """Return whether a `behaviour_fingerprint` is this one; compute no more than it takes.
-
-    After one of `model.rotations` what follows updates is not compared.
-    """
-    with contextlib.closing(_yield_behaviour_values(module, model, change)) as values:
-        if change in model.rotations:
-            pairs = zip(values, fingerprint[:-NUM_TRAINED_VALUES], strict=False)
-            return all(one == other for one, other in pairs)
-        return all(one == other for one, other in zip_longest(values, fingerprint))
-
-
-def _yield_behaviour_values(
-    module: ModuleType, model: SoundModel, change: str
-) -> Generator[Any, None, None]:
-    """Yield the values of `behaviour_fingerprint`, the cheapest first."""
-    # In 64 bits sums in another order are the same.
-    torch.set_default_dtype(torch.float64)
-    try:
-        network = module.make_model()
-        if change:
-            weights = dict(network.named_parameters())
-            sound = dict(run_as_module(model.text).make_model().named_parameters())
-            changes = {**model.weight_changes, **model.rotations, INITIAL_SCALE_CHANGE: dict}
-            for name, weight in changes[change](sound).items():
-                weights[name].data.copy_(weight)
-        yield from _yield_adapter_behaviour_values(module.make_adapter(network))
-    finally:
-        torch.set_default_dtype(torch.float32)
-
-
-def _yield_adapter_behaviour_values(adapter: Any) -> Iterator[Any]:
-    chance = torch.Generator().manual_seed(1)
-    rows = [torch.randint(4, 23, (n,), generator=chance).tolist() for n in (3, 7, 5, 2)]
-    src, tgt_in, tgt_out = adapter.make_batch(rows, rows[::-1])
-    adapter.module.eval()
-    yield from (src.tolist(), tgt_in.tolist(), tgt_out.tolist())
-    logits = adapter.forward(src, tgt_in).detach()
-    yield _to_rounded_list(logits)
-    yield _to_rounded_list(adapter.loss(logits, tgt_out))
-    yield adapter.candidate_score(-2.0, 7)
-    yield [adapter.schedule(step) for step in (1, 30, 90)]
-    if adapter.cached is not None:
-        cache = adapter.cached.start(src)
-        for pos in range(3):
-            logits, cache = adapter.cached.step(tgt_in[:, pos : pos + 1], cache)
-            yield _to_rounded_list(logits)
-            cache = adapter.cached.reorder(cache, torch.tensor([1, 0, 2, 2]))
-    for hypotheses in adapter.beam(src, 3, 6):
-        for hypothesis in hypotheses:
-            yield [hypothesis.ids, round(hypothesis.log_prob, 4), hypothesis.finished]
-    yield adapter.greedy(src, 6)
-    torch.manual_seed(0)
-    for _ in range(3):
-        yield round(adapter.train_step(src, tgt_in, tgt_out), 4)
-    adapter.module.eval()
-    yield _to_rounded_list(adapter.forward(src, tgt_in))
-
-
-def _to_rounded_list(tensor: torch.Tensor) -> list[float]:
-    return [round(number, 4) for number in tensor.detach().flatten().tolist()]
 
 
 def sample_mutants(
@@ -313,33 +86,6 @@ def _mutants_by_operator_in_turn(text: str, of_setup: bool) -> list[Mutant]:
         [mutant for mutant in shuffled if mutant.operator == name] for name in MUTATION_OPERATORS
     ]
     return [mutant for turn in zip_longest(*by_operator) for mutant in turn if mutant is not None]
-
-
-def weight_change_undoing_mutation(module: ModuleType, model: SoundModel, sound: list[Any]) -> str:
-    """Return the change of weights after which a mutant computes what the sound model does."""
-    changes = [*model.weight_changes, *model.rotations]
-    if _draws_weights_of_similar_size(module, model):
-        changes.append(INITIAL_SCALE_CHANGE)
-    for change in changes:
-        with contextlib.suppress(Exception):  # such as a weight that the mutant does not have
-            if has_fingerprint(module, model, sound, change):
-                return change
-    return ""
-
-
-@torch.no_grad()
-def _draws_weights_of_similar_size(module: ModuleType, model: SoundModel) -> bool:
-    """Return whether each weight is the sound model's times a factor, of at most 2 or 1/2."""
-    drawn = dict(module.make_model().named_parameters())
-    for name, weight in run_as_module(model.text).make_model().named_parameters():
-        if name not in drawn or drawn[name].shape != weight.shape:
-            return False
-        if float(weight.norm()):
-            ratio = float(drawn[name].norm() / weight.norm())
-            is_similar = 1 / MAX_INITIAL_SCALE_RATIO <= ratio <= MAX_INITIAL_SCALE_RATIO
-            if not is_similar or not torch.allclose(drawn[name], ratio * weight, rtol=1e-4):
-                return False
-    return True
 
 
 def try_laws_on_mutant(mutant: Mutant, alone: bool) -> dict[str, Any]:

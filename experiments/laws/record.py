@@ -17,13 +17,8 @@ from typing import Any, NamedTuple
 import torch
 
 from attention_laws import diagnose
-from experiments.laws.mutants import (
-    SAMPLE_SEED,
-    SOUND_MODELS,
-    run_as_module,
-    sample_mutants,
-    try_laws_on_mutant,
-)
+from experiments.laws.mutants import SAMPLE_SEED, sample_mutants, try_laws_on_mutant
+from experiments.laws.sound_models import SOUND_MODELS, run_as_module
 from experiments.laws.variants import VARIANT_EDITS_BY_MODEL, variant_text
 from experiments.mutation import Mutant
 from transformer.support.errors import UserError

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from experiments.laws.mutants import SOUND_MODELS
+from experiments.laws.sound_models import SOUND_MODELS
 from experiments.tables import markdown_table
 from transformer.support.files import read_json
 from transformer.support.folders import results_folder

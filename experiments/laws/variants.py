@@ -8,7 +8,7 @@ from experiments.laws.modern_variants import (
     MODERN_VARIANT_EDITS,
     VariantEdits,
 )
-from experiments.laws.mutants import SOUND_MODELS
+from experiments.laws.sound_models import SOUND_MODELS
 
 CROSS, OUTPUT = "self.cross = MultiHeadAttention()", "self.output = nn.Linear(D_MODEL, TGT_TYPES)"
 PRODUCT, SPLIT = "return query @ key.transpose(-2, -1)", "    def split(self, hidden):"

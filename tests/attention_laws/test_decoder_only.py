@@ -13,7 +13,7 @@ from attention_laws import Adapter, CachedDecoder, Report, diagnose
 from attention_laws.bare_module import adapter_from_module
 from attention_laws.laws import MODEL_LAWS
 from experiments.laws import sound_gpt
-from experiments.laws.mutants import run_as_module
+from experiments.laws.sound_models import run_as_module
 from tests.attention_laws.one_law import expect, try_law
 
 SOUND_GPT_FILE = sound_gpt.__file__

@@ -86,6 +86,35 @@ def test_the_line_is_named_at_which_queries_meet_keys() -> None:
     assert line.where.endswith(f"test_module_at_fault.py:{product}")
 
 
+class WrongView(MultiHeadAttention):
+    def split(self, hidden: Tensor) -> Tensor:
+        return hidden.view(hidden.shape[0], 4, hidden.shape[1], -1)
+
+
+class WrongWayBack(MultiHeadAttention):
+    def forward(self, hidden: Tensor, keys: Any, mask: Tensor) -> Tensor:
+        key, value = keys
+        weights = self.scores(self.split(self.query(hidden)), key).masked_fill(~mask, -1e9)
+        mixed = weights.softmax(dim=-1) @ value
+        return self.output(mixed.reshape(hidden.shape))
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"), [(WrongView, "hidden.view"), (WrongWayBack, "mixed.reshape")]
+)
+def test_the_line_is_named_at_which_a_new_shape_mixes_positions(
+    kind: type[MultiHeadAttention], code: str
+) -> None:
+    """Heads of d_k 8 and sentences of 5 to 8 words; a right view before it is not named."""
+    model, law = EncoderDecoder(), "source_padding_is_ignored"
+    model.encoder[1].attention = kind()
+    line = report_of(model, law)[law]
+    lines, start = inspect.getsourcelines(kind)
+    made = start + next(number for number, text in enumerate(lines) if code in text)
+    assert line.where.startswith(f"encoder.1.attention ({kind.__name__}; a new shape mixes")
+    assert line.where.endswith(f"test_module_at_fault.py:{made}")
+
+
 def test_of_torchs_own_module_the_users_line_is_that_of_the_module_around_it() -> None:
     class Around(nn.Module):
         def __init__(self) -> None:

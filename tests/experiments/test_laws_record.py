@@ -6,13 +6,12 @@ from typing import Any
 import pytest
 
 from experiments.laws import record, tables
-from experiments.laws.mutants import (
-    SOUND_MODELS,
+from experiments.laws.equivalence import (
     behaviour_fingerprint,
     has_fingerprint,
-    run_as_module,
     weight_change_undoing_mutation,
 )
+from experiments.laws.sound_models import SOUND_MODELS, run_as_module
 from transformer.support.errors import UserError
 from transformer.support.files import read_json
 

@@ -6,7 +6,7 @@ import pytest
 
 from experiments import mutation_score
 from experiments.laws import operators
-from experiments.laws.mutants import SOUND_MODELS
+from experiments.laws.sound_models import SOUND_MODELS
 from experiments.mutation import (
     force_either_branch,
     generate_mutants,

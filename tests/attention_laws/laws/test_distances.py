@@ -3,7 +3,7 @@
 import pytest
 
 from attention_laws.bare_module import adapter_from_module
-from experiments.laws.mutants import SOUND_MODELS, run_as_module
+from experiments.laws.sound_models import SOUND_MODELS, run_as_module
 from experiments.laws.variants import variant_text
 from tests.attention_laws.laws import scored_models as scored
 from tests.attention_laws.one_law import expect

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from torch import Tensor
 
-from experiments.laws.mutants import SOUND_MODELS, run_as_module
+from experiments.laws.sound_models import SOUND_MODELS, run_as_module
 from tests.attention_laws.one_law import expect
 
 LAW = "functions_take_what_forward_takes"

@@ -11,11 +11,8 @@ from torch import Tensor, nn
 
 from attention_laws import Verdict, diagnose
 from attention_laws.laws import MODEL_LAWS
-from experiments.laws.mutants import (
-    SOUND_MODELS,
-    behaviour_fingerprint,
-    run_as_module,
-)
+from experiments.laws.equivalence import behaviour_fingerprint
+from experiments.laws.sound_models import SOUND_MODELS, run_as_module
 from lessonkit.museum import FAULTS
 from lessonkit.museum.edited_source import SourceEdit
 from lessonkit.museum.fault import apply_edits_to_model

@@ -9,8 +9,8 @@ from torch import Tensor, nn
 
 from attention_laws.bare_module import adapter_from_module
 from experiments.laws import sound_gpt
-from experiments.laws.mutants import SOUND_MODELS, run_as_module
 from experiments.laws.sound_model import D_MODEL, EncoderDecoder
+from experiments.laws.sound_models import SOUND_MODELS, run_as_module
 from tests.attention_laws.one_law import expect
 
 LAW = "norms_ignore_the_scale"

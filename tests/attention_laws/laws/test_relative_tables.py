@@ -3,7 +3,7 @@
 import pytest
 
 from attention_laws.laws import relative_tables
-from experiments.laws.mutants import SOUND_MODELS, run_as_module
+from experiments.laws.sound_models import SOUND_MODELS, run_as_module
 from tests.attention_laws.one_law import expect
 
 LAW, T5_LAW = "relative_positions_have_rows_in_order", "relative_positions_have_t5_rows"

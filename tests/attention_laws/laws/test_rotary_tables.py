@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from attention_laws.laws.rotary_tables import _describe_fault_of_frequencies
-from experiments.laws.mutants import SOUND_MODELS, run_as_module
+from experiments.laws.sound_models import SOUND_MODELS, run_as_module
 from experiments.laws.variants import variant_text
 from tests.attention_laws.one_law import expect
 

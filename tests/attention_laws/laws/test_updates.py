@@ -5,7 +5,7 @@ import torch
 
 from attention_laws import Candidate, diagnose
 from attention_laws.laws import MODEL_LAWS
-from experiments.laws.mutants import SOUND_MODELS, run_as_module
+from experiments.laws.sound_models import SOUND_MODELS, run_as_module
 from tests.attention_laws.one_law import expect, small_adapter
 
 MODERN = SOUND_MODELS["modern"].text

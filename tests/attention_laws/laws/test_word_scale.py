@@ -2,7 +2,7 @@
 
 import pytest
 
-from experiments.laws.mutants import SOUND_MODELS, run_as_module
+from experiments.laws.sound_models import SOUND_MODELS, run_as_module
 from tests.attention_laws.one_law import expect
 
 MODERN, FUNCTIONAL, PAPER = (SOUND_MODELS[name].text for name in ("modern", "functional", "paper"))
