@@ -15,15 +15,7 @@ import { keep_in_range, state } from "./state.js";
 import { draw_tokens } from "./token_buttons.js";
 
 const SECTIONS = ["architecture", "cuts"];
-
-/** Put a link into the page's address; a browser that has had too many at once takes the next one. */
-function write_address(link) {
-  try {
-    history.replaceState(null, "", link);
-  } catch (error) {
-    if (error.name !== "SecurityError") throw error;
-  }
-}
+const ADDRESS_PAUSE = 300; // least milliseconds from one change of the address to the next, which is dear
 
 /** The result that is drawn, and how. */
 export class Drawing {
@@ -36,6 +28,7 @@ export class Drawing {
     this.result = null; // of the last translation
     this.traced = null; // its ways through the boxes, whole and cut
     this.about = null; // what the worker says of the model
+    this.address = { written: -Infinity, timer: 0 }; // when the page's address was written, or will be
   }
 
   /** Take a result, and draw everything that depends on it. */
@@ -83,8 +76,29 @@ export class Drawing {
     draw_tokens(state, tokens, acts);
     draw_flow(state, way, tokens, about, width);
     if (state.box !== null) this._draw_panel(way, tokens);
-    write_address(write_link({ ...state, step: Math.min(state.step, tgt.length) }));
+    this._write_address_soon();
     this.on_drawn(this.seen_now());
+  }
+
+  /** Put a link to what the page shows into its address: at once, or after a pause since the last time. */
+  _write_address_soon() {
+    const left = this.address.written + ADDRESS_PAUSE - performance.now();
+    clearTimeout(this.address.timer);
+    if (left <= 0) this.write_address();
+    else this.address.timer = setTimeout(() => this.write_address(), left);
+  }
+
+  /** Put a link to what the page shows into its address; a browser that has had too many takes the next. */
+  write_address() {
+    clearTimeout(this.address.timer);
+    this.address.written = performance.now();
+    if (this.result === null) return;
+    const step = Math.min(state.step, this.part.tgt_tokens.length);
+    try {
+      history.replaceState(null, "", write_link({ ...state, step }));
+    } catch (error) {
+      if (error.name !== "SecurityError") throw error;
+    }
   }
 
   /** Return what the page shows, for the tour's tasks: the state, and what of the result they ask for. */

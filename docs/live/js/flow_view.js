@@ -24,29 +24,39 @@ export const head_class = (head) => `head-${((head - 1) % NUM_COLOURS) + 1}`;
  */
 export function draw_flow(state, traced, tokens, about, width) {
   const sizes = { pre_norm: about.pre_norm, src_len: tokens.src.length, tgt_len: tokens.tgt.length };
-  const layout = lay_out(width, sizes);
+  const layout = find_layout(width, sizes);
   const at = Math.min(state.step, tokens.tgt.length) - 1;
   const view = { layout, at, state, traced, tokens, layer: state.layer - 1 };
-  const [{ is_narrow, is_dense, height }, svg] = [layout, by_id("drawing")];
+  const ways = [traced, state.layer, state.lit, layout];
+  refill_group("stacks", [layout, about.num_layers], () => draw_stacks(layout, about.num_layers));
+  refill_group("source", ways, () => [draw_lines(layout.encoder, "source"), draw_attention(view, "encoder")]);
+  refill_group("target", ways, () => [
+    draw_lines(layout.decoder, "target"),
+    draw_attention(view, "decoder"),
+    draw_attention(view, "cross"),
+  ]);
+  refill_group("next", [...ways, at], () => draw_next(view));
+  mark_rows("source", state.src_at, Infinity);
+  mark_rows("target", at, at);
+  place_buttons(layout);
+  say_step(view);
+}
+
+let laid_out = { width: 0, sizes: "", layout: null };
+
+/** Return where everything stands; the same object while neither width nor sizes change. */
+function find_layout(width, sizes) {
+  const asked = JSON.stringify(sizes);
+  if (laid_out.width === width && laid_out.sizes === asked) return laid_out.layout;
+  const layout = lay_out(width, sizes);
+  laid_out = { width, sizes: asked, layout };
+  const { is_narrow, is_dense, height } = layout;
   by_id("stage").classList.toggle("narrow", is_narrow);
   by_id("stage").classList.toggle("dense", is_dense);
   by_id("stage").style.setProperty("--height", `${height}px`);
-  svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
-  svg.setAttribute("height", height);
-  const frame = [width, ...Object.values(sizes), about.num_layers];
-  refill_group("stacks", frame, () => draw_stacks(layout, about.num_layers));
-  refill_group("source", [traced, state.layer, state.lit, state.src_at, width], () => [
-    draw_lines(layout.encoder, "source", () => true, (i) => i === state.src_at),
-    draw_attention(view, "encoder"),
-  ]);
-  refill_group("target", [traced, state.layer, state.lit, at, width], () => [
-    draw_lines(layout.decoder, "target", (i) => i <= at, (i) => i === at),
-    draw_attention(view, "decoder"),
-    draw_attention(view, "cross"),
-    ...draw_next(view),
-  ]);
-  place_buttons(layout);
-  say_step(view);
+  by_id("drawing").setAttribute("viewBox", `0 0 ${width} ${height}`);
+  by_id("drawing").setAttribute("height", height);
+  return layout;
 }
 
 const drawn_of = new Map(); // of each group the values that it was drawn of
@@ -56,6 +66,16 @@ function refill_group(name, values, draw) {
   if (drawn_of.get(name)?.every((value, i) => value === values[i])) return;
   drawn_of.set(name, values);
   by_id(`${name}-group`).replaceChildren(...draw());
+}
+
+/** Mark the chosen row of lines and ribbons, and those beyond the last one that is written. */
+function mark_rows(name, chosen, last) {
+  for (const part of by_id(`${name}-group`).children) {
+    [...part.children].forEach((row, i) => {
+      row.classList.toggle("chosen", i === chosen);
+      row.classList.toggle("open", i > last);
+    });
+  }
 }
 
 /** Draw what is there before any token: both stacks, and what the encoder's result is called. */
@@ -98,37 +118,32 @@ function draw_stack({ top, lane, parts, from, to, bottom }, num_layers, stack, {
 }
 
 /** Draw each token's line from its embedding to the stack's end. */
-function draw_lines({ parts, rows }, className, is_there, is_chosen) {
+function draw_lines({ parts, rows }, className) {
   const end = parts.at(-1);
-  const lines = rows.map((y, i) => {
-    const state = is_chosen(i) ? "chosen" : is_there(i) ? "" : "open";
-    return make_svg("path", { class: `line ${state}`, d: `M${parts[0].x - 8} ${y}H${end.x + end.width / 2}` });
-  });
+  const lines = rows.map((y) => make_svg("path", { class: "line", d: `M${parts[0].x - 8} ${y}H${end.x + end.width / 2}` }));
   return make_svg("g", { class: className }, ...lines);
 }
 
-/** Draw an attention's ribbons: of all heads, those of the chosen query strong. */
-function draw_attention({ layout, at, state, traced, layer }, box) {
+/** Draw an attention's ribbons, of all heads, those of each query in a group. */
+function draw_attention({ layout, state, traced, layer }, box) {
   const stack = box === "encoder" ? "encoder" : "decoder";
   const { parts, rows } = layout[stack];
   const { x, width } = parts.find((part) => part.box === box);
   const heads = traced[stack][layer][box].heads.map(({ weights }) => weights);
-  const chosen = stack === "encoder" ? state.src_at : at;
   const memory = layout.encoder.parts.at(-1);
   const start = box === "cross" ? memory.x + memory.width : x;
   const from_rows = box === "cross" ? layout.encoder.rows : rows;
   const bend = (x + width - start) * (box === "cross" ? 0.55 : 0.5);
-  const paths = ribbons_of(heads).flatMap(({ head, from, to, weight, offset }) => {
-    if (stack === "decoder" && to > at) return []; // it is not written yet
-    const is_chosen = to === chosen;
+  const groups = rows.map(() => make_svg("g", { class: "query" }));
+  for (const { head, from, to, weight, offset } of ribbons_of(heads)) {
     const lit = state.lit === 0 || state.lit === head;
     const [y0, y1] = [from_rows[from], rows[to] + offset * ROW * 0.8];
     const thick = Math.max((weight / heads.length) * ROW * 0.8, 0.75);
     const d = `M${start} ${y0}C${start + bend} ${y0} ${x + width - bend} ${y1} ${x + width} ${y1}`;
-    const marks = `${head_class(head)}${is_chosen ? " chosen" : ""}${lit ? "" : " unlit"}`;
-    return [make_svg("path", { class: `ribbon ${marks}`, d, "stroke-width": thick.toFixed(2), pathLength: 1 })];
-  });
-  return make_svg("g", { class: `of-${box}` }, ...paths);
+    const marks = `ribbon ${head_class(head)}${lit ? "" : " unlit"}`;
+    groups[to].append(make_svg("path", { class: marks, d, "stroke-width": thick.toFixed(2), pathLength: 1 }));
+  }
+  return make_svg("g", { class: `of-${box}` }, ...groups);
 }
 
 /** Say at the encoder's end what its lines are called. */
@@ -162,13 +177,20 @@ function draw_next({ layout, at, traced, tokens }) {
     );
   });
   const title = is_narrow ? [] : [make_svg("text", { class: "next-title", x: bars.x, y: decoder.top + 26 }, "Next token")];
-  return [...title, ...drawn];
+  return [make_svg("g", { class: "of-next" }, ...title, ...drawn)];
 }
 
 const shortened = (text) => (text.length > 13 ? `${text.slice(0, 12)}…` : text);
 
+let placed = []; // the layout by which buttons were placed last, and one of the buttons
+
 /** Put the boxes' and the tokens' buttons where the layout has them. */
-function place_buttons({ encoder, decoder, token_width, is_narrow }) {
+function place_buttons(layout) {
+  const firsts = ["encoder-boxes", "src-tokens", "tgt-tokens"].map((id) => by_id(id).firstChild);
+  const values = [layout, ...firsts];
+  if (values.every((value, i) => value === placed[i])) return;
+  placed = values;
+  const { encoder, decoder, token_width, is_narrow } = layout;
   for (const [stack, { top, lane, parts, bottom, rows }] of Object.entries({ encoder, decoder })) {
     const buttons = by_id(`${stack}-boxes`).children;
     parts.forEach(({ kind, x, width }, i) => {

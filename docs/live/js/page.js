@@ -27,7 +27,7 @@ import { fill_models } from "./model_view.js";
 import { describe_opened, fetch_offered } from "./models.js";
 import { listen_to_folders } from "./open_folder.js";
 import { listen_to_options, show_options } from "./options_view.js";
-import { close_panel } from "./panel_view.js";
+import { close_panel, listen_to_room } from "./panel_view.js";
 import { beyond, cuts_within, read_link } from "./permalink.js";
 import { choose_layer, has_cuts, no_cuts, state } from "./state.js";
 import { light_tokens } from "./token_buttons.js";
@@ -66,14 +66,17 @@ function listen() {
   const step = (by) => acts.choose_step(Number(by_id("step").value) + by);
   press("step-back", () => step(-1));
   press("step-on", () => step(1));
-  press("copy", () => copy_link(state.cuts));
+  press("copy", () => {
+    drawing.write_address();
+    copy_link(state.cuts);
+  });
   press("stop-search", () => session.stop());
   const close_box = () => close_panel(() => acts.open_box(null));
   press("panel-close", close_box);
   listen_to_focus();
   listen_to_escape([close_details, close_box, close_card]);
   listen_to_folders([MANIFEST, ...MODEL_FILES], open_model, tell_error);
-  listen_to_width();
+  listen_to_room(() => drawing.redraw());
   // A link that is put into the address of the open page; the page's own writing does not come here.
   addEventListener("hashchange", () => location.hash.includes("=") && location.reload());
 }
@@ -102,17 +105,6 @@ function listen_to_focus() {
       if (!details.contains(target)) details.open = false;
     }
   });
-}
-
-/** Draw anew where the drawing's width has changed. */
-function listen_to_width() {
-  let width = 0;
-  const observer = new ResizeObserver(([{ contentRect }]) => {
-    if (contentRect.width === width) return;
-    width = contentRect.width;
-    requestAnimationFrame(() => drawing.redraw());
-  });
-  observer.observe(by_id("stage"));
 }
 
 /** Fill in what is the same for every model and sentence, and begin. */

@@ -4,15 +4,30 @@
 import { by_id } from "./dom.js";
 import { panel_width, width_beside } from "./placement.js";
 
+let room = 0; // the width of drawing and panel, as it was seen last; 0 where it is not known
+
+/** Call `on_change` whenever the width of drawing and panel has changed. */
+export function listen_to_room(on_change) {
+  const observer = new ResizeObserver(([{ contentRect }]) => {
+    const width = Math.round(contentRect.width);
+    if (width === room) return;
+    room = width;
+    requestAnimationFrame(on_change);
+  });
+  observer.observe(by_id("stage"));
+}
+
 /**
  * Mark the opened box's buttons, and show its panel; null closes it.
  * @returns {number} The width that is left for the drawing.
  */
 export function place_panel(opened) {
   const stage = by_id("stage");
-  const room = stage.clientWidth; // asked before anything changes, so that nothing is laid out twice
+  // To ask for the width makes the browser lay out the page.
+  if (room === 0) room = stage.clientWidth;
   for (const button of document.querySelectorAll("[data-box]")) {
-    button.setAttribute("aria-expanded", String(button.dataset.box === opened));
+    const expanded = String(button.dataset.box === opened);
+    if (button.getAttribute("aria-expanded") !== expanded) button.setAttribute("aria-expanded", expanded);
   }
   const width = opened === null ? 0 : panel_width(room);
   by_id("panel").hidden = opened === null;

@@ -11,25 +11,28 @@ const ABOVE = [213, 94, 0];
  * @param {Float32Array} values
  */
 export function draw_strip(name, values) {
-  const most = Math.max(...values.map(Math.abs)) || 1;
-  const canvas = make("canvas", { width: values.length, height: 1 });
-  const context = canvas.getContext("2d");
-  const image = context.createImageData(values.length, 1);
-  values.forEach((value, i) => {
-    const share = Math.abs(value) / most;
-    const full = value < 0 ? BELOW : ABOVE;
-    image.data.set([...full.map((part) => 255 + share * (part - 255)), 255], 4 * i);
-  });
-  context.putImageData(image, 0, 0);
-  const told = make("span", { className: "small told" }, summary(values, most));
-  canvas.addEventListener("pointermove", ({ offsetX }) => {
-    const i = Math.min(Math.floor((offsetX / canvas.clientWidth) * values.length), values.length - 1);
+  const most = values.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0) || 1;
+  const said = summary(values, most);
+  const told = make("span", { className: "small told" }, said);
+  const band = make("div", { className: "band", role: "img", "aria-label": `${name}: ${said}` });
+  band.style.backgroundImage = gradient_of(values, most);
+  band.addEventListener("pointermove", ({ offsetX }) => {
+    const i = Math.min(Math.floor((offsetX / band.clientWidth) * values.length), values.length - 1);
     told.textContent = `number ${i}: ${two_decimals(values[i])}`;
   });
-  canvas.addEventListener("pointerleave", () => (told.textContent = summary(values, most)));
-  canvas.setAttribute("role", "img");
-  canvas.setAttribute("aria-label", `${name}: ${summary(values, most)}`);
-  return make("div", { className: "strip" }, make("span", { className: "small" }, name), told, canvas);
+  band.addEventListener("pointerleave", () => (told.textContent = said));
+  return make("div", { className: "strip" }, make("span", { className: "small" }, name), told, band);
+}
+
+/** Return a gradient without transitions: a colour for each number. It costs less than a canvas. */
+function gradient_of(values, most) {
+  const stops = Array.from(values, (value, i) => {
+    const share = Math.abs(value) / most;
+    const full = value < 0 ? BELOW : ABOVE;
+    const colour = full.map((part) => Math.round(255 + share * (part - 255)));
+    return `rgb(${colour.join(" ")}) 0 ${((i + 1) / values.length) * 100}%`;
+  });
+  return `linear-gradient(90deg, ${stops.join(", ")})`;
 }
 
 /** Return in words how many numbers there are, and how they begin. */

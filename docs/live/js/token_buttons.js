@@ -9,24 +9,33 @@ import { by_id, make, readable, say } from "./dom.js";
  * @param {object} act choose_source, choose_step.
  */
 export function draw_tokens(state, tokens, act) {
-  const row = (id, texts, [side, first], chosen, choose, shown = () => true) => {
-    const focused = by_id(id).contains(document.activeElement);
-    const buttons = texts.map((token, i) => {
-      const text = shown(i) ? readable(token) : "·";
-      const place = { "data-side": side, "data-at": i + first };
-      const button = make("button", { type: "button", title: text, ...place }, text);
-      button.setAttribute("aria-pressed", String(i === chosen));
-      if (!shown(i)) button.setAttribute("aria-label", `place ${i + 1}, not read yet`);
-      button.addEventListener("click", () => choose(i));
-      return button;
-    });
-    by_id(id).replaceChildren(...buttons);
-    if (focused) buttons[chosen]?.focus();
-  };
-  row("src-tokens", tokens.src, ["src", 0], state.src_at, act.choose_source);
   const last = Math.min(state.step, tokens.tgt.length) - 1;
-  row("tgt-tokens", tokens.read, ["tgt", -1], last, (i) => act.choose_step(i + 1), (i) => i <= last);
+  draw_row("src-tokens", tokens.src, ["src", 0], state.src_at, Infinity, act.choose_source);
+  draw_row("tgt-tokens", tokens.read, ["tgt", -1], last, last, (i) => act.choose_step(i + 1));
   draw_step(last + 1, tokens.tgt.length);
+}
+
+/** Draw one side's buttons; those that are there already are told anew, which costs less. */
+function draw_row(id, texts, place, chosen, last, choose) {
+  const row = by_id(id);
+  const focused = row.contains(document.activeElement);
+  if (row.children.length !== texts.length) row.replaceChildren(...texts.map((_, i) => make_button(place, i, choose)));
+  texts.forEach((token, i) => {
+    const [button, text] = [row.children[i], i <= last ? readable(token) : "·"];
+    const told = { title: text, "aria-label": i <= last ? text : `place ${i + 1}, not read yet` };
+    say(button, text);
+    for (const [name, value] of Object.entries({ ...told, "aria-pressed": String(i === chosen) })) {
+      if (button.getAttribute(name) !== value) button.setAttribute(name, value);
+    }
+  });
+  if (focused) row.children[chosen]?.focus();
+}
+
+/** Return the button of a token's place. */
+function make_button([side, first], i, choose) {
+  const button = make("button", { type: "button", "data-side": side, "data-at": i + first });
+  button.addEventListener("click", () => choose(i));
+  return button;
 }
 
 /** Say how much of the translation is written. */
