@@ -73,7 +73,7 @@ class PageHandler(SimpleHTTPRequestHandler):
         takes_gzip = "gzip" in self.headers.get("Accept-Encoding", "")
         if not (takes_gzip and kind.startswith(GZIP_TYPES) and path.is_file()):
             return super().send_head()
-        content = gzip.compress(path.read_bytes())
+        content = gzip.compress(path.read_bytes(), compresslevel=6)
         self.send_response(200)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Encoding", "gzip")

@@ -12,9 +12,10 @@ import { beam_search, greedy_search } from "../../docs/live/js/decoding.js";
 import { UserError } from "../../docs/live/js/errors.js";
 import { SourceMaskedModel, probabilities, ablate_heads } from "../../docs/live/js/interventions.js";
 import { padding_mask } from "../../docs/live/js/masks.js";
+import { FILES } from "../../docs/live/js/model_files.js";
 import { STOPS } from "../../docs/live/js/tour.js";
 import { trace } from "../../docs/live/js/trace.js";
-import { FILES, Translator } from "../../docs/live/js/translator.js";
+import { Translator } from "../../docs/live/js/translator.js";
 
 const [questions_file, answers_file] = process.argv.slice(2);
 const loaded = new Map();

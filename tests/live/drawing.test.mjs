@@ -10,7 +10,8 @@ import { step_from } from "../../docs/live/js/heat_map.js";
 import { describe_step, lay_out, ribbons_of, stack_parts } from "../../docs/live/js/flow_layout.js";
 import { panel_width, place_card, width_beside } from "../../docs/live/js/placement.js";
 import { parting_step, STOPS } from "../../docs/live/js/tour.js";
-import { FILES, Translator } from "../../docs/live/js/translator.js";
+import { FILES } from "../../docs/live/js/model_files.js";
+import { Translator } from "../../docs/live/js/translator.js";
 
 const kinds = (stack, pre_norm) => stack_parts(stack, pre_norm).map(({ kind }) => kind).join(" ");
 

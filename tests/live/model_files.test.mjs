@@ -10,9 +10,10 @@ import { check_direction, check_files } from "../../docs/live/js/checks.js";
 import { config_of, ModelConfig } from "../../docs/live/js/config.js";
 import { ModelFileError, UserError } from "../../docs/live/js/errors.js";
 import { parse_json_object } from "../../docs/live/js/formats.js";
+import { FILES } from "../../docs/live/js/model_files.js";
 import { read_safetensors } from "../../docs/live/js/safetensors.js";
 import { sha256 } from "../../docs/live/js/sha256.js";
-import { FILES, Translator } from "../../docs/live/js/translator.js";
+import { Translator } from "../../docs/live/js/translator.js";
 
 const DEMO = new URL("../../data/models/demo-en-fr/", import.meta.url);
 const [MANIFEST, ...WHOLE] = ["manifest.json", ...FILES].map((file) => {

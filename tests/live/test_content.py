@@ -122,6 +122,16 @@ def test_the_files_own_tests_in_javascript(name: str) -> None:
     assert "# pass 0" not in said
 
 
+def reached_from(name: str) -> set[str]:
+    """Return a file of js/, and all that it imports, and what these import."""
+    reached, new = set[str](), {name}
+    while new:
+        reached |= new
+        texts = [(LIVE / "js" / file).read_text(encoding="utf-8") for file in new]
+        new = {file for text in texts for file in re.findall(r'from "\./([\w.]+)"', text)} - reached
+    return reached
+
+
 def test_the_page_needs_nothing_from_elsewhere() -> None:
     names = {path.name for path in SCRIPTS}
     for path in [*SCRIPTS, LIVE / "style.css"]:
@@ -132,6 +142,10 @@ def test_the_page_needs_nothing_from_elsewhere() -> None:
     loaded = re.findall(r'<(?:script|link|img)[^>]*(?:src|href)="([^"]*)"', page)
     assert loaded
     assert all((LIVE / address).is_file() for address in loaded)
+    needed = reached_from("page.js")
+    preloaded = re.findall(r'rel="modulepreload" href="js/([\w.]+)"', page)
+    assert len(preloaded) == len(set(preloaded))
+    assert {*preloaded, "page.js", "early.js"} == needed
     listed = (LIVE / "js" / "page.js").read_text(encoding="utf-8").partition("const FILES = [")[2]
     linked = re.findall(r'"(\w+)"', listed.partition("];")[0])
     assert {f"{stem}.js" for stem in linked} <= names

@@ -147,7 +147,7 @@ function draw_nothing() {
 /** Show a step. */
 function set_step(step) {
   state.step = step;
-  drawing.redraw();
+  drawing.redraw(true);
 }
 
 /** Say what a sentence as it is typed is worth, where the model's training text is known. */

@@ -2,10 +2,8 @@
 
 import { ModelFileError, UserError } from "./errors.js";
 import { parse_json_object } from "./formats.js";
+import { FILES, MANIFEST } from "./model_files.js";
 import { sha256 } from "./sha256.js";
-import { FILES } from "./translator.js";
-
-export const MANIFEST = "manifest.json";
 
 /**
  * Raise unless a model's files have the check sums of its manifest.

@@ -15,7 +15,7 @@ import { keep_in_range, state } from "./state.js";
 import { draw_tokens } from "./token_buttons.js";
 
 const SECTIONS = ["architecture", "cuts"];
-const ADDRESS_PAUSE = 300; // least milliseconds from one change of the address to the next, which is dear
+const ADDRESS_PAUSE = 300; // milliseconds between two changes of the address, which are dear, while one steps
 
 /** The result that is drawn, and how. */
 export class Drawing {
@@ -64,8 +64,11 @@ export class Drawing {
     return state.shown === "cut" && cut !== null ? cut : whole;
   }
 
-  /** Draw the tokens' flow, and the box that is open. */
-  redraw() {
+  /**
+   * Draw the tokens' flow, and the box that is open.
+   * @param {boolean} is_step Whether nothing but the step has changed: steps come many a second.
+   */
+  redraw(is_step = false) {
     if (this.result === null) return;
     const { part, result, traced, about, acts } = this;
     const { src_tokens: src, tgt_tokens: tgt } = part;
@@ -76,7 +79,8 @@ export class Drawing {
     draw_tokens(state, tokens, acts);
     draw_flow(state, way, tokens, about, width);
     if (state.box !== null) this._draw_panel(way, tokens);
-    this._write_address_soon();
+    if (is_step) this._write_address_soon();
+    else this.write_address();
     this.on_drawn(this.seen_now());
   }
 

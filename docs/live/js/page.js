@@ -18,20 +18,20 @@ import {
   type,
 } from "./acts.js";
 import { BOXES } from "./boxes.js";
-import { MANIFEST } from "./checks.js";
 import { copy_link } from "./copy_link.js";
 import { by_id, make, say } from "./dom.js";
+import { offered } from "./early.js";
 import { set_up_embedding } from "./embedding.js";
 import { close_card, close_tour, go_to_stop, offer_tour, open_stop } from "./guide.js";
 import { fill_models } from "./model_view.js";
-import { describe_opened, fetch_offered } from "./models.js";
+import { FILES as MODEL_FILES, MANIFEST } from "./model_files.js";
+import { describe_opened } from "./models.js";
 import { listen_to_folders } from "./open_folder.js";
 import { listen_to_options, show_options } from "./options_view.js";
 import { close_panel, listen_to_room } from "./panel_view.js";
 import { beyond, cuts_within, read_link } from "./permalink.js";
 import { choose_layer, has_cuts, no_cuts, state } from "./state.js";
 import { light_tokens } from "./token_buttons.js";
-import { FILES as MODEL_FILES } from "./translator.js";
 import { listen_to_typing } from "./typing.js";
 
 const FILES = [
@@ -111,7 +111,7 @@ function listen_to_focus() {
 async function start() {
   set_up_embedding(new URLSearchParams(location.search).get("embed"), on_drawn);
   try {
-    offer(await fetch_offered());
+    offer(await offered);
   } catch (error) {
     tell_error(error);
     return;

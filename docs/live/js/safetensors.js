@@ -10,6 +10,7 @@ const FILE = "model.safetensors";
 const BYTES = { F32: 4, F16: 2, BF16: 2, I8: 1 }; // of a number, by its type
 const SCALE_SUFFIX = "_scale"; // of the name of an I8 matrix's scales: (rows, groups in a row)
 const METADATA = "__metadata__";
+const POWERS = Float32Array.from({ length: 31 }, (_, exponent) => 2 ** (exponent - 15)); // of float16
 const LENGTH_BYTES = 8; // the header's length, at the beginning of the file
 
 /** The weights of a model, or of a part of one, by name. */
@@ -170,7 +171,7 @@ function to_float32(bytes, dtype) {
   const numbers = new Float32Array(halves.length);
   const bits = new Uint32Array(numbers.buffer); // the same memory, bit by bit
   for (let i = 0; i < halves.length; i++) {
-    if (dtype === "F16") numbers[i] = FLOAT16[halves[i]];
+    if (dtype === "F16") numbers[i] = from_float16(halves[i]);
     else bits[i] = halves[i] << 16; // bfloat16 is the upper half of a float32
   }
   return numbers;
@@ -181,9 +182,7 @@ export function from_float16(bits) {
   const sign = bits & 0x8000 ? -1 : 1;
   const exponent = (bits >> 10) & 0x1f;
   const fraction = (bits & 0x3ff) / 1024;
-  if (exponent === 0) return sign * 2 ** -14 * fraction; // subnormal
+  if (exponent === 0) return sign * POWERS[1] * fraction; // subnormal
   if (exponent === 31) return fraction ? NaN : sign * Infinity;
-  return sign * 2 ** (exponent - 15) * (1 + fraction);
+  return sign * POWERS[exponent] * (1 + fraction);
 }
-
-const FLOAT16 = Float32Array.from({ length: 65536 }, (_, bits) => from_float16(bits));

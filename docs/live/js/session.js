@@ -2,6 +2,7 @@
 // search that takes long can be stopped.
 
 import { Engine, Stopped } from "./engine.js";
+import { fetch_model, forget_model } from "./model_files.js";
 import { has_cuts, state } from "./state.js";
 
 const SLOW = 400; // milliseconds after which a search is told of, and what stands there is marked as old
@@ -32,7 +33,7 @@ export class Session {
     return this.running;
   }
 
-  /** Give up what runs; the models are loaded anew when they are asked for. */
+  /** Give up what runs; the models are read anew when they are asked for. */
   stop() {
     this.engine.stop();
     this.ready.clear();
@@ -43,10 +44,19 @@ export class Session {
   /** Load a model that can be chosen, and say so where it takes time; return what the worker says of it. */
   async load(name) {
     const { src_lang, tgt_lang } = this.models[name];
-    if (!this.ready.has(name)) this.show.loading();
-    const about = await this.engine.ask("load", { name, direction: `${src_lang}-${tgt_lang}` });
-    this.ready.add(name);
-    return about;
+    const values = { name, direction: `${src_lang}-${tgt_lang}` };
+    if (!this.ready.has(name)) {
+      this.show.loading();
+      if (!this.opened.has(name)) values.files = await fetch_model(name);
+    }
+    try {
+      const about = await this.engine.ask("load", values);
+      this.ready.add(name);
+      return about;
+    } catch (error) {
+      if (!(error instanceof Stopped)) forget_model(name);
+      throw error;
+    }
   }
 
   /** Take the files of a reader's model; return what the worker says of it. */

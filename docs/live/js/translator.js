@@ -8,17 +8,11 @@ import { parse_json_object } from "./formats.js";
 import { SourceMaskedModel, probabilities, ablate_heads } from "./interventions.js";
 import { softmax } from "./matrix.js";
 import { Transformer } from "./model.js";
+import { FILES } from "./model_files.js";
 import { read_safetensors } from "./safetensors.js";
 import { sample_search } from "./sampling.js";
 import { trace } from "./trace.js";
 import { normalize_plain } from "./normalizers.js";
-
-export const FILES = [
-  "recipe.json",
-  "src_tokenizer.json",
-  "tgt_tokenizer.json",
-  "model.safetensors",
-];
 
 const LETTERS_A_TOKEN = 20; // more than any text has, on average
 

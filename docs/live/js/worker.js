@@ -1,41 +1,22 @@
 // Runs the models beside the page, so that the page never waits.
 
-import { check_direction, check_files, MANIFEST } from "./checks.js";
+import { check_direction, check_files } from "./checks.js";
 import { ModelFileError, UserError } from "./errors.js";
+import { FILES, MANIFEST, with_remedy } from "./model_files.js";
 import { bits_of } from "./safetensors.js";
-import { FILES, Translator } from "./translator.js";
+import { Translator } from "./translator.js";
 
-const MODELS = new URL("../models/", import.meta.url);
-const loaded = new Map(); // promises of translators, by name
+const loaded = new Map(); // models that were read, by name: each with its translator
 
-/** Return the bytes of one file of a model. */
-async function fetch_file(name, file) {
+/** Return a model of the page's list, read from its files; an error names the file, and what to do. */
+function load(name, direction, files) {
   try {
-    const response = await fetch(new URL(`${encodeURIComponent(name)}/${file}`, MODELS));
-    if (response.ok) return await response.arrayBuffer();
-    throw new ModelFileError(file, `is missing (${response.status})`);
-  } catch (error) {
-    if (error instanceof UserError) throw error;
-    throw new UserError(
-      `models/${name}/${file} cannot be fetched, or not to its end: ` +
-        "is the network there, and the server?",
-    );
-  }
-}
-
-/** Return a model, loaded; an error names the file, and what to do. */
-async function load(name, direction) {
-  try {
-    const files = [MANIFEST, ...FILES].map((file) => fetch_file(name, file));
-    const model = read(...(await Promise.all(files)));
+    const model = read(...files);
     check_direction(name, direction, model.translator.recipe);
     return model;
   } catch (error) {
     if (!(error instanceof ModelFileError)) throw error;
-    throw new UserError(
-      `models/${name}/${error.file} ${error.problem}: copy the model's folder there again, whole, ` +
-        "or choose another model",
-    );
+    throw with_remedy(name, error);
   }
 }
 
@@ -57,16 +38,6 @@ function read(manifest, ...files) {
   };
 }
 
-/** Return a model, loaded at its first use, in the direction of the page's list; a failed one anew. */
-function find(name, direction) {
-  if (!loaded.has(name)) {
-    const promise = load(name, direction);
-    promise.catch(() => loaded.delete(name));
-    loaded.set(name, promise);
-  }
-  return loaded.get(name);
-}
-
 let last = { asked: "", whole: null }; // while only cuts change, the whole model says the same
 
 /** Return what the whole model makes of a sentence. */
@@ -77,18 +48,19 @@ function look_whole(translator, name, sentence, options) {
 }
 
 const ACTS = {
-  /** Load a model of the page's list, or one that was opened. */
-  async load({ name, direction }) {
-    return (await find(name, direction)).about;
+  /** Load a model of the page's list from its files, unless it is loaded, or was opened. */
+  load({ name, direction, files }) {
+    if (!loaded.has(name)) loaded.set(name, load(name, direction, files));
+    return loaded.get(name).about;
   },
 
   /** Take a model whose files the page has read, by name; those that are missing are told. */
-  async open({ name, files, folder }) {
+  open({ name, files, folder }) {
     try {
       const missing = [...FILES, MANIFEST].find((file) => files[file] === undefined);
       if (missing !== undefined) throw new ModelFileError(missing, "is missing");
       const model = read(...[MANIFEST, ...FILES].map((file) => files[file]));
-      loaded.set(name, Promise.resolve(model));
+      loaded.set(name, model);
       last = { asked: "", whole: null };
       return model.about;
     } catch (error) {
@@ -100,13 +72,13 @@ const ACTS = {
   },
 
   /** Return how many tokens a sentence has in a model, eos included. */
-  async length({ name, sentence }) {
-    return (await find(name)).translator.encode(sentence).length;
+  length({ name, sentence }) {
+    return loaded.get(name).translator.encode(sentence).length;
   },
 
   /** Translate a sentence, and once more with cuts, where there are any. */
-  async look({ name, sentence, options: asked, cuts }, on_step) {
-    const { translator } = await find(name);
+  look({ name, sentence, options: asked, cuts }, on_step) {
+    const { translator } = loaded.get(name);
     const options = { ...asked, on_step };
     if (translator.encode(sentence).length === 0) return null;
     const whole = look_whole(translator, name, sentence, options);
@@ -115,8 +87,8 @@ const ACTS = {
   },
 
   /** Follow a sentence and its translation through a model, whole or with cuts. */
-  async trace({ name, src, said, cuts }) {
-    return (await find(name)).translator.trace(src, said, cuts ?? {});
+  trace({ name, src, said, cuts }) {
+    return loaded.get(name).translator.trace(src, said, cuts ?? {});
   },
 
   /** Return the words of a model's training text; null where they cannot be had. */

@@ -1,0 +1,15 @@
+// Fetches what the first translation waits for, while the page's other scripts are still on their way:
+// the list of models, then the files of the model that the address asks for, or of the first.
+
+import { fetch_model } from "./model_files.js";
+import { fetch_offered } from "./models.js";
+
+/** What models.json lists (see `fetch_offered`). */
+export const offered = fetch_offered();
+
+offered
+  .then(({ models }) => {
+    const asked = new URLSearchParams(location.hash.slice(1)).get("model");
+    return fetch_model(Object.hasOwn(models, asked) ? asked : Object.keys(models)[0]);
+  })
+  .catch(() => {}); // who asks for the list, or for the files, is told
