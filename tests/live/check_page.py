@@ -5,9 +5,9 @@
 A copy of the page is served from this computer, the only one that can be reached. A sentence is
 typed and its translation read; boxes, heads, cuts and steps are tried by mouse and by keyboard;
 the tour's tasks are done by hand at a desk's size and a phone's; links are opened anew; what is
-wrong is to be told in one line. axe-core looks for what shuts readers out, in light, in dark and on
-a phone, where npm has put it: `python -m experiments check live`. It prints a line for each thing
-tried; the exit status says whether anything was wrong.
+wrong is to be told in one line; what the page costs is measured. axe-core looks for what shuts
+readers out, in light, in dark and on a phone, where npm has put it: `python -m experiments check
+live`. It prints a line for each thing tried; the exit status says whether anything was wrong.
 
 It is not part of `make test`. It needs Playwright and Chromium, or a Firefox: Playwright's own, or
 the one that the variable FIREFOX names.
@@ -20,6 +20,7 @@ from functools import partial
 from itertools import product
 from pathlib import Path
 
+from check_costs import check_costs
 from check_keyboard import check_keyboard
 from check_links import check_links
 from check_models import check_missing_models, check_own_models, check_plain_http
@@ -261,6 +262,7 @@ def main() -> int:
         "own-models": check_own_models,
         "plain-http": check_plain_http,
         "policy": check_policy,
+        "costs": check_costs,
         "looks": partial(check_looks, shots=given.shots),
     }
     for name in given.parts:
