@@ -32,6 +32,7 @@ def tables_by_page_and_mark(root: Path) -> dict[tuple[str, str], str]:
     """Return every table by the page that it stands on and the name of its place there."""
     steps = read_json(results_folder() / "bench" / "training.json")
     gpu = read_json(results_folder() / "bench" / "gpu.json")
+    shapes = read_json(results_folder() / "bench" / "shapes.json")
     decoding = read_json(results_folder() / "bench" / "decoding.json")
     text_to_batches = read_json(results_folder() / "bench" / "data.json")
     bleu_tests = read_json(results_folder() / "calibration" / "bleu_tests.json")
@@ -51,6 +52,7 @@ def tables_by_page_and_mark(root: Path) -> dict[tuple[str, str], str]:
         ("docs/benchmarks.md", "data"): data.data_tables(text_to_batches),
         ("docs/benchmarks.md", "decoding"): sections.decoding_speeds_table(decoding),
         ("docs/benchmarks.md", "gpu"): sections.gpu_steps_table(gpu),
+        ("docs/benchmarks.md", "shapes"): sections.batch_shapes_table(shapes),
         **{
             ("docs/foreign_models.md", mark): text
             for mark, text in laws_tables.laws_tables_by_mark().items()

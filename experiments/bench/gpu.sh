@@ -19,7 +19,7 @@ cd "$(dirname "$0")/../.." && mkdir -p "$out"
 
 # Train a recipe: LIMIT (seconds) RECIPE SEED PRECISION
 train() {
-    timeout --signal INT "$1" attention-course train "$2" --set "seed=$3" --precision "$4" --cuda-graphs \
+    timeout "$1" attention-course train "$2" --set "seed=$3" --precision "$4" --cuda-graphs \
         --out "$out/$2-$3-$4" >"$out/$2-$3-$4.txt" 2>&1
 }
 
@@ -34,7 +34,7 @@ first)
     train 150 multi30k-de-en 3 bf16 &
     wait
     # Compiling is last, and may be cut off.
-    timeout --signal INT 200 python -m experiments bench gpu >"$out/steps.txt" 2>&1
+    timeout 200 python -m experiments bench gpu >"$out/steps.txt" 2>&1
     cp data/results/bench/gpu.json "$out/steps.json"
     ;;
 second)
