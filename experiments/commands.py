@@ -26,7 +26,7 @@ from experiments.plans import EXPERIMENTS
 from transformer.support.files import check_writable_file
 from transformer.support.folders import require_checkout_root
 
-BENCH_SECTION_NAMES = ("training", "modern", "decoding", "gpu", "data", "shapes")
+BENCH_SECTION_NAMES = ("training", "modern", "decoding", "gpu", "data", "starts", "shapes")
 AXE_NPM_PACKAGE = "axe-core@4.14.1"  # checks pages for accessibility
 
 # A script, the extra of pyproject.toml that it needs, and a package that npm fetches for it.

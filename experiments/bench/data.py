@@ -1,15 +1,14 @@
 """From text to batches, at a million pairs: seconds of the processor and bytes, beside other ways.
 
 Not in the paper. The pairs are recombined from Multi30k's captions: the first half of one and the
-second half of another, on both sides. Contenders take turns, round by round. A run's start, in a
-process of its own, is in `run_start`.
+second half of another, on both sides. Contenders take turns, round by round.
 """
 
 import json
 import random
 import statistics
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -23,7 +22,6 @@ from tokenizers.models import BPE
 from tokenizers.pre_tokenizers import ByteLevel
 from tokenizers.trainers import BpeTrainer
 
-from experiments.bench import run_start
 from experiments.tables import markdown_table
 from lessonkit.analysis.timing import process_seconds_of_call
 from transformer.config import NUM_SPECIAL_TOKENS
@@ -58,15 +56,13 @@ def measure_text_to_batches(
         "rounds": NUM_TIMED_ROUNDS,
         "recipe": RECIPE_NAME,
     }
-    with tempfile.TemporaryDirectory() as folder:
-        pairs = recombined_pairs(captions, num_pairs)
-        figures["starts"] = run_start.measure_starts(Path(folder), pairs)
-        print(f"starts: {figures['starts']}", flush=True)
+    pairs = recombined_pairs(captions, num_pairs)
     text = ParallelText(data.src_lang, data.tgt_lang, *map(list, zip(*pairs, strict=True)))
     del pairs
     figures["vocabulary"] = compare_vocabularies(text)
     print(f"vocabularies: {figures['vocabulary']}", flush=True)
     src, tgt = tokenizers.train(data, captions.src, captions.tgt)
+    assert isinstance(src, BPETokenizer)
     figures["encoding"] = compare_encoders(src, captions.src, text.src, num_pairs_of_peers)
     print(f"encoding: {figures['encoding']}", flush=True)
     return figures | measure_batches(encode_pairs(src, tgt, text))
@@ -138,29 +134,18 @@ def _merges_of_library(text: ParallelText) -> list[tuple[str, str]]:
     return [(left, right) for left, right in json.loads(learner.to_str())["model"]["merges"]]
 
 
+Contender = tuple[Sequence[str], Callable[[Sequence[str]], Any]]  # its lines, and how it encodes
+
+
 def compare_encoders(
-    tokenizer: Any, captions: Any, texts: Any, num_texts_of_peers: int
+    tokenizer: BPETokenizer,
+    captions: Sequence[str],
+    texts: Sequence[str],
+    num_texts_of_peers: int,
 ) -> dict[str, Any]:
     """Encode one side by each way, in turn; ours encodes all texts, the others a part."""
-    assert isinstance(tokenizer, BPETokenizer)
     some = texts[:num_texts_of_peers]
-    library = tokenizer._library
-    contenders: dict[str, tuple[Any, Callable[[Any], Any]]] = {
-        "ours, each distinct word once": (texts, partial(encode_to_arrays, tokenizer)),
-        "ours, plain": (some, tokenizer.encode_all),
-        "tokenizers by hand": (
-            some,
-            lambda lines: [
-                encoding.ids for encoding in library.encode_batch([f" {line}" for line in lines])
-            ],
-        ),
-    }
-    if find_spec("sentencepiece"):
-        processor = _train_sentencepiece(captions, tokenizer.vocab_size)
-        contenders["sentencepiece"] = (
-            some,
-            lambda lines: processor.encode(lines, out_type=int, num_threads=1),
-        )
+    contenders = _encoders(tokenizer, captions, texts, some)
     tokens = {name: _count_tokens(encode(lines)) for name, (lines, encode) in contenders.items()}
     ids = encode_to_arrays(tokenizer, some)
     same = [ids.sentence(row) for row in range(len(ids))] == tokenizer.encode_all(some)
@@ -172,15 +157,37 @@ def compare_encoders(
         "same_ids": same,
         "versions": {name: _version(name) for name in ("tokenizers", "sentencepiece")},
         "contenders": {
-            name: {"sentences": len(contenders[name][0]), "tokens": tokens[name]}
-            | {
+            name: {
+                "sentences": len(lines),
+                "tokens": tokens[name],
                 "seconds_a_million_tokens": [
                     round(took / tokens[name] * 1e6, 3) for took in seconds[name]
-                ]
+                ],
             }
-            for name in contenders
+            for name, (lines, _) in contenders.items()
         },
     }
+
+
+def _encoders(
+    tokenizer: BPETokenizer, captions: Sequence[str], texts: Sequence[str], some: Sequence[str]
+) -> dict[str, Contender]:
+    """Return the ways to encode: ours all `texts`, the others some of them."""
+    library = tokenizer._library
+
+    def encode_by_library(lines: Sequence[str]) -> list[list[int]]:
+        return [encoding.ids for encoding in library.encode_batch([f" {line}" for line in lines])]
+
+    contenders: dict[str, Contender] = {
+        "ours, each distinct word once": (texts, partial(encode_to_arrays, tokenizer)),
+        "ours, plain": (some, tokenizer.encode_all),
+        "tokenizers by hand": (some, encode_by_library),
+    }
+    if find_spec("sentencepiece"):
+        processor = _train_sentencepiece(captions, tokenizer.vocab_size)
+        encode = partial(processor.encode, out_type=int, num_threads=1)
+        contenders["sentencepiece"] = (some, encode)
+    return contenders
 
 
 def _count_tokens(encoded: Any) -> int:
@@ -263,17 +270,9 @@ def data_tables(figures: dict[str, Any]) -> str:
         rows[-1].append(f"{median / first:.1f}")
     head = ["encoding by", "sentences", "s a million tokens", "times ours"]
     encoding = markdown_table(head, rows, words=range(1))
-    starts, vocabulary = figures["starts"], figures["vocabulary"]["seconds"]
     others = [
-        [f"a run's start to its first batch, {name}", f"{start['seconds']:.1f} s"]
-        for name, start in starts.items()
-    ]
-    first_start = starts["first"]
-    others.append(["memory of the first at most", f"{first_start['megabytes']:,} MB"])
-    others.append(["of that imports", f"{first_start['imports_megabytes']:,} MB"])
-    others += [
         [f"vocabulary: {name}", f"{statistics.median(seconds):.1f} s"]
-        for name, seconds in vocabulary.items()
+        for name, seconds in figures["vocabulary"]["seconds"].items()
     ]
     others.append(["examples, bytes a token", f"{figures['bytes_a_token']:.2f}"])
     plan = np.median(figures["plan_seconds"])

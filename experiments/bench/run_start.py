@@ -1,18 +1,15 @@
-"""How long a run takes to its first batch, and its memory: in a process of its own for each start.
+"""One run whose start is measured, in a process of its own (see `starts`).
 
-Not in the paper. Seconds are the processor's, on one thread, from the recipe to the first batch;
-imports are made before.
+Not in the paper. It imports what a run does, and no more. Seconds are the processor's, from the
+recipe to the first batch; imports are made before.
 """
 
 import hashlib
-import json
 import os
 import re
-import subprocess
-import sys
+import signal
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,80 +17,85 @@ import torch
 import torch._dynamo  # which Adam imports, in seconds
 
 from transformer.data import corpora
-from transformer.data.grouping import Pair
+from transformer.data.batches import Batch
 from transformer.data.readers import Corpus
-from transformer.data.text_files import pairs_to_tab_separated_text
+from transformer.data.token_budget import EpochBatches
 from transformer.recipes import find_recipe
-from transformer.support.folders import TEXT_CACHE_VARIABLE
+from transformer.support.files import write_json
 from transformer.training import recipe as recipe_run
 from transformer.training.devices import Precision
+from transformer.training.report import Report
 
 RECIPE_NAME = "multi30k-de-en"
 CORPUS_NAME = "recombined"
 SPLITS = ("train", "validation")
-NUM_VALIDATION_PAIRS = 1000
-# What is run in which folder: nothing is there for the first start, encoded text for the second,
-# and the run itself for the third.
-RUN_BY_START = {"first": "one", "second": "two", "resumed": "two"}
+RUN_BY_START = {"first": "one", "second": "two", "resumed": "two"}  # its folder
+# A small network, and few updates: it is the text that is large. A checkpoint comes with each
+# validation.
+SETTINGS = {"d_model": 32, "num_heads": 2, "d_ff": 64, "num_layers": 1}
+SETTINGS |= {"steps": 40, "validate_every": 16, "report_every": 4}
+KILLED_AFTER = 20  # updates
 BYTES_A_KILOBYTE = 1024  # as Linux counts
 MEGABYTE = 1e6
 
 
-def measure_starts(folder: Path, pairs: Sequence[Pair]) -> dict[str, Any]:
-    """Start two runs on these pairs, and resume the second after a step; seconds and megabytes."""
-    for split, some in zip(SPLITS, (pairs, pairs[:NUM_VALIDATION_PAIRS]), strict=True):
-        text = pairs_to_tab_separated_text(some)
-        (folder / f"{split}.tsv").write_text(text, encoding="utf-8")
-    starts = {}
-    for name, run in RUN_BY_START.items():
-        program = "import sys; from experiments.bench import run_start as r; "
-        program += "r.print_start(*sys.argv[1:])"
-        environment = {**os.environ, TEXT_CACHE_VARIABLE: str(folder / "encoded")}
-        child = subprocess.run(
-            [sys.executable, "-c", program, str(folder), run, name],
-            env=environment | {"OMP_NUM_THREADS": "1"},
-            check=True,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        starts[name] = json.loads(child.stdout.splitlines()[-1])
-    return starts
+class MeasuredBatches:
+    """The batches of a run, which call `on_first` when the first one is made."""
+
+    def __init__(self, batches: EpochBatches, on_first: Callable[[int, int], None]) -> None:
+        self.batches, self.on_first = batches, on_first
+        self.is_first = True
+
+    def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
+        """Yield the batches of an epoch, without the first `start`."""
+        for batch in self.batches.epoch(number, start):
+            if self.is_first:
+                self.on_first(number, start)
+                self.is_first = False
+            yield batch
 
 
-class _FirstBatchError(Exception):
-    """The first batch is made, and no more is to be done."""
+def run_and_write_start(folder: str, name: str) -> None:
+    """Train, or go on with the run; write the figures of the start to `name`.json.
 
-
-def print_start(folder: str, run: str, name: str) -> None:
-    """Start a run, or resume it, up to its first batch; print seconds and memory as JSON."""
+    The second run kills itself.
+    """
     corpora.CORPORA[CORPUS_NAME] = corpus_in_folder(Path(folder))
-    figures: dict[str, Any] = {"imports_megabytes": _peak_megabytes()}
+    imports_megabytes = _peak_megabytes()
     train, began = recipe_run.train, time.process_time()
 
-    def train_after_measuring(
+    def write_figures(epoch: int, batch: int) -> None:
+        figures = {
+            "imports_megabytes": imports_megabytes,
+            "seconds": round(time.process_time() - began, 2),
+            "megabytes": _peak_megabytes(),
+            "epoch": epoch + 1,
+            "batch": batch + 1,
+        }
+        write_json(Path(folder) / f"{name}.json", figures)
+
+    def train_on_measured_batches(
         model: Any, config: Any, batches: Any, *rest: Any, **more: Any
     ) -> Any:
-        next(batches.epoch(0))
-        figures["seconds"] = round(time.process_time() - began, 2)
-        figures["megabytes"] = _peak_megabytes()
-        if name != "second":
-            raise _FirstBatchError
-        return train(model, config, batches, *rest, **more, stop_after=1)
+        return train(model, config, MeasuredBatches(batches, write_figures), *rest, **more)
 
-    recipe_run.train = train_after_measuring
-    with suppress(_FirstBatchError):
-        recipe_run.train_recipe(
-            find_recipe(RECIPE_NAME).override({"corpus": CORPUS_NAME}),
-            Path(folder) / run,
-            resume=name == "resumed",
-            device=torch.device("cpu"),
-            precision=Precision.FLOAT32,
-        )
-    print(json.dumps(figures))
+    def kill_second(report: Report) -> None:
+        if name == "second" and report.step == KILLED_AFTER:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    recipe_run.train = train_on_measured_batches
+    recipe_run.train_recipe(
+        find_recipe(RECIPE_NAME).override({"corpus": CORPUS_NAME} | SETTINGS),
+        Path(folder) / RUN_BY_START[name],
+        resume=name == "resumed",
+        device=torch.device("cpu"),
+        precision=Precision.FLOAT32,
+        on_report=kill_second,
+    )
 
 
 def corpus_in_folder(folder: Path) -> Corpus:
-    """Describe the files of `measure_starts` as a user's own corpus is described."""
+    """Describe the files of `starts` as a user's own corpus is described."""
     files = [f"{split}.tsv" for split in SPLITS]
     return Corpus(
         name=CORPUS_NAME,

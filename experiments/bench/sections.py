@@ -11,7 +11,7 @@ import torch
 
 from attention_course.status import keep_freed_memory
 from engines.folder import ENGINES
-from experiments.bench import data, decoding, gpu, modern, shapes, training
+from experiments.bench import data, decoding, gpu, modern, shapes, starts, training
 from experiments.bench.decoding import PLAIN_SEARCH_NAME
 from experiments.bench.peers import OURS
 from experiments.tables import markdown_table
@@ -36,6 +36,8 @@ def measure_and_record_section(section: str, file: Path) -> None:
                 figures = modern.measure_variants()
             elif section == "data":
                 figures = data.measure_text_to_batches()
+            elif section == "starts":
+                figures = starts.measure_starts()
             elif section == "shapes":
                 figures = shapes.measure_batch_shapes()
             else:

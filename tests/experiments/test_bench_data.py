@@ -1,4 +1,4 @@
-"""From text to batches: the pairs that are measured on, and a small measurement of all."""
+"""From text to batches, and a run's starts: the pairs of both, and a small measurement of all."""
 
 import re
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from experiments.bench import data
+from experiments.bench import data, starts
 from transformer.data.parallel import ParallelText
 
 
@@ -29,7 +29,21 @@ def test_every_stage_is_measured_and_shown(
     assert torch.get_num_threads() == threads
     assert figures["vocabulary"]["same_merges"]
     assert figures["encoding"]["same_ids"]
-    assert set(figures["starts"]) == {"first", "second", "resumed"}
     table = data.data_tables(figures | {"hardware": "a chip", "date": "2017-06-12"})
     assert table.startswith("a chip, 2017-06-12, 500 pairs, ")
     assert re.search(r"\| examples, bytes a token \| 2\.\d\d \|", table)
+
+
+@pytest.mark.weekly
+def test_a_run_that_is_killed_and_resumed_ends_with_equal_weights(
+    shared_data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRANSFORMER_DATA", str(shared_data))
+    figures = starts.measure_starts(700)
+    assert figures["equal_weights"]
+    begun = {name: start["epoch"] for name, start in figures["starts"].items()}
+    assert begun["first"] == begun["second"] == 1
+    # It goes on in a later epoch from the last checkpoint.
+    assert begun["resumed"] > 1
+    table = starts.starts_table(figures | {"hardware": "a chip", "date": "2017-06-12"})
+    assert table.startswith("a chip, 2017-06-12, 700 pairs; ")
