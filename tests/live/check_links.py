@@ -14,7 +14,10 @@ SHOWN = """() => {
   const parts = [...document.querySelectorAll(places)];
   const place = part => part.querySelectorAll("canvas, input, textarea, select");
   const controls = parts.flatMap(part => [...place(part)]);
-  const values = controls.map(it => it.toDataURL?.() ?? [it.id, it.name, it.value, it.checked]);
+  // Not `toDataURL`: Firefox writes a chunk of its own into each picture, `deBG`, at random.
+  const pixels = it => it.getContext("2d").getImageData(0, 0, it.width, it.height).data;
+  const state = it => [it.id, it.name, it.value, it.checked];
+  const values = controls.map(it => it.getContext ? pixels(it) : state(it));
   const copies = parts.map(part => part.cloneNode(true));
   const lit = copies.flatMap(copy => [...copy.querySelectorAll(".lit")]);
   for (const place of lit) place.classList.remove("lit"); // under the pointer
