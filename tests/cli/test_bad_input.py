@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+import torch
 
 from tests.cli.conftest import Run, refused
 
@@ -38,6 +39,12 @@ def test_train_refuses(run: Run, here: Path) -> None:
         refused(run(*typed.split()), *said)
     assert [path.name for path in here.iterdir()] == ["file"]
     assert (here / "file").read_text() == "mine"
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="is refused where there is no GPU")
+def test_train_refuses_cuda_graphs_without_a_gpu(run: Run, here: Path) -> None:
+    refused(run("train", "demo", "--cuda-graphs"), "NVIDIA GPU", "leave --cuda-graphs out")
+    assert list(here.iterdir()) == []
 
 
 def test_train_refuses_what_only_the_text_shows_to_be_wrong(

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import SGD
 
+from tests.helpers import TINY
 from tests.helpers.cpu_recorder import CpuStepRecorder
 from tests.helpers.tiny_training import (
     CONFIG,
@@ -30,7 +31,8 @@ from transformer.data.batches import Batch
 from transformer.data.token_budget import TokenBudgetBatches
 from transformer.recipes import find_recipe
 from transformer.support.errors import UserError
-from transformer.training import loop
+from transformer.support.files import read_json
+from transformer.training import loop, recipe
 from transformer.training.cuda_graphs import RecordingObstacles
 from transformer.training.devices import Precision
 from transformer.training.graphed_update import GraphedUpdate
@@ -218,3 +220,21 @@ def test_without_a_gpu_the_option_is_refused_before_any_work(tmp_path: Path) -> 
     with pytest.raises(UserError, match="--cuda-graphs"):
         train_recipe(find_recipe("multi30k-de-en"), tmp_path / "run", device=CPU, cuda_graphs=True)
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.weekly
+def test_a_run_says_what_its_padding_cost(
+    tmp_path: Path, monkeypatch: Patch, few_sentences: None
+) -> None:
+    recorder = CpuStepRecorder()
+    monkeypatch.setattr(loop, "make_recorder", lambda _: recorder)
+    monkeypatch.setattr(recipe, "require_cuda", lambda _: None)
+    tiny = find_recipe("demo").override(TINY | {"steps": "3"})
+    quiet: dict[str, Any] = dict.fromkeys(("on_begin", "on_report"), lambda _: None)
+    options = {"device": CPU, "precision": Precision.FLOAT32, "cuda_graphs": True}
+    result = train_recipe(tiny, tmp_path, **options, **quiet)
+    assert result.positions_per_token is not None
+    assert 1 < result.positions_per_token < 2
+    assert read_json(tmp_path / "run.json")["positions_per_token"] == pytest.approx(
+        result.positions_per_token, abs=6e-4
+    )
