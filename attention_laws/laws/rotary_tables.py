@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from attention_laws.law import assert_not_none, law
 from attention_laws.laws.distances import number_of_product_of_words, self_attentions_by_side
 from attention_laws.report import Finding, broken_finding, kept_finding, not_tried_finding
-from attention_laws.rotary_turns import turns_by_pair
+from attention_laws.rotary_turns import MIN_TURN, turns_by_pair
 from attention_laws.subject import Subject
 
 LAW_MODULE_SORT_KEY = 56
@@ -93,6 +93,8 @@ def _rotary_frequencies(subject: Subject) -> list[_Frequencies]:
                     continue
                 turns = turns_by_pair(attention.first.multiplied[number][0])
                 if turns is not None:
+                    # The others belong to no rotation where a part of a head is turned.
+                    turns = turns[turns > MIN_TURN]
                     found.append(_Frequencies(f"the first rotation of the {side}", turns))
                     break
     return found

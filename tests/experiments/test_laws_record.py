@@ -32,12 +32,22 @@ def test_the_tables_count_what_the_record_holds_and_name_the_misses() -> None:
         "variants": {"runs": 80, "alarms": {}},
     }
     assert "| 19 | 17 (89%) | 1 | 1 | 17 | 3 |" in tables.mutants_table(held)
-    assert "Of 19 mutants" in tables.summary_sentences(held)
-    assert "17 are called broken, 89.5%" in tables.summary_sentences(held)
+    summary = tables.summary_sentences(held)
+    assert "all that were drawn | 17 of 19 | 89.5%" in summary
+    # One of the two misses is a design, and the other, which is not explained, counts as a fault.
+    assert "faults | 17 of 18 | 94.4%" in summary
+    assert "warned of, of all that were drawn | 18 of 19" in summary
     missed = tables.missed_mutants_table(held).splitlines()[2:]
     assert len(missed) == 2
-    assert "same order" in missed[0]
-    assert tables.NO_REASON in missed[1]
+    assert "| design | another epsilon: T5" in missed[0]
+    assert tables.UNEXPLAINED_MISS.why in missed[1]
+
+
+def test_every_design_names_a_model_that_has_it() -> None:
+    for misses in tables.MISSES_BY_MODEL.values():
+        for miss in misses:
+            assert miss.kind in ("fault", "design", "no effect")
+            assert bool(miss.example) == (miss.kind == "design"), miss
 
 
 def test_too_many_processes_are_refused(tmp_path: Path) -> None:
