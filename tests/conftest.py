@@ -66,7 +66,8 @@ def few_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
         text, count = load(corpus, split, *languages), 1000 if split == "train" else 50
         return replace(text, src=text.src[:count], tgt=text.tgt[:count], alignments=None)
 
-    monkeypatch.setattr(corpora, "load", load_few)
+    for name in ("load", "load_without_download"):
+        monkeypatch.setattr(corpora, name, load_few)
 
 
 @pytest.fixture(scope="session")

@@ -37,6 +37,16 @@ def test_a_damaged_or_missing_file_is_not_read(
             EmbeddedCorpus().pairs("train", "de", "en")
 
 
+def test_a_text_that_was_changed_is_loaded_as_it_was() -> None:
+    first = corpora.load("embedded", "test", "en", "fr")
+    src, links = first.src[0], first.alignments[0]
+    for column in (first.src, first.tgt, first.alignments):
+        column.clear()
+    again = corpora.load("embedded", "test", "en", "fr")
+    assert len(again) == SIZES["test"]
+    assert (again.src[0], again.alignments[0]) == (src, links)
+
+
 TREES = {
     "Who got up ?": "(S WP (VP VB RP )VP . )S",
     "How many bananas did Thomas buy ?": "(S (NP WP JJ NN )NP AUX (NP NN )NP (VP VB )VP . )S",

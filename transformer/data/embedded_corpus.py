@@ -3,6 +3,7 @@
 Not in the paper. `data/corpus/generator` writes its file.
 """
 
+import copy
 import gzip
 import re
 from collections.abc import Sequence
@@ -55,6 +56,9 @@ def _parse_links(column: str) -> list[tuple[int, int]]:
 class EmbeddedCorpus:
     """The embedded corpus, read from its file when it is first asked for."""
 
+    def __init__(self) -> None:
+        self._pairs: dict[tuple[str, str, str], ParallelText] = {}  # as they were first read
+
     @cached_property
     def splits(self) -> dict[str, list[TrilingualSentence]]:
         """All of its sentences by split."""
@@ -83,6 +87,13 @@ class EmbeddedCorpus:
             if lang not in LANGUAGES:
                 raise unknown_name_error("language", lang, LANGUAGES)
         require(src_lang != tgt_lang, f"both languages are {src_lang!r}: give two")
+        key = split, src_lang, tgt_lang
+        if key not in self._pairs:
+            self._pairs[key] = self._make_pairs(*key)
+        return _copy_lists(self._pairs[key])
+
+    def _make_pairs(self, split: str, src_lang: str, tgt_lang: str) -> ParallelText:
+        """Return a split in one direction, which takes a second for the training text."""
         sentences = self.sentences(split)
         return ParallelText(
             src_lang,
@@ -104,6 +115,14 @@ class EmbeddedCorpus:
         sentences = self.sentences(split)
         src = [_attach_punctuation_marks(sentence.en, "en") for sentence in sentences]
         return ParallelText(src_lang, tgt_lang, src, [sentence.parse for sentence in sentences])
+
+
+def _copy_lists(text: ParallelText) -> ParallelText:
+    """Return a text with lists of its own, whose items were checked when it was made."""
+    copied = copy.copy(text)
+    for name in ("src", "tgt", "alignments"):
+        object.__setattr__(copied, name, list(getattr(text, name)))
+    return copied
 
 
 @check_argument_types
