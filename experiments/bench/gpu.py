@@ -129,7 +129,9 @@ def time_training_steps(
         **profiled,
     }
     if steps.graphed is not None:
-        figures["positions_per_token"] = steps.graphed.padding.positions_per_token
+        positions_per_token = steps.graphed.padding.positions_per_token
+        assert positions_per_token is not None, "steps were made"
+        figures["positions_per_token"] = round(positions_per_token, 3)
     return figures
 
 

@@ -18,7 +18,7 @@ GPU_CATEGORIES = (KERNEL_CATEGORY, "gpu_memcpy", "gpu_memset")
 LAUNCH_PREFIXES = ("cudaLaunchKernel", "cuLaunchKernel", "cudaGraphLaunch")
 
 
-def profile_steps(make_steps: Callable[[], None], num_steps: int) -> dict[str, Any]:
+def profile_steps(make_steps: Callable[[], object], num_steps: int) -> dict[str, Any]:
     """Return `profile_figures` of what is called, which waits for the GPU at its end."""
     with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as profiler:
         make_steps()

@@ -118,6 +118,7 @@ class GraphedUpdate:
     def _record(self, step: Step) -> Step:
         """Record a step."""
         groups = self._state.optimizer.param_groups
+        before = [group["capturable"] for group in groups]
         # Adam with fused=True is the same with and without, but PyTorch asks for it in a recording
         # and warns of it elsewhere.
         for group in groups:
@@ -125,8 +126,8 @@ class GraphedUpdate:
         try:
             return self._recorder.record(step)
         finally:
-            for group in groups:
-                group["capturable"] = False
+            for group, capturable in zip(groups, before, strict=True):
+                group["capturable"] = capturable
 
 
 def make_graphed_update(
