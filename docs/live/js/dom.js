@@ -29,6 +29,38 @@ export function make_svg(tag, attributes = {}, ...inside) {
   return element;
 }
 
+/**
+ * Give an element these children. Those that are there are told anew where they are of the same kind,
+ * which costs a browser less than new ones; they keep their listeners, and get the new ones' `values`.
+ * @param {Element} place
+ * @param {Node[]} wanted Made by the same function as those that are there.
+ */
+export function renew(place, wanted) {
+  const there = [...place.childNodes];
+  wanted.forEach((node, i) => {
+    const old = there[i];
+    if (old === undefined) place.append(node);
+    else if (old.nodeName !== node.nodeName) old.replaceWith(node);
+    else if (old.nodeType !== Node.TEXT_NODE) renew_element(old, node);
+    else if (old.data !== node.data) old.data = node.data;
+  });
+  for (const node of there.slice(wanted.length)) node.remove();
+}
+
+/** Give an element the attributes, the style, the `values` and the children of another. */
+function renew_element(old, wanted) {
+  for (const name of old.getAttributeNames()) if (!wanted.hasAttribute(name)) old.removeAttribute(name);
+  for (const name of wanted.getAttributeNames()) {
+    const value = wanted.getAttribute(name);
+    if (old.getAttribute(name) === value) continue;
+    // The page's policy forbids to set a style by its attribute.
+    if (name === "style") old.style.cssText = value;
+    else old.setAttribute(name, value);
+  }
+  if (wanted.values) old.values = wanted.values;
+  renew(old, [...wanted.childNodes]);
+}
+
 /** Say something in an element that a screen reader follows, unless it says so already. */
 export function say(element, text) {
   if (element.textContent !== text) element.textContent = text;

@@ -1,6 +1,6 @@
 // The search: the candidates of one step, and what was found.
 
-import { by_id, chance_text, draw_bar, make, readable, say, two_decimals } from "./dom.js";
+import { by_id, chance_text, draw_bar, make, readable, renew, say, two_decimals } from "./dom.js";
 import { isolate_bytes } from "./languages.js";
 
 const DOES = {
@@ -25,7 +25,7 @@ export function draw_search(state, { steps, hypotheses }) {
     const about = `score ${two_decimals(score)}${finished ? "" : ", not finished"}`;
     return make("li", {}, make("bdi", {}, text || "(nothing)"), " ", make("span", { className: "small" }, about));
   });
-  by_id("hypotheses").replaceChildren(...found);
+  renew(by_id("hypotheses"), found);
 }
 
 /** Draw the candidates of a step as rows, the best total first. */
@@ -45,13 +45,12 @@ function draw_candidates(candidates, step) {
     );
   });
   const titles = ["Prefix and next token", "its probability", "sum of logs", "status"];
-  by_id("candidates").replaceChildren(
-    make(
-      "table",
-      { className: "candidates" },
-      make("caption", { className: "sr" }, `Candidates of step ${step}, the best first`),
-      make("thead", {}, make("tr", {}, ...titles.map((t) => make("th", { scope: "col" }, t)))),
-      make("tbody", {}, ...rows),
-    ),
+  const table = make(
+    "table",
+    { className: "candidates" },
+    make("caption", { className: "sr" }, `Candidates of step ${step}, the best first`),
+    make("thead", {}, make("tr", {}, ...titles.map((t) => make("th", { scope: "col" }, t)))),
+    make("tbody", {}, ...rows),
   );
+  renew(by_id("candidates"), [table]);
 }

@@ -11,21 +11,23 @@ const ABOVE = [213, 94, 0];
  * @param {Float32Array} values
  */
 export function draw_strip(name, values) {
-  const most = values.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0) || 1;
-  const said = summary(values, most);
+  const said = summary(values);
   const told = make("span", { className: "small told" }, said);
   const band = make("div", { className: "band", role: "img", "aria-label": `${name}: ${said}` });
-  band.style.backgroundImage = gradient_of(values, most);
+  band.style.backgroundImage = gradient_of(values);
+  band.values = values; // others, when the strip is told anew
   band.addEventListener("pointermove", ({ offsetX }) => {
+    const { values } = band;
     const i = Math.min(Math.floor((offsetX / band.clientWidth) * values.length), values.length - 1);
     told.textContent = `number ${i}: ${two_decimals(values[i])}`;
   });
-  band.addEventListener("pointerleave", () => (told.textContent = said));
+  band.addEventListener("pointerleave", () => (told.textContent = summary(band.values)));
   return make("div", { className: "strip" }, make("span", { className: "small" }, name), told, band);
 }
 
 /** Return a gradient without transitions: a colour for each number. It costs less than a canvas. */
-function gradient_of(values, most) {
+function gradient_of(values) {
+  const most = largest_magnitude(values) || 1;
   const stops = Array.from(values, (value, i) => {
     const share = Math.abs(value) / most;
     const full = value < 0 ? BELOW : ABOVE;
@@ -36,7 +38,9 @@ function gradient_of(values, most) {
 }
 
 /** Return in words how many numbers there are, and how they begin. */
-function summary(values, most) {
+function summary(values) {
   const first = [...values.slice(0, 3)].map(two_decimals).join(", ");
-  return `${values.length} numbers, none beyond ±${two_decimals(most)}: ${first}, …`;
+  return `${values.length} numbers, none beyond ±${two_decimals(largest_magnitude(values))}: ${first}, …`;
 }
+
+const largest_magnitude = (values) => values.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0);
