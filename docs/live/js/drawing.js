@@ -130,7 +130,7 @@ export class Drawing {
     say(
       by_id("status"),
       `${src_tokens.length} tokens in, ${tgt_tokens.length} out, ${Math.round(ms)} ms; ` +
-        `model ${(bytes / 1e6).toFixed(1)} MB, weights in ${bits} bits, read in ${Math.round(ms_to_read)} ms`,
+        `model ${(bytes / 1e6).toFixed(1)} MB in ${bits} bits, read in ${Math.round(ms_to_read)} ms`,
     );
   }
 }
