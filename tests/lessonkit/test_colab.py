@@ -83,15 +83,17 @@ def test_drive_that_was_not_allowed_is_one_line(monkeypatch: Patch) -> None:
         colab.mount_drive_runs_folder()
 
 
-@pytest.mark.slow
 def test_set_up_is_silent_and_says_where_runs_are_kept(
     stub: Path, monkeypatch: Patch, capsys: pytest.CaptureFixture
 ) -> None:
+    """Without pip, which takes seconds: `tests/colab/test_setup_cell.py` sets up with it."""
+    asked: list[str] = []
+    monkeypatch.setattr(colab, "install_packages", asked.extend)
     colab.set_up()
+    assert asked == colab.read_required_packages(ROOT / "pyproject.toml")
     assert records.RUNS_FOLDER_VARIABLE not in os.environ
     assert os.environ["OMP_WAIT_POLICY"] == "PASSIVE"
     assert capsys.readouterr().out == ""
-    monkeypatch.setattr(colab, "install_packages", lambda packages: None)  # pip takes seconds
     colab.set_up(keep_on_drive=True)
     assert records.lesson_run_folder("lesson").parent.samefile(stub / colab.RUNS_FOLDER_ON_DRIVE)
 

@@ -88,7 +88,9 @@ def test_a_class_is_graded_and_a_forger_gets_nothing(tmp_path: Path) -> None:
         notebook(tmp_path, "exit", leaves, "%matplotlib inline\n" + RIGHT[-1]),
     ]
     table = tmp_path / "class.csv"
-    wanted = (*files, tmp_path / "none.ipynb", "--csv", table, "--seconds", 8)
+    none, empty = tmp_path / "none.ipynb", tmp_path / "empty.py"
+    empty.write_text("")
+    wanted = (*files, none, empty, "--csv", table, "--seconds", 8)
     done = grade(*wanted, status=1)
     lines = {Path(line.split(": ")[0]).stem: line for line in done.stdout.splitlines()}
     assert "ann.ipynb: 6 of 6 right" in lines["ann"]
@@ -102,8 +104,9 @@ def test_a_class_is_graded_and_a_forger_gets_nothing(tmp_path: Path) -> None:
         assert says in lines["loop"]
     assert "1 of 6 right" in lines["exit"]
     assert "my_low_precision_matmul: uses sys" in lines["exit"]
-    assert done.stderr.startswith(f"error: {tmp_path / 'none.ipynb'}: ")
-    assert done.stderr.count("\n") == 1
+    of_none, of_empty = done.stderr.splitlines()
+    assert of_none.startswith(f"error: {none}: ")
+    assert "no exercise in it" in of_empty
     rows = list(csv.DictReader(table.read_text().splitlines()))
     assert [row["right"] for row in rows] == ["6", "2", "0", "1", "1"]
     assert rows[1]["my_loss_scaler_step"] == "not attempted"
@@ -122,12 +125,8 @@ for exercises in exercises_by_lesson_module().values():
 
 
 @pytest.mark.slow
-def test_help_helps_and_a_mistake_has_one_line(tmp_path: Path) -> None:
+def test_help_names_what_is_graded() -> None:
     assert "FILE" in grade("--help", status=0).stdout
-    empty = tmp_path / "empty.py"
-    empty.write_text("")
-    (line,) = grade(empty, status=1).stderr.splitlines()
-    assert "no exercise in it" in line
 
 
 def test_progress_counts_what_has_passed_and_names_what_is_next(
