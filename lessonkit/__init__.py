@@ -28,6 +28,8 @@ EXPORTED_NAMES_BY_MODULE = {
         "load_runs",
         "describe_run",
         "lesson_run_folder",
+        "limit_recipe_steps",
+        "limit_steps",
         "scores_by_variant",
     ),
 }
@@ -48,6 +50,8 @@ if TYPE_CHECKING:
         course_profile,
         describe_run,
         lesson_run_folder,
+        limit_recipe_steps,
+        limit_steps,
         load_result,
         load_runs,
         scores_by_variant,

@@ -16,7 +16,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from transformer.support.errors import UserError, unknown_name_error
+from transformer.config import Recipe
+from transformer.support.errors import UserError, require, unknown_name_error
 from transformer.support.files import read_json
 from transformer.support.folders import results_folder
 from transformer.support.signatures import check_argument_types
@@ -31,6 +32,8 @@ READINGS = {
 LESSON_TRAINING_PROFILES = ("quick", "full")
 # The variable that names the folder in which lessons keep what they train.
 RUNS_FOLDER_VARIABLE = "COURSE_RUNS"
+# Checks of the lessons set it: they need to see that a training runs, not good translations.
+MAX_STEPS_VARIABLE = "COURSE_MAX_STEPS"
 
 
 @check_argument_types
@@ -140,6 +143,41 @@ def course_profile() -> str:
     if chosen not in LESSON_TRAINING_PROFILES:
         raise unknown_name_error("COURSE_PROFILE", chosen, LESSON_TRAINING_PROFILES)
     return chosen
+
+
+@check_argument_types
+def limit_steps(steps: int) -> int:
+    """Return the steps of a lesson's training: `steps`, or fewer if `COURSE_MAX_STEPS` says so.
+
+    Raises:
+        UserError: `steps` is under 1, or `COURSE_MAX_STEPS` is no whole number from 1 on.
+    """
+    require(steps >= 1, f"steps is {steps}: it must be 1 or more")
+    most = os.environ.get(MAX_STEPS_VARIABLE)
+    if not most:
+        return steps
+    require(
+        most.isdecimal() and int(most) >= 1,
+        f"{MAX_STEPS_VARIABLE} is {most!r}: it must be a whole number, 1 or more",
+    )
+    return min(steps, int(most))
+
+
+@check_argument_types
+def limit_recipe_steps(recipe: Recipe) -> Recipe:
+    """Return a lesson's recipe with no more steps than `COURSE_MAX_STEPS` says, if that is set.
+
+    A shortened run is validated half-way, too, so that it has two checkpoints.
+
+    Raises:
+        UserError: `COURSE_MAX_STEPS` is no whole number from 1 on.
+    """
+    training = recipe.training
+    steps = limit_steps(training.steps)
+    if steps == training.steps:
+        return recipe
+    validate_every = min(training.validate_every, max(1, steps // 2))
+    return recipe.override({"steps": steps, "validate_every": validate_every})
 
 
 @check_argument_types

@@ -18,13 +18,12 @@ from lessonkit.exercises.exercise import Exercise
 from lessonkit.exercises.message import Message
 from lessonkit.exercises.own import classes, reference
 from lessonkit.exercises.own.class_exercise import ClassExercise
+from lessonkit.records import limit_steps
 from transformer.support.errors import UserError, require
 from transformer.support.files import write_atomically
 
 DEFAULT_RUNNABLE_FILE = Path("run_my_transformer.py")  # beside the lessons
 DEFAULT_TRAINING_STEPS = 800
-# Checks that the lessons run set it, since they need no good translations.
-TRAINING_STEPS_VARIABLE = "COURSE_OWN_STEPS"
 WEIGHTS_SUFFIX = ".safetensors"  # of the file of weights beside the runnable one
 IMPORT_STATEMENTS = """\
 import math
@@ -52,7 +51,7 @@ def run(steps: int | None = None, file: Path | None = None, out: Path | None = N
 
     Args:
         steps: Of the training; None is 800, which take three minutes or so on two CPU cores, or
-            what the environment variable COURSE_OWN_STEPS says.
+            fewer if the environment variable COURSE_MAX_STEPS says so.
         file: The learner's file; None is `my_transformer.py`.
         out: Where the whole is written; None is `run_my_transformer.py`.
 
@@ -61,11 +60,7 @@ def run(steps: int | None = None, file: Path | None = None, out: Path | None = N
             error.
     """
     if steps is None:
-        asked = os.environ.get(TRAINING_STEPS_VARIABLE, str(DEFAULT_TRAINING_STEPS))
-        require(
-            asked.isdecimal(), f"{TRAINING_STEPS_VARIABLE} is {asked!r}: it must be a whole number"
-        )
-        steps = int(asked)
+        steps = limit_steps(DEFAULT_TRAINING_STEPS)
     require(isinstance(steps, int) and steps >= 1, f"steps is {steps!r}: it must be 1 or more")
     out = out or DEFAULT_RUNNABLE_FILE
     write_runnable_file(file or learner_file.LEARNER_FILE, out)

@@ -19,6 +19,7 @@ from lessonkit.exercises.own import reference, whole
 from lessonkit.exercises.own.class_exercise import ClassExercise
 from lessonkit.exercises.own.reference import MyAttention
 from lessonkit.exercises.rules import BrokenRuleError
+from lessonkit.records import MAX_STEPS_VARIABLE
 from transformer.support.errors import UserError
 
 CLASS_EXERCISES_BY_NAME = list(own.CLASS_EXERCISES_BY_NAME.values())
@@ -465,8 +466,8 @@ def test_nothing_is_translated_before_a_training_nor_without_a_sentence(
     for steps in (0, "three"):
         with pytest.raises(UserError, match="steps"):
             own.run(steps, tmp_path / "mine.py", tmp_path / "run.py")  # type: ignore[arg-type]
-    monkeypatch.setenv(whole.TRAINING_STEPS_VARIABLE, "many")
-    with pytest.raises(UserError, match=f"{whole.TRAINING_STEPS_VARIABLE} is 'many'"):
+    monkeypatch.setenv(MAX_STEPS_VARIABLE, "many")
+    with pytest.raises(UserError, match=f"{MAX_STEPS_VARIABLE} is 'many'"):
         own.run(file=tmp_path / "mine.py", out=tmp_path / "run.py")
 
 
