@@ -6,7 +6,7 @@ Not in the paper. `python -m experiments tables` makes each anew in its place.
 from pathlib import Path
 
 from experiments import calibration, fault_detection, lesson_counts, modern_table, speedrun
-from experiments.bench import data, sections
+from experiments.bench import data, sections, starts
 from experiments.laws import tables as laws_tables
 from experiments.laws.needs_table import needs_table
 from experiments.own_text_table import own_text_table
@@ -35,6 +35,7 @@ def tables_by_page_and_mark(root: Path) -> dict[tuple[str, str], str]:
     shapes = read_json(results_folder() / "bench" / "shapes.json")
     decoding = read_json(results_folder() / "bench" / "decoding.json")
     text_to_batches = read_json(results_folder() / "bench" / "data.json")
+    three_starts = read_json(results_folder() / "bench" / "starts.json")
     bleu_tests = read_json(results_folder() / "calibration" / "bleu_tests.json")
     lessons = lesson_counts.count_lessons(root)
     return {
@@ -50,6 +51,7 @@ def tables_by_page_and_mark(root: Path) -> dict[tuple[str, str], str]:
         ("docs/records.md", "records"): speedrun.speed_records_table(speedrun.load_speed_records()),
         ("docs/benchmarks.md", "training"): sections.training_steps_tables(steps),
         ("docs/benchmarks.md", "data"): data.data_tables(text_to_batches),
+        ("docs/benchmarks.md", "starts"): starts.starts_table(three_starts),
         ("docs/benchmarks.md", "decoding"): sections.decoding_speeds_table(decoding),
         ("docs/benchmarks.md", "gpu"): sections.gpu_steps_table(gpu),
         ("docs/benchmarks.md", "shapes"): sections.batch_shapes_table(shapes),

@@ -5,11 +5,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 
 from transformer.config import Recipe
-from transformer.data.batches import LeftOut, collate, micro_batches
+from transformer.data.batches import LeftOut, collate_rows, micro_batches
 from transformer.data.token_budget import TokenBudgetBatches
 from transformer.models import folder
 from transformer.models.folder import ModelDescription, Network
@@ -148,10 +149,11 @@ def largest_micro_tokens(model: nn.Module, prepared: PreparedRun, device: torch.
     Each is tried on the longest sentences with a quarter more, since free memory is in pieces.
     """
     training = prepared.description.recipe.training
-    longest_first = sorted(prepared.batches.examples, key=lambda pair: -max(map(len, pair)))
-    width = 1 + max(map(len, longest_first[0]))  # of the longest sentence, with its mark
+    examples = prepared.batches.examples
+    widths = np.maximum(examples.src.lengths(), examples.tgt.lengths()) + 1  # with the end mark
     tokens = training.batch_tokens
-    batch = collate(longest_first[: max(1, _tokens_and_a_quarter_more(tokens) // width)])
+    num_sentences = max(1, _tokens_and_a_quarter_more(tokens) // int(widths.max()))
+    batch = collate_rows(examples, np.argsort(-widths, kind="stable")[:num_sentences])
     model.to(device).train()
     # Adam will keep two tensors of moments for each parameter.
     moments = [torch.empty_like(parameter) for parameter in model.parameters()]

@@ -13,6 +13,7 @@ import logging
 import os
 import unicodedata
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache, cached_property
 from importlib.metadata import version
@@ -240,5 +241,7 @@ def _remove_files_of_other_text_or_version(text: SplitText) -> None:
     current_prefix = f"{text.file_prefix}{_json_sha256(text.key)[:16]}."
     for path in text_cache_files(text.file_prefix):
         if not path.name.startswith(current_prefix):
-            path.unlink(missing_ok=True)
-            log.info(f"removed {path}, of another text or version")
+            # One that cannot be deleted does no harm.
+            with suppress(OSError):
+                path.unlink()
+            log.info(f"removing {path}, of another text or version")
