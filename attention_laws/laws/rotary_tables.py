@@ -63,8 +63,10 @@ def rotary_base_is_as_told(subject: Subject) -> Finding:
     told = float(assert_not_none(subject.adapter.rotary_base))
     bases = []
     for name, frequencies in _rotary_frequencies(subject):
-        turning = [] if frequencies is None else frequencies[frequencies > MIN_FREQUENCY_OF_BASE]
-        if frequencies is None or len(turning) < 2:
+        if frequencies is None:
+            continue
+        turning = frequencies[frequencies > MIN_FREQUENCY_OF_BASE]
+        if len(turning) < 2:
             continue
         last = len(turning) - 1
         base = float(turning[0] / turning[last]) ** (len(frequencies) / last)
