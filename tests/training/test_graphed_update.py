@@ -1,5 +1,7 @@
 """Recorded steps, held to those of the plain loop, without a GPU (see `CpuStepRecorder`)."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -33,7 +35,7 @@ from transformer.recipes import find_recipe
 from transformer.support.errors import UserError
 from transformer.support.files import read_json
 from transformer.training import loop, recipe
-from transformer.training.cuda_graphs import RecordingObstacles
+from transformer.training.cuda_graphs import CudaGraphRecorder, RecordingObstacles
 from transformer.training.devices import Precision
 from transformer.training.graphed_update import GraphedUpdate
 from transformer.training.loop import new_state, update
@@ -201,6 +203,7 @@ def test_what_no_graph_can_record_is_noticed() -> None:
     chooser = torch.Generator()
     for step, noticed in (
         (lambda: numbers[numbers.long()], ""),
+        (lambda: mask[:, None][None, numbers.long()], ""),
         (lambda: torch.where(mask, numbers, 0.0), ""),
         (lambda: torch.rand(3), ""),
         (lambda: numbers[mask], "index"),
@@ -219,7 +222,30 @@ def test_without_a_gpu_the_option_is_refused_before_any_work(tmp_path: Path) -> 
         run_tiny(tmp_path / "run", Tiny(), cuda_graphs=True)
     with pytest.raises(UserError, match="--cuda-graphs"):
         train_recipe(find_recipe("multi30k-de-en"), tmp_path / "run", device=CPU, cuda_graphs=True)
+    for device in ("cuda:99", "nowhere"):
+        with pytest.raises(UserError, match=device):
+            run_tiny(tmp_path / "run", Tiny(), device=device, cuda_graphs=True)
     assert not (tmp_path / "run").exists()
+
+
+def test_a_recording_that_fails_says_why(monkeypatch: Patch) -> None:
+    @contextmanager
+    def failing_graph(*_: Any, **__: Any) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            raise RuntimeError("the recording ended with an error")
+
+    for name, stand_in in (
+        *((name, lambda *_: None) for name in ("Stream", "graph_pool_handle", "CUDAGraph")),
+        ("graph", failing_graph),
+    ):
+        monkeypatch.setattr(torch.cuda, name, stand_in)
+    recorder = CudaGraphRecorder(torch.device("cuda"))
+    with pytest.raises(UserError, match=r"size 3.*without --cuda-graphs"):
+        recorder.record(lambda: Tensor.view(torch.ones(3), 2))
+    with pytest.raises(UserError, match="ended with an error"):
+        recorder.record(lambda: None)
 
 
 @pytest.mark.weekly

@@ -15,6 +15,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from transformer.data.token_budget import TokenBudgetBatches
+from transformer.support.devices import require_usable_device
 from transformer.support.errors import UserError, require
 from transformer.training import processes
 
@@ -41,15 +42,18 @@ class CudaGraphRecorder:
     """
 
     def __init__(self, device: torch.device) -> None:
+        self._device = device
         self._stream = torch.cuda.Stream(device)
         self._pool = torch.cuda.graph_pool_handle()
 
     def run(self, step: Step) -> None:
         """Carry out a step on the stream that steps are recorded on, as PyTorch asks before it."""
-        self._stream.wait_stream(torch.cuda.current_stream())
+        # That of this device, which need not be the current one.
+        current = torch.cuda.current_stream(self._device)
+        self._stream.wait_stream(current)
         with torch.cuda.stream(self._stream):
             step()
-        torch.cuda.current_stream().wait_stream(self._stream)
+        current.wait_stream(self._stream)
 
     def record(self, step: Step) -> Step:
         """Record the operations of a step, and return what launches them at once.
@@ -62,22 +66,24 @@ class CudaGraphRecorder:
             with torch.cuda.graph(graph, pool=self._pool, stream=self._stream):
                 step()
         except RuntimeError as error:
-            reason = str(error).partition("\n")[0]
+            # If the step failed, ending its recording fails too, and does not say why.
+            reason = str(error.__context__ or error).partition("\n")[0]
             message = f"this model's step cannot be recorded as a CUDA graph ({reason})"
             raise UserError(f"{message}: train without --cuda-graphs") from error
         return graph.replay
 
 
 def make_recorder(device: torch.device | str) -> StepRecorder:
-    """Return what records steps on a device; a UserError if it is no CUDA GPU."""
-    require_cuda(device)
-    return CudaGraphRecorder(torch.device(device))
+    """Return what records steps on a device; a UserError if it is no CUDA GPU, or none is here."""
+    usable = require_usable_device(device)
+    require_cuda(usable)
+    return CudaGraphRecorder(usable)
 
 
-def require_cuda(device: torch.device | str) -> None:
+def require_cuda(device: torch.device) -> None:
     """Raise a UserError unless a device is a CUDA GPU."""
     require(
-        torch.device(device).type == "cuda",
+        device.type == "cuda",
         f"CUDA graphs need an NVIDIA GPU, and this run is on {device}: leave --cuda-graphs out "
         "(in Python cuda_graphs)",
     )
@@ -98,7 +104,7 @@ def reason_for_eager_steps(
     reasons = {
         "several processes share each step": processes.world_size() > 1,
         "torch.compile makes the model's operations": compiled,
-        "a step has several micro-batches": micro_tokens is not None,
+        "micro_tokens may divide a step into micro-batches": micro_tokens is not None,
         f"{type(batches).__name__} are no TokenBudgetBatches": (
             type(batches) is not TokenBudgetBatches
         ),
@@ -146,8 +152,10 @@ def recording_problem(func: Any, args: Any, kwargs: Any, result: Any) -> str:
     tensors = [each for each in (*given, *tree_leaves(result)) if isinstance(each, torch.Tensor)]
     needs_numbers = torch.Tag.data_dependent_output in func.tags
     has_unknown_size = torch.Tag.dynamic_output_shape in func.tags
-    if func is torch.ops.aten.index.Tensor:  # of unknown size only where a mask chooses
-        has_unknown_size = any(t.dtype in (torch.bool, torch.uint8) for t in tensors[1:])
+    if func is torch.ops.aten.index.Tensor:
+        # The size is unknown only where a mask chooses; what is chosen from may be boolean.
+        indices = [each for each in args[1] if each is not None]
+        has_unknown_size = any(index.dtype in (torch.bool, torch.uint8) for index in indices)
     if needs_numbers or has_unknown_size:
         return "waits for the device"
     is_copy = func in (torch.ops.aten._to_copy.default, torch.ops.aten.copy_.default)

@@ -33,7 +33,8 @@ class GraphedUpdate:
 
     The first batch of a shape is carried out operation by operation: what is made once, as Adam's
     moments, is made then, and what cannot be recorded is seen. The second one is recorded. So a
-    shape that comes once is not.
+    shape that comes once is not. Python does not run in a replay: what a model's code decides anew
+    in each step, as by `random.random`, stays as it was recorded.
 
     Args:
         update: Updates the weights by a batch, with a learning rate that is a scalar tensor:
