@@ -115,8 +115,10 @@ def test_a_corpus_with_files_is_only_summed_a_second_time(
     shutil.rmtree(folder)
     add_corpus("hijklmn")
     assert prepare("mine")[0] != first[0]
+    others = text_cache_folder() / "mine.2.train.de-en.0123456789abcdef.arrays"
+    others.touch()
     remove_own_corpus("mine")
-    assert cache_files() == []
+    assert cache_files() == [others]
 
 
 DAMAGES: dict[str, Callable[[Path], object]] = {

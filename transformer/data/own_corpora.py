@@ -274,8 +274,9 @@ def remove_own_corpus(name: str) -> Path:
     split_files = [f"{split}.tsv" for split in SPLITS]
     for file_name in [*split_files, PICTURE_FILE_NAME]:
         (folder / file_name).unlink(missing_ok=True)
-    for path in text_cache_files(f"{name}."):
-        path.unlink(missing_ok=True)
+    for split in SPLITS:
+        for path in text_cache_files(f"{name}.{split}."):
+            path.unlink(missing_ok=True)
     if not any(folder.iterdir()):
         folder.rmdir()
     return folder

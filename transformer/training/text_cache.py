@@ -244,4 +244,4 @@ def _remove_files_of_other_text_or_version(text: SplitText) -> None:
             # One that cannot be deleted does no harm.
             with suppress(OSError):
                 path.unlink()
-            log.info(f"removing {path}, of another text or version")
+                log.info(f"removed {path}, of another text or version")
