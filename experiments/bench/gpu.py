@@ -101,13 +101,8 @@ def time_training_steps(
     steps = BenchSteps(workload, device, way, make_recorder(device) if CUDA_GRAPHS in way else None)
     first_two = _seconds_of_steps(steps, 2)
     _seconds_of_steps(steps, NUM_UNTIMED_PASSES * len(workload.batches) - 2)
-    seconds, stats = [], []
-    for _ in workload.batches:
-        started = time.perf_counter()
-        stats.append(steps())
-        float(stats[-1].nll)  # waits for the GPU
-        seconds.append(time.perf_counter() - started)
-    count = len(seconds)
+    count = len(workload.batches)
+    seconds, stats = _time_each_step(steps, count)
     without_waiting = _seconds_of_steps(steps, count)
     profiled = profile_steps(lambda: _seconds_of_steps(steps, count), count)
     flops = _flops_of_batches(workload)
@@ -154,13 +149,15 @@ class BenchSteps:
             src_vocab_size=workload.src_vocab_size,
             tgt_vocab_size=workload.tgt_vocab_size,
         )
-        self.model.to(device).train()
-        state = new_state(self.model, training, precision)
+        # With `self` in the closure, the next way's memory would count all this until Python's
+        # garbage collector came by.
+        model = self.model.to(device).train()
+        state = new_state(model, training, precision)
         if COMPILED in way:
-            self.model.compile(dynamic=True)
+            model.compile(dynamic=True)
 
         def plain_update(batch: Batch, rate: float | Tensor) -> StepStats:
-            return update(self.model, state, batch, training, rate, precision)
+            return update(model, state, batch, training, rate, precision)
 
         self._update: Callable[[Any, float], StepStats] = plain_update
         self._batches: list[Any] = list(workload.batches)
@@ -178,6 +175,17 @@ class BenchSteps:
         self._num_steps += 1
         rate = configured_learning_rate(self._num_steps, self._d_model, self._training)
         return self._update(batch, rate)
+
+
+def _time_each_step(steps: BenchSteps, count: int) -> tuple[list[float], list[StepStats]]:
+    """Make some steps, each of which is waited for, and return their seconds and statistics."""
+    seconds, stats = [], []
+    for _ in range(count):
+        started = time.perf_counter()
+        stats.append(steps())
+        float(stats[-1].nll)  # waits for the GPU
+        seconds.append(time.perf_counter() - started)
+    return seconds, stats
 
 
 def _seconds_of_steps(steps: BenchSteps, count: int) -> float:
