@@ -19,6 +19,8 @@ from transformer.support.folders import require_checkout_root
 DRIVE_MOUNT_FOLDER = "drive"  # where Google Drive is mounted: a folder beside the clone
 TPU_ENVIRONMENT_VARIABLES = ("COLAB_TPU_ADDR", "TPU_ACCELERATOR_TYPE")  # set where there is one
 RUNS_FOLDER_ON_DRIVE = "MyDrive/attention-course/runs"  # the runs' folder in it
+# The clone holds it, and no package index has it (docs/decisions/two-wheels.md).
+LAWS_DISTRIBUTION = "attention-laws"
 
 
 def is_on_colab() -> bool:
@@ -50,9 +52,13 @@ def set_up(keep_on_drive: bool = False) -> None:
 
 
 def read_required_packages(pyproject: Path) -> list[str]:
-    """Return what the package needs, and what its extra [colab] adds."""
+    """Return what the package needs of an index, and what its extra [colab] adds.
+
+    `attention_laws` is imported from the clone, as the package itself is.
+    """
     project = tomllib.loads(pyproject.read_text(encoding="utf-8"))["project"]
-    return [*project["dependencies"], *project["optional-dependencies"]["colab"]]
+    lines = [*project["dependencies"], *project["optional-dependencies"]["colab"]]
+    return [line for line in lines if not line.startswith(LAWS_DISTRIBUTION)]
 
 
 def install_packages(packages: list[str]) -> None:

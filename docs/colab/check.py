@@ -6,8 +6,9 @@ Colab itself cannot be had in a test. In its place stands a Python with Colab's 
 (requirements.txt), a stub of `google.colab`, and a repository on this disk in GitHub's place, made
 of what is committed. Each lesson is put alone into an empty folder, stamped with that repository's
 address, and run to its end; its outputs must equal the stored ones by nbval's rules. A training
-then is stopped, killed, and goes on, and `pip install '.[colab]'` is tried. The exit status says
-whether anything was wrong. A GPU, Google's Drive and Colab's page are not part of this.
+then is stopped, killed, and goes on, and `pip install ./attention_laws '.[colab]'` is tried. The
+exit status says whether anything was wrong. A GPU, Google's Drive and Colab's page are not part of
+this.
 """
 
 import argparse

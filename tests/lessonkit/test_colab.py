@@ -9,6 +9,7 @@ from types import ModuleType
 
 import pytest
 import torch
+from packaging.requirements import Requirement
 
 from lessonkit import colab, records
 from lessonkit.records import course_profile
@@ -43,8 +44,10 @@ def stub(monkeypatch: Patch, environment: Path) -> Iterator[Path]:
         sys.modules.pop(name, None)
 
 
-def test_what_colab_lacks_is_without_jupyterlab() -> None:
+def test_what_colab_lacks_is_on_an_index_and_without_jupyterlab() -> None:
     lines = colab.read_required_packages(ROOT / "pyproject.toml")
+    # PyPI refuses versions with a local label: pip would find none, and install nothing at all.
+    assert not [line for line in lines if "+" in str(Requirement(line).specifier)]
     names = {line.split(">")[0].split("=")[0] for line in lines}
     assert FOR_COLAB | {"torch", "numpy", "sacrebleu"} <= names
     assert "jupyterlab" not in names

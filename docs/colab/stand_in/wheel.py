@@ -1,10 +1,11 @@
-"""`pip install '.[colab]'` in Colab's Python: it works, and leaves Colab's own packages alone."""
+"""Both distributions, installed by pip in Colab's Python, whose own packages are left alone."""
 
 import subprocess
 from pathlib import Path
 
 from stand_in.environment import Environment
 
+INSTALL = "pip install ./attention_laws '.[colab]'"
 NAMES = ("attention-course", "attention-laws")
 TRY = """
 from transformer.models.translator import Translator
@@ -26,8 +27,8 @@ def check(environment: Environment, clone: Path, empty: Path) -> list[str]:
     )
     environment.pip("uninstall", "--yes", *NAMES)
     if before != after:
-        raise ValueError(f"pip install '.[colab]' changed {before} to {after}")
+        raise ValueError(f"{INSTALL} changed {before} to {after}")
     if done.returncode:
         raise ValueError(f"the installed package does not translate: {done.stderr}")
     kept = ", ".join(f"{name} {version}" for name, version in after.items())
-    return [f"pip install '.[colab]' left {kept}", f"installed, it says {done.stdout.strip()!r}"]
+    return [f"{INSTALL} left {kept}", f"installed, it says {done.stdout.strip()!r}"]
