@@ -19,7 +19,7 @@ from typing import BinaryIO
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT)]
 
-from engines.int8_weights import MANIFEST, WEIGHTS, write_int8_model  # noqa: E402
+from engines import int8_weights  # noqa: E402
 
 PORT = 8000
 FREE_PORTS = range(1024, 65536)  # those that need no administrator
@@ -47,10 +47,11 @@ def lay_out_page(folder: Path, names: Collection[str] | None = None) -> None:
         names = json.loads((LIVE / MODEL_LIST).read_text("utf-8"))["models"]
     for name in names:
         source, written = MODELS / name, models / name
-        made_of = (source / WEIGHTS, Path(write_int8_model.__code__.co_filename))
-        if not _is_newer(written / MANIFEST, made_of):
+        made_of = (*source.iterdir(), Path(int8_weights.__file__))
+        # The manifest is written last.
+        if not _is_newer(written / int8_weights.MANIFEST, made_of):
             shutil.rmtree(written, ignore_errors=True)
-            write_int8_model(source, written)
+            int8_weights.write_int8_model(source, written)
 
 
 def _is_newer(file: Path, others: Collection[Path]) -> bool:
@@ -68,7 +69,8 @@ class PageHandler(SimpleHTTPRequestHandler):
 
     def send_head(self) -> io.BytesIO | BinaryIO | None:
         """Send what stands before a file; return its content, compressed where it is text."""
-        path = Path(self.translate_path(self.path))
+        name = self.translate_path(self.path)
+        path = Path(name, "index.html") if name.endswith("/") else Path(name)
         kind = self.guess_type(path)
         takes_gzip = "gzip" in self.headers.get("Accept-Encoding", "")
         if not (takes_gzip and kind.startswith(GZIP_TYPES) and path.is_file()):

@@ -39,18 +39,21 @@ def test_the_page_is_laid_out_without_a_package_and_a_model_anew_when_it_changed
 
 def test_a_folder_is_served_and_a_taken_port_is_told(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("here")
+    (tmp_path / "index.html").write_text("begin here")
     with subprocess.Popen(
         [*SERVE, f"--folder={tmp_path}", "0"], stdout=subprocess.PIPE, text=True
     ) as served:
         try:
             assert served.stdout is not None
-            address = served.stdout.readline().split(" at ")[1].partition(";")[0]
-            with urlopen(f"{address.replace('localhost', '127.0.0.1')}/a.txt") as page:
+            told_address = served.stdout.readline().split(" at ")[1].partition(";")[0]
+            address = told_address.replace("localhost", "127.0.0.1")
+            with urlopen(f"{address}/a.txt") as page:
                 assert page.read() == b"here"
-            asked = Request(page.url, headers={"Accept-Encoding": "gzip"})
-            with urlopen(asked) as page:
-                assert page.headers["Content-Encoding"] == "gzip"
-                assert gzip.decompress(page.read()) == b"here"
+            for path, content in (("a.txt", b"here"), ("?embed=box", b"begin here")):
+                request = Request(f"{address}/{path}", headers={"Accept-Encoding": "gzip"})
+                with urlopen(request) as page:
+                    assert page.headers["Content-Encoding"] == "gzip"
+                    assert gzip.decompress(page.read()) == content
         finally:
             served.terminate()
     with socket.socket() as taken:
