@@ -1,9 +1,9 @@
 """A trained model's weights in 8 bits, for the page that translates in the browser.
 
 Not in the paper. A visitor waits for the weights longer than for all else. In 8 bits they are half
-as long as shipped: each row of a matrix is whole numbers from -127 to 127 and one scale, and a
-weight is their product (symmetric quantization, as of Jacob et al. 2018, arXiv 1712.05877). Vectors
-(biases, norms) are few, and stay as they are.
+as long as shipped: each group of 64 numbers of a matrix's row is whole numbers from -127 to 127 and
+one scale, and a weight is their product (symmetric quantization, as of Jacob et al. 2018, arXiv
+1712.05877). Vectors (biases, norms) are few, and stay as they are.
 
 It needs the standard library alone, for `make live` needs no set-up.
 """
@@ -28,7 +28,11 @@ HEADER_LENGTH = struct.Struct("<Q")  # bytes of the header that follows
 def write_int8_model(folder: Path, out: Path) -> None:
     """Write what the page reads of a model folder, with its weights in 8 bits.
 
-    The folder that is written has the same recipe and tokenizers, and check sums of its own.
+    The folder that is written has the same recipe and tokenizers, and check sums of its own, which
+    are written last.
+
+    Raises:
+        ValueError: A tensor is neither of float16 nor of float32.
     """
     files = {name: (folder / name).read_bytes() for name in COPIED_FILE_NAMES}
     files[WEIGHTS] = quantize_safetensors((folder / WEIGHTS).read_bytes())
