@@ -137,8 +137,25 @@ def damages(visit: Visit) -> None:
     visit.choose("demo-fr-en")  # whole again, and kept
 
 
+def stops_loading(visit: Visit) -> None:
+    """A model whose files are slow to come can be given up, and asked for again."""
+    page, route = visit.page, "**/demo-fr-en/*"
+    held = list[Route]()
+    page.route(route, lambda asked: held.append(asked))
+    page.select_option("#model", "demo-fr-en")
+    page.wait_for_selector(".slow #stop-search")
+    visit.click("#stop-search")
+    visit.says("#status", "a model that is slow to come can be given up", "...Stopped")
+    for asked in held:
+        asked.continue_()
+    page.unroute(route)
+    visit.type("Le chat dort.")
+    visit.says("#translation", "and asked for again", "The cat is sleeping.")
+    visit.choose("demo-en-fr")  # which the page's address names now, as before
+
+
 def without_models(visit: Visit) -> None:
-    """A missing model, a network that goes away, and a page opened from a file."""
+    """A missing model, a slow one, a network that goes away, and a page opened from a file."""
     page = visit.page
     visit.missed_on_purpose = True
     visit.choose("en-fr")
@@ -146,6 +163,7 @@ def without_models(visit: Visit) -> None:
         "... is missing (404): copy the model's folder there again, whole, or choose another model"
     )
     visit.says("#error", "a missing model is told in a line", line)
+    stops_loading(visit)
     damages(visit)
     page.context.set_offline(True)
     visit.choose("demo-en-fr")
@@ -165,7 +183,7 @@ def without_models(visit: Visit) -> None:
 
 
 def check_missing_models(check: Check) -> None:
-    """A missing model, a network that goes away, damaged files."""
+    """A missing model, a slow one, a network that goes away, damaged files."""
     with check.visit() as visit:
         visit.open(check.address)
         without_models(visit)

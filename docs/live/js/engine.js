@@ -27,6 +27,16 @@ export class Engine {
     });
   }
 
+  /** Return a promise that settles as another does, unless all questions are given up before. */
+  wait_for(promise) {
+    const number = this.asked++;
+    return new Promise((resolve, reject) => {
+      this.waiting.set(number, { resolve, reject, on_step: null });
+      const { waiting } = this;
+      promise.then(resolve, reject).finally(() => waiting.delete(number));
+    });
+  }
+
   /** Give up all questions, and begin anew: what the worker had loaded is gone. */
   stop() {
     this.worker.terminate();

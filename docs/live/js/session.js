@@ -47,7 +47,7 @@ export class Session {
     const values = { name, direction: `${src_lang}-${tgt_lang}` };
     if (!this.ready.has(name)) {
       this.show.loading();
-      if (!this.opened.has(name)) values.files = await fetch_model(name);
+      if (!this.opened.has(name)) values.files = await this.engine.wait_for(fetch_model(name));
     }
     try {
       const about = await this.engine.ask("load", values);
