@@ -2,7 +2,7 @@
 
 import { draw_attention_steps } from "./attention_steps.js";
 import { BOXES, is_layered } from "./boxes.js";
-import { by_id, chance_text, draw_bar, make, readable, renew, say, two_decimals } from "./dom.js";
+import { by_id, chance_text, draw_bar, make, readable, say, two_decimals, update_children } from "./dom.js";
 import { isolate } from "./languages.js";
 import { draw_strip } from "./strip.js";
 
@@ -24,14 +24,14 @@ export function draw_box(state, traced, tokens, pre_norm) {
   const box = BOXES[state.box];
   say(by_id("box-title"), box.name);
   const link = make("a", { href: `js/${box.file}` }, box.file);
-  renew(by_id("box-section"), [document.createTextNode(`${box.section} · `), link]);
+  update_children(by_id("box-section"), [document.createTextNode(`${box.section} · `), link]);
   say(by_id("box-does"), box.frame ? `${box.does} ${NORM_PLACES[pre_norm]}` : box.does);
   const on_source = box.stack === "encoder";
   const at = on_source ? state.src_at : Math.min(state.step, tokens.tgt.length) - 1;
   const [read, said] = [tokens.read, tokens.tgt].map((side) => in_english(side[at] ?? ""));
   const token = on_source ? `“${in_english(tokens.src[at])}”` : `“${read}”, before “${said}”`;
   const shown = numbers(state, traced, tokens, at, token, pre_norm);
-  if (state.box === drawn) renew(by_id("numbers"), shown);
+  if (state.box === drawn) update_children(by_id("numbers"), shown);
   else by_id("numbers").replaceChildren(...shown);
   drawn = state.box;
 }

@@ -30,25 +30,26 @@ export function make_svg(tag, attributes = {}, ...inside) {
 }
 
 /**
- * Give an element these children. Those that are there are told anew where they are of the same kind,
- * which costs a browser less than new ones; they keep their listeners, and get the new ones' `values`.
+ * Give an element these children. A child that is there is changed in place where it is of the same
+ * kind, which costs a browser less than a new one: it keeps its listeners, and what is no attribute
+ * (such as what is checked) except for `values`.
  * @param {Element} place
  * @param {Node[]} wanted Made by the same function as those that are there.
  */
-export function renew(place, wanted) {
+export function update_children(place, wanted) {
   const there = [...place.childNodes];
   wanted.forEach((node, i) => {
     const old = there[i];
     if (old === undefined) place.append(node);
     else if (old.nodeName !== node.nodeName) old.replaceWith(node);
-    else if (old.nodeType !== Node.TEXT_NODE) renew_element(old, node);
+    else if (old.nodeType !== Node.TEXT_NODE) update_element(old, node);
     else if (old.data !== node.data) old.data = node.data;
   });
   for (const node of there.slice(wanted.length)) node.remove();
 }
 
 /** Give an element the attributes, the style, the `values` and the children of another. */
-function renew_element(old, wanted) {
+function update_element(old, wanted) {
   for (const name of old.getAttributeNames()) if (!wanted.hasAttribute(name)) old.removeAttribute(name);
   for (const name of wanted.getAttributeNames()) {
     const value = wanted.getAttribute(name);
@@ -58,7 +59,7 @@ function renew_element(old, wanted) {
     else old.setAttribute(name, value);
   }
   if (wanted.values) old.values = wanted.values;
-  renew(old, [...wanted.childNodes]);
+  update_children(old, [...wanted.childNodes]);
 }
 
 /** Say something in an element that a screen reader follows, unless it says so already. */

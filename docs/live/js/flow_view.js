@@ -182,7 +182,7 @@ function draw_next({ layout, at, traced, tokens }) {
 
 const shortened = (text) => (text.length > 13 ? `${text.slice(0, 12)}…` : text);
 
-let placed = []; // the layout by which buttons were placed last, and one of the buttons
+let placed = []; // the layout by which buttons were placed last, and the first button of each row
 
 /** Put the boxes' and the tokens' buttons where the layout has them. */
 function place_buttons(layout) {

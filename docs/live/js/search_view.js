@@ -1,6 +1,6 @@
 // The search: the candidates of one step, and what was found.
 
-import { by_id, chance_text, draw_bar, make, readable, renew, say, two_decimals } from "./dom.js";
+import { by_id, chance_text, draw_bar, make, readable, say, two_decimals, update_children } from "./dom.js";
 import { isolate_bytes } from "./languages.js";
 
 const DOES = {
@@ -25,7 +25,7 @@ export function draw_search(state, { steps, hypotheses }) {
     const about = `score ${two_decimals(score)}${finished ? "" : ", not finished"}`;
     return make("li", {}, make("bdi", {}, text || "(nothing)"), " ", make("span", { className: "small" }, about));
   });
-  renew(by_id("hypotheses"), found);
+  update_children(by_id("hypotheses"), found);
 }
 
 /** Draw the candidates of a step as rows, the best total first. */
@@ -52,5 +52,5 @@ function draw_candidates(candidates, step) {
     make("thead", {}, make("tr", {}, ...titles.map((t) => make("th", { scope: "col" }, t)))),
     make("tbody", {}, ...rows),
   );
-  renew(by_id("candidates"), [table]);
+  update_children(by_id("candidates"), [table]);
 }

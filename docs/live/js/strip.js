@@ -15,7 +15,7 @@ export function draw_strip(name, values) {
   const told = make("span", { className: "small told" }, said);
   const band = make("div", { className: "band", role: "img", "aria-label": `${name}: ${said}` });
   band.style.backgroundImage = gradient_of(values);
-  band.values = values; // others, when the strip is told anew
+  band.values = values; // others, once `update_children` has changed the strip
   band.addEventListener("pointermove", ({ offsetX }) => {
     const { values } = band;
     const i = Math.min(Math.floor((offsetX / band.clientWidth) * values.length), values.length - 1);

@@ -15,7 +15,7 @@ export function draw_tokens(state, tokens, act) {
   draw_step(last + 1, tokens.tgt.length);
 }
 
-/** Draw one side's buttons; those that are there already are told anew, which costs less. */
+/** Draw one side's buttons; those that are there already are changed in place, which costs less. */
 function draw_row(id, texts, place, chosen, last, choose) {
   const row = by_id(id);
   const focused = row.contains(document.activeElement);
