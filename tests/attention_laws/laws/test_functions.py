@@ -1,9 +1,11 @@
 """Functions around a model that raise where forward does not, and those that refuse."""
 
+from concurrent.futures import Future
 from typing import Any
 
 import pytest
 from torch import Tensor
+from torch.nn.functional import cross_entropy
 
 from experiments.laws.sound_models import SOUND_MODELS, run_as_module
 from tests.attention_laws.one_law import expect
@@ -50,6 +52,30 @@ def test_a_search_that_raises_once_a_sentence_ends() -> None:
 )
 def test_a_refusal_is_no_fault(error: Exception) -> None:
     def refuses(src: Tensor, length: int) -> list[list[int]]:
-        raise error
+        raised_elsewhere: Future[Any] = Future()
+        raised_elsewhere.set_exception(error)
+        rows: list[list[int]] = raised_elsewhere.result()
+        return rows
 
     expect(ADAPTER().replace(greedy=refuses), LAW, "not tried", str(error)[:20])
+
+
+def test_what_the_code_itself_raises_is_no_fault() -> None:
+    def refuses(src: Tensor, length: int) -> list[list[int]]:
+        raise RuntimeError("one sentence at a time")
+
+    expect(ADAPTER().replace(greedy=refuses), LAW, "not tried", "one sentence at a time")
+
+
+def test_a_loss_may_view_logits_that_the_model_transposed() -> None:
+    adapter = ADAPTER()
+    forward: Any = adapter.forward
+
+    def transposed(src: Tensor, tgt_in: Tensor) -> Tensor:
+        logits: Tensor = forward(src, tgt_in)
+        return logits.transpose(0, 1).contiguous().transpose(0, 1)
+
+    def viewed(logits: Tensor, tgt_out: Tensor) -> Tensor:
+        return cross_entropy(logits.view(-1, logits.shape[-1]), tgt_out.view(-1))
+
+    expect(adapter.replace(forward=transposed, loss=viewed), LAW, "kept")
