@@ -51,9 +51,10 @@ class _LookupRecorder(TorchDispatchMode):
 def embedding_of_padding_alone_is_not_trained(subject: Subject) -> Finding:
     """The row of an embedding that torch does not train, `padding_idx`, is that of padding.
 
-    Means: `padding_idx` is written out as 0, or is the other side's, and padding is another id: the
-    word of that number begins as zeros and is never learned
+    Means: `padding_idx` is written out as 0, and padding is another id: the word of that number
+    begins as zeros and is never learned
     Look: at `padding_idx` of each nn.Embedding that reads words
+    How: Where the sides' padding differs either may be meant, since they may share an embedding.
     """
     src, tgt_in = subject.draw_src(1, SRC_LEN), subject.draw_tgt_in(1, TGT_LEN)
     with _PaddingIndexRecorder() as recorder:
