@@ -16,6 +16,13 @@ ADDING_CALL_NAMES = {"add", "radd", "iadd"}
 # Place of the rate among the arguments of each call that may drop attention weights.
 PLACES_OF_RATES = {FUSED_ATTENTION_CALL_NAME: 4, MULTI_HEAD_ATTENTION_CALL_NAME: 10}
 DEFAULT_RATE = 0.5  # torch's, where a call names none
+# Calls after which a tensor is still weights, or the embeddings, or the output of a dropout.
+KIND_PRESERVING_CALL_NAMES = {
+    *FACTOR_PRESERVING_CALL_NAMES,
+    *EXPONENTS_BY_SCALING_CALL,
+    *("to", "type", "type_as", "float", "double", "half", "bfloat16", "masked_fill", "where"),
+}
+NORM_CALL_NAMES = {"layer_norm", "rms_norm"}
 
 
 class DropoutRecorder(TorchFunctionMode):
@@ -30,7 +37,9 @@ class DropoutRecorder(TorchFunctionMode):
         super().__init__()
         self.batch, self.lengths = batch, lengths
         self.widths: set[int] = set()  # of embeddings
-        self.rates: list[float] = []  # of each dropout that acts, but for attention weights
+        self.rates: list[float] = []  # of each dropout of hidden states that acts
+        # Of others, such as that between the maps of a feed-forward.
+        self.inner_rates: list[float] = []
         self.num_attentions = 0
         self.attention_rates: list[float] = []
         self.num_embedding_dropouts = 0
@@ -48,7 +57,8 @@ class DropoutRecorder(TorchFunctionMode):
             self._record_whole_attention(name, args, options)
         elif isinstance(output, Tensor):
             kinds = self._kinds_of_output(name, args, options, output)
-            if kinds:
+            # What is changed in place is the same tensor, of which another may be true.
+            if kinds or id(output) in self._kinds:
                 self._kinds[id(output)] = (output, kinds)
         return output
 
@@ -74,21 +84,29 @@ class DropoutRecorder(TorchFunctionMode):
             self.num_attentions += 1
             return frozenset(("weights",))
         if name == "dropout":
-            return self._record_dropout(args, options, kinds)
+            return self._record_dropout(args, options, kinds, output)
         if name in ADDING_CALL_NAMES and len(tensors) == 2:
             return self._record_sum(tensors, kinds, output)
-        is_kept = name in FACTOR_PRESERVING_CALL_NAMES or name in EXPONENTS_BY_SCALING_CALL
-        return kinds if is_kept else frozenset()
+        if name in NORM_CALL_NAMES:
+            # A norm may stand between the embeddings and their dropout, as in BERT.
+            return kinds & {"embedding"}
+        return kinds if name in KIND_PRESERVING_CALL_NAMES else frozenset()
 
-    def _record_dropout(self, args: Any, options: Any, kinds: frozenset[Any]) -> frozenset[Any]:
+    def _record_dropout(
+        self, args: Any, options: Any, kinds: frozenset[Any], output: Tensor
+    ) -> frozenset[Any]:
         """Record a dropout; what comes of embeddings is none of a sub-layer's output."""
         rate = args[1] if len(args) > 1 else options.get("p", DEFAULT_RATE)
-        is_training = args[2] if len(args) > 2 else options.get("training", True)
-        if not (rate and is_training):
+        # F.dropout says `training`, torch.dropout `train`.
+        is_training = options.get("training", options.get("train", True))
+        if not (rate and (args[2] if len(args) > 2 else is_training)):
             return kinds
         if "weights" in kinds:
             self.attention_rates.append(float(rate))
             return kinds
+        if not ("embedding" in kinds or self._is_hidden(output)):
+            self.inner_rates.append(float(rate))
+            return frozenset()
         self.rates.append(float(rate))
         # A sum of several outputs may be dropped as a whole.
         self.sums_without_dropout -= kinds
@@ -109,7 +127,8 @@ class DropoutRecorder(TorchFunctionMode):
             return frozenset(dropped[1:])
         self._num_sums += 1
         self.sums_without_dropout.add(self._num_sums)
-        return frozenset((self._num_sums,))
+        # It may be words and positions that were looked up otherwise, and are dropped next.
+        return frozenset((self._num_sums, *(kinds & {"embedding"})))
 
     def _is_hidden(self, x: Tensor) -> bool:
         return (

@@ -64,6 +64,27 @@ def test_the_settings_that_are_told(text: str, law: str) -> None:
     expect(run_as_module(text).make_adapter(), law, "kept")
 
 
+SRC_WORDS = "F.embedding(src, self.src_words)"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "law"),
+    [
+        ("(scores, dim=-1), DROPOUT", "(scores, dim=-1).type_as(scores), DROPOUT", WEIGHTS),
+        (SRC_WORDS, f"F.layer_norm({SRC_WORDS}, (WIDTH,))", DROPOUT),
+        (SRC_WORDS, f"({SRC_WORDS} + torch.zeros(*src.shape, WIDTH))", DROPOUT),
+        (
+            "return F.linear(inner,",
+            "return F.linear(F.dropout(inner, 0.3, self.training),",
+            DROPOUT,
+        ),
+    ],
+)
+def test_dropout_beside_types_norms_positions_and_activations(old: str, new: str, law: str) -> None:
+    assert FUNCTIONAL.count(old) == 1
+    expect(run_as_module(FUNCTIONAL.replace(old, new)).make_adapter(), law, "kept")
+
+
 def test_words_beside_positions_tell_no_epsilon() -> None:
     text = variant_text("functional", "absolute_positions")
     expect(run_as_module(text).make_adapter(), EPSILON, "not tried", "no norm is a module")
@@ -71,6 +92,9 @@ def test_words_beside_positions_tell_no_epsilon() -> None:
 
 def test_dropout_of_torchs_own_rate_is_seen_in_calls() -> None:
     text = FUNCTIONAL.replace("F.dropout(change, DROPOUT, self.training)", "F.dropout(change, {})")
+    # A model that takes no ids in training is judged by what it calls until it raises.
+    returned = "return F.linear(self.normalize(x, self.dec_norm), self.logits)"
+    text = text.replace(returned, f"assert not self.training\n        {returned}")
     for rate, verdict in (("training=self.training", "warned"), ("0.8, self.training", "broken")):
         adapter = run_as_module(text.replace("{}", rate)).make_adapter()
         expect(adapter, "dropout_rate_is_below_half", verdict, "a call of dropout")
