@@ -11,6 +11,7 @@ from attention_laws.scores_by_distance import MARGIN
 
 MAX_GAP = 1e-3  # of a length, or of a step on the circle
 MIN_TURN = 1e-6  # radians a position; below it nothing turns
+MIN_LENGTH_TO_COMPARE = 1e-2  # of the longest pair; the angle of a shorter one is rounded
 
 
 def turns_by_pair(query: Tensor) -> Tensor | None:
@@ -21,7 +22,8 @@ def turns_by_pair(query: Tensor) -> Tensor | None:
 
     Returns:
         The angles, of the pairs that are turned alone if only the first components are; None if
-        no layout of pairs, by halves or side by side, explains the queries.
+        no layout of pairs, by halves or side by side, explains the queries, or heads are turned
+        by different angles.
     """
     rows = query.detach().double()
     rows = rows.reshape(-1, *rows.shape[-2:])[:, MARGIN:-MARGIN]
@@ -54,5 +56,9 @@ def _steps_on_circle(points: Tensor) -> Tensor | None:
         min=1e-30
     )
     if float((unit - unit[:, :1]).abs().max()) > MAX_GAP:
+        return None
+    # Where all of d_model is turned before it is split into heads, each has frequencies of its own.
+    gaps = (steps / steps.abs().clamp(min=1e-30) - unit.T).abs().amax(dim=1)
+    if bool((gaps[radii[:, 0] > MIN_LENGTH_TO_COMPARE * size] > MAX_GAP).any()):
         return None
     return unit.mean(dim=-1).angle().abs()

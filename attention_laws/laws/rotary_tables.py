@@ -4,6 +4,7 @@ Not in the paper: RoFormer (Su et al., 2021), https://arxiv.org/abs/2104.09864.
 """
 
 import itertools
+import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -30,6 +31,8 @@ class _Frequencies(NamedTuple):
 
     name: str
     by_pair: Tensor | None  # None if angles do not grow evenly with positions
+    # Of a head; the slowest, and those that are not turned, are not among the frequencies.
+    num_pairs: int = 0
 
 
 @law("module")
@@ -42,7 +45,7 @@ def rotary_frequencies_fall_from_one(subject: Subject) -> Finding:
     How: In tables of cosines and sines; without a table, in queries of one word at each position.
     """
     seen = []
-    for name, frequencies in _rotary_frequencies(subject):
+    for name, frequencies, _ in _rotary_frequencies(subject):
         if frequencies is None:
             return broken_finding(f"{name}: the angles do not grow evenly with positions")
         shown = ", ".join(f"{frequency:.3g}" for frequency in frequencies[:4].tolist())
@@ -59,17 +62,24 @@ def rotary_base_is_as_told(subject: Subject) -> Finding:
 
     Means: the base is another, or is a number written out where a setting was meant
     Look: at the base in the line that computes the frequencies
+    How: Of queries it is not seen how many pairs are turned too slowly: any number may be.
     """
     told = float(assert_not_none(subject.adapter.rotary_base))
     bases = []
-    for name, frequencies in _rotary_frequencies(subject):
+    for name, frequencies, num_pairs in _rotary_frequencies(subject):
         if frequencies is None:
             continue
         turning = frequencies[frequencies > MIN_FREQUENCY_OF_BASE]
         if len(turning) < 2:
             continue
         last = len(turning) - 1
-        base = float(turning[0] / turning[last]) ** (len(frequencies) / last)
+        base = min(
+            (
+                float(turning[0] / turning[last]) ** (count / last)
+                for count in range(len(frequencies), max(num_pairs, len(frequencies)) + 1)
+            ),
+            key=lambda base: abs(math.log(base / told)),
+        )
         bases.append(base)
         if abs(base / told - 1) > MAX_RELATIVE_BASE_ERROR:
             return broken_finding(f"{name} has a base of {base:.6g}, and {told:.6g} is told")
@@ -96,8 +106,8 @@ def _rotary_frequencies(subject: Subject) -> list[_Frequencies]:
                 turns = turns_by_pair(attention.first.multiplied[number][0])
                 if turns is not None:
                     # The others belong to no rotation where a part of a head is turned.
-                    turns = turns[turns > MIN_TURN]
-                    found.append(_Frequencies(f"the first rotation of the {side}", turns))
+                    name, turning = f"the first rotation of the {side}", turns[turns > MIN_TURN]
+                    found.append(_Frequencies(name, turning, num_pairs=len(turns)))
                     break
     return found
 

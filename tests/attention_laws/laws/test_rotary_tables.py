@@ -94,11 +94,39 @@ def test_frequencies_without_a_table_are_seen_in_queries(
     expect(run_as_module(text.replace(old, new)).make_adapter(), LAW, verdict, seen)
 
 
+BEFORE_HEADS = (
+    (
+        "places, half = torch.arange(start, start + hidden.shape[2]), hidden.shape[-1] // 2",
+        "heads, places = hidden.shape[1], torch.arange(start, start + hidden.shape[2])\n"
+        "        hidden, half = hidden.transpose(1, 2).flatten(2), heads * hidden.shape[-1] // 2",
+    ),
+    ("hidden.split(half, dim=-1), (angles", "(hidden[..., 0::2], hidden[..., 1::2]), (angles"),
+    (
+        "return torch.cat((one * cos - other * sin, one * sin + other * cos), dim=-1)",
+        "whole = torch.stack((one * cos - other * sin, one * sin + other * cos), dim=-1)\n"
+        "        return whole.flatten(-2).unflatten(-1, (heads, -1)).transpose(1, 2)",
+    ),
+)
+
+
+def test_heads_may_have_frequencies_of_their_own() -> None:
+    """As where all of d_model is turned before it is split into heads."""
+    text = variant_text("paper", "rotary")
+    for old, new in BEFORE_HEADS:
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    adapter = run_as_module(text).make_adapter()
+    expect(adapter, "scores_depend_on_distance_alone", "kept")
+    expect(adapter, LAW, "not tried")
+
+
 def test_the_base_is_that_which_is_told() -> None:
     for text, base, verdict, seen in (
         (MODERN, 10000.0, "kept", "10000"),
         (MODERN.replace("10000.0 **", "20000.0 **"), 10000.0, "broken", "20000, and 10000 is told"),
         (variant_text("paper", "rotary"), 500.0, "broken", "a base of 10000"),
+        # The fourth of its pairs turns too slowly to be seen.
+        (variant_text("paper", "rotary").replace("10000 **", "1e9 **"), 1e9, "kept", "1e+09"),
         (variant_text("modern", "partial_rotary"), 10000.0, "kept", "10000"),
     ):
         adapter = run_as_module(text).make_adapter().replace(rotary_base=base)
