@@ -8,7 +8,7 @@ from attention_laws.laws.norms import norm_output, record_norm_inputs
 from attention_laws.laws.word_scale import SRC_LEN, TGT_LEN, first_sizes_read_by_maps
 from attention_laws.module_at_fault import describe_module
 from attention_laws.report import Finding, broken_finding, kept_finding, not_tried_finding
-from attention_laws.subject import Subject
+from attention_laws.subject import MODEL_ERROR_TYPES, Subject
 
 LAW_MODULE_SORT_KEY = 77
 LARGE_WORDS = 10.0  # root mean square
@@ -26,34 +26,47 @@ def norm_epsilon_is_as_told(subject: Subject) -> Finding:
     no modules the first is tried, by the size of words.
     """
     told = float(assert_not_none(subject.adapter.norm_epsilon))
+    count = 0
     inputs = {n: x for n, (x, of_heads) in record_norm_inputs(subject).items() if not of_heads}
     for name, x in inputs.items():
         norm = subject.module.get_submodule(name)
         centred = x - x.mean(dim=-1, keepdim=True)
         unit = centred / centred.square().mean(dim=-1, keepdim=True).sqrt().clamp(min=1e-12)
-        full, in_root, added = (
-            _size_of_norm_output(norm, size * unit) for size in (1.0, told**0.5, told)
-        )
+        try:
+            full, in_root, added = (
+                _size_of_norm_output(norm, size * unit) for size in (1.0, told**0.5, told)
+            )
+        except MODEL_ERROR_TYPES:  # By itself it may be called otherwise than in the model.
+            continue
+        # A norm whose scale begins as zero returns nothing.
+        if full == 0:
+            continue
+        count += 1
         if not _explains_shares(in_root / full, added / full):
             where = describe_module(subject.module, name)
             return broken_finding(f"{where}: its epsilon is not {told:g}, which is told")
+    if count:
+        return kept_finding(f"{count} norms have an epsilon of {told:g}")
     if inputs:
-        return kept_finding(f"{len(inputs)} norms have an epsilon of {told:g}")
+        return not_tried_finding("each norm raises by itself, or returns nothing but zeros")
     return _judge_by_size_of_words(subject, told)
 
 
 def _judge_by_size_of_words(subject: Subject, told: float) -> Finding:
     """Return whether the first maps read small words as an epsilon makes them."""
     src, tgt_in = subject.draw_src(1, SRC_LEN), subject.draw_tgt_in(1, TGT_LEN)
-    large, unit, in_root, added, zero = (
+    large, *others = (
         first_sizes_read_by_maps(subject, src, tgt_in, size)
         for size in (LARGE_WORDS, 1.0, told**0.5, told, 0.0)
     )
+    unit, in_root, added, zero = others
     # Where maps read something although words are zero, positions are added to words.
     levelled = [
         length
         for length, full in large.items()
-        if abs(unit.get(length, 0.0) / full - 1) <= MAX_RELATIVE_CHANGE
+        if full
+        and all(length in sizes for sizes in others)
+        and abs(unit[length] / full - 1) <= MAX_RELATIVE_CHANGE
         and not zero[length] > MAX_RELATIVE_CHANGE * full
     ]
     for length in levelled:

@@ -85,6 +85,13 @@ def test_dropout_beside_types_norms_positions_and_activations(old: str, new: str
     expect(run_as_module(FUNCTIONAL.replace(old, new)).make_adapter(), law, "kept")
 
 
+def test_a_norm_whose_scale_begins_as_zero_tells_no_epsilon() -> None:
+    text, old = variant_text("paper", "pre_norm"), "self.norm = nn.LayerNorm(D_MODEL)\n"
+    zero = f"{old}        nn.init.zeros_(self.norm.weight)\n"
+    assert text.count(old) == 1
+    expect(run_as_module(text.replace(old, zero)).make_adapter(), EPSILON, "kept", "2 norms")
+
+
 def test_words_beside_positions_tell_no_epsilon() -> None:
     text = variant_text("functional", "absolute_positions")
     expect(run_as_module(text).make_adapter(), EPSILON, "not tried", "no norm is a module")
