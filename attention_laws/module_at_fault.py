@@ -59,7 +59,8 @@ class _PlaceRecorder(TorchFunctionMode):
         if isinstance(output, Tensor) and output.dim() > 1 and id(output) not in self.places:
             self.places[id(output)] = (output, innermost_user_line())
         if getattr(func, "__name__", "") in SHAPE_CALL_NAMES and isinstance(output, Tensor):
-            shapes = args[0].shape, output.shape
+            before = args[0] if args else (kwargs or {})["input"]
+            shapes = before.shape, output.shape
             if any(_mixes_positions(*shapes, length) for length in self.lengths):
                 self.mixing_places.append(innermost_user_line())
         return output

@@ -96,11 +96,11 @@ class WrongWayBack(MultiHeadAttention):
         key, value = keys
         weights = self.scores(self.split(self.query(hidden)), key).masked_fill(~mask, -1e9)
         mixed = weights.softmax(dim=-1) @ value
-        return self.output(mixed.reshape(hidden.shape))
+        return self.output(torch.reshape(input=mixed, shape=hidden.shape))
 
 
 @pytest.mark.parametrize(
-    ("kind", "code"), [(WrongView, "hidden.view"), (WrongWayBack, "mixed.reshape")]
+    ("kind", "code"), [(WrongView, "hidden.view"), (WrongWayBack, "torch.reshape")]
 )
 def test_the_line_is_named_at_which_a_new_shape_mixes_positions(
     kind: type[MultiHeadAttention], code: str
