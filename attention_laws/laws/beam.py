@@ -147,10 +147,11 @@ def _is_descending(row: list[Candidate], key: Callable[[Candidate], float]) -> b
 def beam_of_one_is_greedy(subject: Subject) -> Finding:
     """A beam of one is greedy search, and knows where it ended.
 
-    Means: what ends with eos is dropped, or is not marked as finished; or the beam follows, or ends
-    with, a token that is not the best
+    Means: what ends with eos is dropped, or is not marked as finished; or the beam follows a token
+    that is not the best
     Look: at what becomes of a candidate that ends, and at how many go on
-    How: A sound beam may go on after eos, and then find another translation.
+    How: A sound beam may go on after eos, or keep what ends with the second best token, as in
+    Tensor2Tensor, and then find another translation.
     """
     greedy, beam = assert_not_none(subject.adapter.greedy), assert_not_none(subject.adapter.beam)
     results = run_searches_on_drawn_sources(
@@ -176,19 +177,19 @@ def _is_less_probable(
 ) -> bool:
     """Return whether the first candidate leaves `ids` for a token that is less probable.
 
-    False if either has padding or bos, which one of the searches may forbid.
+    False if it leaves them for eos alone, or either has padding or bos, which one of the searches
+    may forbid.
     """
     other = candidates[0].ids if candidates else []
     special_ids = {subject.tgt_pad_id, subject.adapter.bos_id}
     if not candidates or special_ids & {*ids, *other}:
         return False
-    pairs = zip([*other, subject.adapter.eos_id], ids, strict=False)
+    pairs = zip(other, ids, strict=False)
     place = next((i for i, (one, best) in enumerate(pairs) if one != best), None)
     if place is None:
         return False
     logits = logits_after_each_prefix(subject, src, ids[:place])[-1]
-    chosen = [*other, subject.adapter.eos_id][place]
-    return float(logits[ids[place]] - logits[chosen]) > 2 * subject.tolerance + 1e-5
+    return float(logits[ids[place]] - logits[other[place]]) > 2 * subject.tolerance + 1e-5
 
 
 @law("beam")

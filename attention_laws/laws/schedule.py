@@ -105,8 +105,10 @@ def schedule_rises_then_falls(subject: Subject) -> Finding:
         for quarters in (5, 6, 8, 12, 20, 40):
             after.append(float(schedule(warmup * quarters // 4)))
     seen = f"the rate is {peak:.3g} at the end of the warm-up, then {_format_learning_rates(after)}"
-    # Steps may be counted from 0, so that the peak comes a step later, and is higher by its share.
-    if max(after) > peak * (1 + 1.5 / warmup):
+    # Steps may be counted from 0, so that the peak comes a step later, and is higher by as much as
+    # the last step of the warm-up, which may be steeper at its end.
+    last_rise = max(peak / warmup, peak - float(schedule(warmup - 1)))
+    if max(after) > peak + 1.5 * last_rise:
         return broken_finding(f"{seen}: it rises above it")
     if after[0] < peak / 2 or _drops_in_one_step(schedule, warmup):
         return broken_finding(f"{seen}: it drops at once")

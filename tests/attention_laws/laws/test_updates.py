@@ -51,6 +51,14 @@ def test_an_edit_breaks_its_law(law: str, old: str, new: str, seen: str) -> None
     expect(run_as_module(MODERN.replace(old, new)).make_adapter(), law, "broken", seen)
 
 
+def test_a_warm_up_may_be_a_square_and_counted_from_0() -> None:
+    """By hand: of 20 steps the rate of step 20 is 0.9025 of the peak, which step 21 has."""
+    old, new = "PEAK_RATE * step / WARMUP", "PEAK_RATE * ((step - 1) / WARMUP) ** 2"
+    assert MODERN.count(old) == 1
+    adapter = run_as_module(MODERN.replace(old, new)).make_adapter()
+    expect(adapter, "schedule_rises_then_falls", "kept")
+
+
 IN_PLACE = """
 class InPlace(torch.optim.AdamW):
     def step(self, closure=None):
@@ -179,6 +187,18 @@ def test_a_beam_of_one_that_follows_the_second_best() -> None:
     adapter = run_as_module(text.replace(old, old.replace("[:size]", "[1:][:size]"))).make_adapter()
     expect(adapter, "beam_log_probs_match_forward", "kept")
     expect(adapter, "beam_of_one_is_greedy", "broken", "a beam of one finds")
+
+
+def test_a_beam_of_one_may_keep_what_ends_with_the_second_best_token() -> None:
+    """As in Tensor2Tensor, which looks for ends among twice as many candidates."""
+    text, old = SOUND_MODELS["functional"].text, "for candidate in best[:size] if"
+    logits = "return F.linear(self.normalize(x, self.dec_norm), self.logits)"
+    assert text.count(old) == text.count(logits) == 1
+    # Eos is likelier by a nat, so that it comes second before greedy search ends.
+    likelier = f"{logits} + F.one_hot(torch.tensor(EOS), TGT_TYPES)"
+    text = text.replace(old, "for candidate in best if").replace(logits, likelier)
+    adapter = run_as_module(text).make_adapter()
+    expect(adapter, "beam_of_one_is_greedy", "kept")
 
 
 def test_a_search_that_always_chooses_padding_does_not_end_by_eos() -> None:
