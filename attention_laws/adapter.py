@@ -164,6 +164,7 @@ class Adapter(_ReplaceMixin):
     def __post_init__(self) -> None:
         """Raise unless sentences fit the vocabularies and each state can be restored."""
         check_field_kinds(self)
+        self._check_ranges_of_settings()
         for side, size in (("source", self.src_vocab_size), ("target", self.tgt_vocab_size)):
             if size < MIN_VOCAB_SIZE:
                 problem = f"a {side} vocabulary of {short_repr(size)} is too small to diagnose with"
@@ -175,6 +176,17 @@ class Adapter(_ReplaceMixin):
             if not (hasattr(part, "state_dict") and hasattr(part, "load_state_dict")):
                 problem = f"stateful holds {short_repr(part)}, whose state cannot be restored"
                 raise UserError(f"{problem}: give objects with state_dict and load_state_dict")
+
+    def _check_ranges_of_settings(self) -> None:
+        """Raise a UserError unless sizes are above 0, and shares from 0 to below 1."""
+        for name in ("rotary_base", "norm_epsilon", "initial_std"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise UserError(f"{name} is {value}: give a number above 0, or leave it out")
+        for name in ("label_smoothing", "dropout", "attention_dropout"):
+            value = getattr(self, name)
+            if value is not None and not 0 <= value < 1:
+                raise UserError(f"{name} is {value}: give a share from 0 to below 1")
 
 
 @dataclass(frozen=True, kw_only=True)

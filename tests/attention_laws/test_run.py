@@ -139,6 +139,20 @@ def test_a_vocabulary_that_is_too_small_is_refused() -> None:
             Adapter(forward=small_adapter().forward, src_vocab_size=src, tgt_vocab_size=tgt)
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "remedy"),
+    [
+        ("norm_epsilon", 0.0, "above 0"),
+        ("rotary_base", -10000.0, "above 0"),
+        ("dropout", 10.0, "below 1"),
+        ("label_smoothing", -0.1, "from 0"),
+    ],
+)
+def test_a_setting_out_of_range_is_refused(name: str, value: float, remedy: str) -> None:
+    with pytest.raises(UserError, match=f"{name} is {value}: .*{remedy}"):
+        small_adapter().replace(**{name: value})
+
+
 ORDER = ("kept", "warned", "not tried", "broken")
 
 
