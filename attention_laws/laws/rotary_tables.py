@@ -62,7 +62,8 @@ def rotary_base_is_as_told(subject: Subject) -> Finding:
 
     Means: the base is another, or is a number written out where a setting was meant
     Look: at the base in the line that computes the frequencies
-    How: Of queries it is not seen how many pairs are turned too slowly: any number may be.
+    How: Of queries it is not seen how many pairs are turned too slowly: any number may be. The
+    slower pairs may be slowed further for long contexts, as in Llama 3: the first two tell as well.
     """
     told = float(assert_not_none(subject.adapter.rotary_base))
     bases = []
@@ -72,14 +73,13 @@ def rotary_base_is_as_told(subject: Subject) -> Finding:
         turning = frequencies[frequencies > MIN_FREQUENCY_OF_BASE]
         if len(turning) < 2:
             continue
-        last = len(turning) - 1
-        base = min(
-            (
-                float(turning[0] / turning[last]) ** (count / last)
-                for count in range(len(frequencies), max(num_pairs, len(frequencies)) + 1)
-            ),
-            key=lambda base: abs(math.log(base / told)),
-        )
+        counts = range(len(frequencies), max(num_pairs, len(frequencies)) + 1)
+        possible = [
+            float(turning[0] / turning[pair]) ** (count / pair)
+            for pair in (len(turning) - 1, 1)
+            for count in counts
+        ]
+        base = min(possible, key=lambda base: abs(math.log(base / told)))
         bases.append(base)
         if abs(base / told - 1) > MAX_RELATIVE_BASE_ERROR:
             return broken_finding(f"{name} has a base of {base:.6g}, and {told:.6g} is told")

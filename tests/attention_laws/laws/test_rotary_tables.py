@@ -125,6 +125,16 @@ def test_the_base_is_that_which_is_told() -> None:
         (MODERN, 10000.0, "kept", "10000"),
         (MODERN.replace("10000.0 **", "20000.0 **"), 10000.0, "broken", "20000, and 10000 is told"),
         (variant_text("paper", "rotary"), 500.0, "broken", "a base of 10000"),
+        # The slower pairs are slowed eight times, for long contexts.
+        (
+            variant_text("paper", "rotary").replace(
+                "/ 10000 ** (torch.arange(half)",
+                "/ torch.tensor([1, 1, 8, 8]) / 10000 ** (torch.arange(half)",
+            ),
+            10000.0,
+            "kept",
+            "10000",
+        ),
         # The fourth of its pairs turns too slowly to be seen.
         (variant_text("paper", "rotary").replace("10000 **", "1e9 **"), 1e9, "kept", "1e+09"),
         (variant_text("modern", "partial_rotary"), 10000.0, "kept", "10000"),
