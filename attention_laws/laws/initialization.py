@@ -3,7 +3,7 @@
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
 
 import torch
@@ -25,6 +25,8 @@ from attention_laws.subject import Subject
 LAW_MODULE_SORT_KEY = 80
 MAX_INITIAL_LOSS_ABOVE_LOG_VOCAB_SIZE = 2.0  # nats above ln V
 MAX_INITIAL_SCORE_STD = 2.5
+# Standard deviation of normal draws of which none is further out than two deviations.
+CUT_DRAWS_STD = 0.8796
 # Bounds of the ratio of what words and what positions change, squared.
 WORD_TO_POSITION_EFFECT_BOUNDS = (0.5, 300.0)
 # Unequal, so that the shape of attention weights tells which attention they are of.
@@ -232,27 +234,47 @@ def _record_first_layer_input(subject: Subject, src: Tensor, tgt_in: Tensor, ids
 def initial_std_is_as_told(subject: Subject) -> Finding:
     """Each matrix of an untrained model is drawn with the standard deviation that was told.
 
+    Draws that are cut at two deviations are, and so are those of fewer than half of the matrices
+    that are divided by the root of how many residual branches there are, as GPT-2's are.
+
     Means: what initializes the weights never runs, leaves a kind of module out, or draws otherwise
     Look: at what initializes the whole model, and at which modules it knows
     """
-    told, count = float(assert_not_none(subject.adapter.initial_std)), 0
-    for name, weight in subject.trainable_parameters().items():
-        # The embedding of padding is zero.
-        rows = (
-            weight.detach()[weight.flatten(start_dim=1).any(dim=1)] if weight.dim() > 1 else weight
-        )
-        if weight.dim() < 2 or rows.numel() < 2 or bool((rows == rows.flatten()[0]).all()):
-            continue
-        count += 1
-        deviation = float(rows.double().std())
-        # Five standard errors of a deviation, beside that of draws that are cut off.
-        allowed = 0.02 + 5 / math.sqrt(2 * rows.numel())
-        if abs(deviation / told - 1) > allowed:
-            seen = f"{name} has a standard deviation of {deviation:.3g}"
-            return broken_finding(f"{seen}, and {told:.3g} is told")
-    if not count:
+    told = float(assert_not_none(subject.adapter.initial_std))
+    drawn = _drawn_matrices(subject)
+    if not drawn:
         return not_tried_finding("it has no matrix that is drawn")
-    return kept_finding(f"{count} matrices are drawn with a standard deviation of {told:.3g}")
+    others = {
+        name: rows for name, rows in drawn.items() if not _has_std(rows, told, (1.0, CUT_DRAWS_STD))
+    }
+    lengths = {len(m) for m in subject.module.modules() if isinstance(m, nn.ModuleList)} - {0}
+    branches = [(each * length) ** -0.5 for length in lengths for each in (1, 2, 3)]
+    few = 2 * len(others) < len(drawn)
+    for name, rows in others.items():
+        if not (few and _has_std(rows, told, branches)):
+            seen = f"{name} has a standard deviation of {float(rows.double().std()):.3g}"
+            return broken_finding(f"{seen}, and {told:.3g} is told")
+    return kept_finding(f"{len(drawn)} matrices are drawn with a standard deviation of {told:.3g}")
+
+
+def _drawn_matrices(subject: Subject) -> dict[str, Tensor]:
+    """Return the trainable matrices that are not one number throughout, without rows of zeros."""
+    drawn = {}
+    for name, weight in subject.trainable_parameters().items():
+        if weight.dim() > 1:
+            # The embedding of padding is zero.
+            rows = weight.detach()[weight.flatten(start_dim=1).any(dim=1)]
+            if rows.numel() > 1 and not bool((rows == rows.flatten()[0]).all()):
+                drawn[name] = rows
+    return drawn
+
+
+def _has_std(rows: Tensor, told: float, factors: Iterable[float]) -> bool:
+    """Return whether the standard deviation is `told` times one of the factors, as far as seen."""
+    # Five standard errors of a deviation.
+    allowed = 0.02 + 5 / math.sqrt(2 * rows.numel())
+    ratio = float(rows.double().std()) / told
+    return any(abs(ratio / factor - 1) <= allowed for factor in factors)
 
 
 @law("module", compares=False)

@@ -1,6 +1,7 @@
 """Settings that an adapter tells, and models that have others."""
 
 import pytest
+import torch
 
 from experiments.laws.sound_models import SOUND_MODELS, run_as_module
 from experiments.laws.variants import variant_text
@@ -90,6 +91,21 @@ def test_a_norm_whose_scale_begins_as_zero_tells_no_epsilon() -> None:
     zero = f"{old}        nn.init.zeros_(self.norm.weight)\n"
     assert text.count(old) == 1
     expect(run_as_module(text.replace(old, zero)).make_adapter(), EPSILON, "kept", "2 norms")
+
+
+@pytest.mark.parametrize(
+    ("part", "factor", "verdict"),
+    [("o_proj", 0.5, "kept"), ("o_proj", 0.3, "broken"), ("", 0.5, "broken"), ("", 0.88, "kept")],
+)
+def test_smaller_draws_of_residual_branches_and_cut_ones(
+    part: str, factor: float, verdict: str
+) -> None:
+    adapter = run_as_module(MODERN).make_adapter()
+    with torch.no_grad():
+        for name, weight in adapter.module.named_parameters():
+            if weight.dim() > 1 and part in name:
+                weight.mul_(factor)
+    expect(adapter, STD, verdict)
 
 
 def test_words_beside_positions_tell_no_epsilon() -> None:
