@@ -146,6 +146,9 @@ def test_the_page_needs_nothing_from_elsewhere() -> None:
     preloaded = re.findall(r'rel="modulepreload" href="js/([\w.]+)"', page)
     assert len(preloaded) == len(set(preloaded))
     assert {*preloaded, "page.js", "early.js"} == needed
+    worker = (LIVE / "js" / "worker.js").read_text(encoding="utf-8")
+    imported = re.findall(r'(?:from|import) "\./([\w.]+)"', worker)
+    assert sorted(["worker.js", *imported]) == sorted(reached_from("worker.js"))
     listed = (LIVE / "js" / "page.js").read_text(encoding="utf-8").partition("const FILES = [")[2]
     linked = re.findall(r'"(\w+)"', listed.partition("];")[0])
     assert {f"{stem}.js" for stem in linked} <= names

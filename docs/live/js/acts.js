@@ -3,6 +3,7 @@
 import { BOXES } from "./boxes.js";
 import { by_id, say } from "./dom.js";
 import { Drawing } from "./drawing.js";
+import { engine } from "./early.js";
 import { same_head } from "./heads_view.js";
 import { language_tag } from "./languages.js";
 import { draw_model } from "./model_view.js";
@@ -182,7 +183,7 @@ export function say_ignored(ignored) {
 
 export const drawing = new Drawing(acts, (seen) => followers.forEach((follow) => follow(seen)));
 
-export const session = new Session(models, {
+export const session = new Session(engine, models, {
   busy(is_busy) {
     document.body.classList.toggle("busy", is_busy);
     if (!is_busy) document.body.dataset.done = String(Number(document.body.dataset.done ?? 0) + 1);

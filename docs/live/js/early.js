@@ -1,8 +1,12 @@
-// Fetches what the first translation waits for, while the page's other scripts are still on their way:
-// the list of models, then the files of the model that the address asks for, or of the first.
+// Begins what the first translation waits for, while the page's other scripts are still on their way:
+// the worker; the list of models, then the files of the model that the address asks for, or of the first.
 
+import { Engine } from "./engine.js";
 import { fetch_model } from "./model_files.js";
 import { fetch_offered } from "./models.js";
+
+/** The page's way to its worker. */
+export const engine = new Engine();
 
 /** What models.json lists (see `fetch_offered`). */
 export const offered = fetch_offered();

@@ -1,7 +1,7 @@
 // The page's translations: one runs at a time, the latest setting is what is shown in the end, and a
 // search that takes long can be stopped.
 
-import { Engine, Stopped } from "./engine.js";
+import { Stopped } from "./engine.js";
 import { fetch_model, forget_model } from "./model_files.js";
 import { has_cuts, state } from "./state.js";
 
@@ -10,14 +10,14 @@ const MAKES_WAY = 1200; // milliseconds after which a search is given up for wha
 
 export class Session {
   /**
+   * @param {Engine} engine The way to the worker.
    * @param {object} models That can be chosen, by name.
    * @param {object} show busy(is_busy), slow(is_slow), loading(), progress(step, limit), stopped(),
    *   failed(error) and found(looked, traced, about): what the page does of each. `looked` is the
    *   worker's (null for a blank sentence), `traced` its ways through the boxes, whole and cut.
    */
-  constructor(models, show) {
-    Object.assign(this, { models, show });
-    this.engine = new Engine();
+  constructor(engine, models, show) {
+    Object.assign(this, { engine, models, show });
     this.ready = new Set(); // names of models that are loaded
     this.opened = new Map(); // what was read of a reader's models, by name
     this.running = null; // a promise, while translations run

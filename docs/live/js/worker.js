@@ -6,6 +6,27 @@ import { FILES, MANIFEST, with_remedy } from "./model_files.js";
 import { bits_of } from "./safetensors.js";
 import { Translator } from "./translator.js";
 
+// What these import, and what that imports, so that no file waits for another.
+import "./attention.js";
+import "./bpe.js";
+import "./config.js";
+import "./decoding.js";
+import "./embeddings.js";
+import "./feed_forward.js";
+import "./formats.js";
+import "./interventions.js";
+import "./layers.js";
+import "./linear.js";
+import "./masks.js";
+import "./matrix.js";
+import "./model.js";
+import "./next_token.js";
+import "./normalizers.js";
+import "./positions.js";
+import "./sampling.js";
+import "./sha256.js";
+import "./trace.js";
+
 const loaded = new Map(); // models that were read, by name: each with its translator
 
 /** Return a model of the page's list, read from its files; an error names the file, and what to do. */
