@@ -16,6 +16,7 @@ import * as m from "../../docs/live/js/matrix.js";
 import { from_float16, Weights } from "../../docs/live/js/safetensors.js";
 import { sample_search } from "../../docs/live/js/sampling.js";
 import { find_normalizer, normalize_whitespace } from "../../docs/live/js/normalizers.js";
+import { Throttle } from "../../docs/live/js/throttle.js";
 
 import {
   as_trained,
@@ -273,4 +274,18 @@ test("twelve typed texts: in what they differ from the training text, and how th
   assert.ok(differences_from_training("The cat. The cat. Is the cat?", known)[0].clause.includes("3"));
   assert.deepEqual(split_sentences("A b. C?  d"), ["A b.", "C?", "d"]);
   assert.ok(is_paper_title("Attention is all you need!") && !is_paper_title("Attention is all."));
+});
+
+test("what is throttled is done at once, then once more after the pause for all that came meanwhile", async () => {
+  const [pause, done] = [60, []];
+  const throttle = new Throttle(() => done.push(performance.now()), pause);
+  for (let i = 0; i < 5; i++) throttle.soon();
+  assert.equal(done.length, 1);
+  await new Promise((resolve) => setTimeout(resolve, 3 * pause));
+  assert.equal(done.length, 2);
+  assert.ok(done[1] - done[0] > pause - 2); // timers may be a millisecond early
+  for (const act of ["now", "now", "soon"]) throttle[act]();
+  throttle.now(); // does what waits, too
+  await new Promise((resolve) => setTimeout(resolve, 2 * pause));
+  assert.equal(done.length, 5);
 });

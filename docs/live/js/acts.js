@@ -196,6 +196,10 @@ export const session = new Session(engine, models, {
   },
   loading: () => say(by_id("status"), "Loading the model."),
   progress: (step, limit) => say(by_id("progress-said"), `Searching: token ${step} of at most ${limit}.`),
+  /** Show a model's first translation before its drawing; a later one comes with its own. */
+  translated(translation) {
+    if (by_id("translation").textContent === "") say(by_id("translation"), translation);
+  },
   stopped: () => say(by_id("status"), "Stopped: this is not the sentence's translation."),
   failed(error) {
     tell_error(error);

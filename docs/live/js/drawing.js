@@ -12,10 +12,14 @@ import { place_panel } from "./panel_view.js";
 import { write_link } from "./permalink.js";
 import { draw_search } from "./search_view.js";
 import { keep_in_range, state } from "./state.js";
+import { Throttle } from "./throttle.js";
 import { draw_tokens } from "./token_buttons.js";
 
 const SECTIONS = ["architecture", "cuts"];
-const ADDRESS_PAUSE = 300; // milliseconds between two changes of the address, which are dear, while one steps
+// Milliseconds between two times that these follow, while one steps: they cost more than all the rest,
+// and numbers that come faster cannot be read.
+const ADDRESS_PAUSE = 300;
+const PANEL_PAUSE = 100;
 
 /** The result that is drawn, and how. */
 export class Drawing {
@@ -28,7 +32,8 @@ export class Drawing {
     this.result = null; // of the last translation
     this.traced = null; // its ways through the boxes, whole and cut
     this.about = null; // what the worker says of the model
-    this.address = { written: -Infinity, timer: 0 }; // when the page's address was written, or will be
+    this.panel = new Throttle(() => this._draw_panel(), PANEL_PAUSE);
+    this.address = new Throttle(() => this._write_address(), ADDRESS_PAUSE);
   }
 
   /** Take a result, and draw everything that depends on it. */
@@ -64,38 +69,37 @@ export class Drawing {
     return state.shown === "cut" && cut !== null ? cut : whole;
   }
 
+  /** Return the way of that part through the boxes. */
+  get way() {
+    return this.part === this.result.cut ? this.traced.cut : this.traced.whole;
+  }
+
+  /** Return that part's tokens: src, tgt, and read, what the decoder has read at each step. */
+  get tokens() {
+    const { src_tokens: src, tgt_tokens: tgt } = this.part;
+    return { src, tgt, read: ["<bos>", ...tgt.slice(0, -1)] };
+  }
+
   /**
    * Draw the tokens' flow, and the box that is open.
    * @param {boolean} is_step Whether nothing but the step has changed: steps come many a second.
    */
   redraw(is_step = false) {
     if (this.result === null) return;
-    const { part, result, traced, about, acts } = this;
-    const { src_tokens: src, tgt_tokens: tgt } = part;
-    const tokens = { src, tgt, read: ["<bos>", ...tgt.slice(0, -1)] };
-    const way = part === result.cut ? traced.cut : traced.whole;
+    const { result, way, tokens, about, acts } = this;
     const width = place_panel(state.box);
     draw_controls(state, about, result.cut !== null, acts);
     draw_tokens(state, tokens, acts);
     draw_flow(state, way, tokens, about, width);
-    if (state.box !== null) this._draw_panel(way, tokens);
-    if (is_step) this._write_address_soon();
-    else this.write_address();
+    for (const follower of [this.panel, this.address]) {
+      if (is_step) follower.soon();
+      else follower.now();
+    }
     this.on_drawn(this.seen_now());
   }
 
-  /** Put a link to what the page shows into its address: at once, or after a pause since the last time. */
-  _write_address_soon() {
-    const left = this.address.written + ADDRESS_PAUSE - performance.now();
-    clearTimeout(this.address.timer);
-    if (left <= 0) this.write_address();
-    else this.address.timer = setTimeout(() => this.write_address(), left);
-  }
-
   /** Put a link to what the page shows into its address; a browser that has had too many takes the next. */
-  write_address() {
-    clearTimeout(this.address.timer);
-    this.address.written = performance.now();
+  _write_address() {
     if (this.result === null) return;
     const step = Math.min(state.step, this.part.tgt_tokens.length);
     try {
@@ -113,10 +117,11 @@ export class Drawing {
     return { ...structuredClone(state), step, tgt_len, translation, hypotheses: hypotheses.map(({ ids }) => ids) };
   }
 
-  /** Fill the opened box's panel. */
-  _draw_panel(way, tokens) {
+  /** Fill the panel of the opened box, where one is. */
+  _draw_panel() {
+    if (this.result === null || state.box === null) return;
     const { head } = BOXES[state.box];
-    draw_box(state, way, tokens, this.about.pre_norm);
+    draw_box(state, this.way, this.tokens, this.about.pre_norm);
     by_id("heads").hidden = head === undefined;
     by_id("search").hidden = state.box !== "output";
     if (head !== undefined) draw_heads(state, this.result, this.acts);

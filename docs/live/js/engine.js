@@ -15,14 +15,14 @@ export class Engine {
    * Ask the worker, and return a promise of its answer.
    * @param {string} act One of the worker's.
    * @param {object} values What it is given.
-   * @param {?function(number, number)} on_step Called while it searches, with the step and the most
-   *   that there can be.
+   * @param {?function(object)} on_news Called while it searches, with the step and the limit, the most
+   *   that there can be; and with the translation, once that is found.
    */
-  ask(act, values, on_step = null) {
+  ask(act, values, on_news = null) {
     if (this.failure !== null) return Promise.reject(this.failure);
     const number = this.asked++;
     return new Promise((resolve, reject) => {
-      this.waiting.set(number, { resolve, reject, on_step });
+      this.waiting.set(number, { resolve, reject, on_news });
       this.worker.postMessage({ number, act, values });
     });
   }
@@ -31,7 +31,7 @@ export class Engine {
   wait_for(promise) {
     const number = this.asked++;
     return new Promise((resolve, reject) => {
-      this.waiting.set(number, { resolve, reject, on_step: null });
+      this.waiting.set(number, { resolve, reject, on_news: null });
       const { waiting } = this;
       promise.then(resolve, reject).finally(() => waiting.delete(number));
     });
@@ -53,10 +53,10 @@ export class Engine {
     this.worker.addEventListener("error", () => this._fail());
   }
 
-  _answer({ number, answer, error, step, limit }) {
-    const { resolve, reject, on_step } = this.waiting.get(number);
-    if (step !== undefined) {
-      on_step?.(step, limit);
+  _answer({ number, answer, error, news }) {
+    const { resolve, reject, on_news } = this.waiting.get(number);
+    if (news !== undefined) {
+      on_news?.(news);
       return;
     }
     this.waiting.delete(number);

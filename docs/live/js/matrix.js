@@ -31,32 +31,39 @@ export class Matrix {
  */
 export function multiply_transposed(a, b) {
   const product = new Matrix(a.rows, b.rows);
+  const [left, right, into] = [a.data, b.data, product.data];
   const width = a.cols;
   for (let i = 0; i < a.rows; i++) {
-    const left = a.row(i);
-    const into = product.row(i);
-    const right = b.data;
+    const at = i * width;
+    const row = i * b.rows;
     let j = 0;
+    // Four rows of b at once: each number of a is fetched once for four products. Variables are set
+    // one by one: taken apart as arrays they are slow until a browser has compiled the loop.
     for (; j + 4 <= b.rows; j += 4) {
-      // Four rows of b at once: each number of a is fetched once for four products.
-      const [at0, at1, at2, at3] = [j * width, (j + 1) * width, (j + 2) * width, (j + 3) * width];
-      let [sum0, sum1, sum2, sum3] = [0, 0, 0, 0];
+      const at0 = j * width;
+      const at1 = at0 + width;
+      const at2 = at1 + width;
+      const at3 = at2 + width;
+      let sum0 = 0;
+      let sum1 = 0;
+      let sum2 = 0;
+      let sum3 = 0;
       for (let k = 0; k < width; k++) {
-        const value = left[k];
+        const value = left[at + k];
         sum0 += value * right[at0 + k];
         sum1 += value * right[at1 + k];
         sum2 += value * right[at2 + k];
         sum3 += value * right[at3 + k];
       }
-      into[j] = sum0;
-      into[j + 1] = sum1;
-      into[j + 2] = sum2;
-      into[j + 3] = sum3;
+      into[row + j] = sum0;
+      into[row + j + 1] = sum1;
+      into[row + j + 2] = sum2;
+      into[row + j + 3] = sum3;
     }
     for (; j < b.rows; j++) {
       let sum = 0;
-      for (let k = 0; k < width; k++) sum += left[k] * right[j * width + k];
-      into[j] = sum;
+      for (let k = 0; k < width; k++) sum += left[at + k] * right[j * width + k];
+      into[row + j] = sum;
     }
   }
   return product;
@@ -70,12 +77,11 @@ export function multiply_transposed(a, b) {
  */
 export function multiply(a, b) {
   const product = new Matrix(a.rows, b.cols);
+  const into = product.data;
   for (let i = 0; i < a.rows; i++) {
-    const into = product.row(i);
     for (let k = 0; k < a.cols; k++) {
       const factor = a.data[i * a.cols + k];
-      const row = b.row(k);
-      for (let j = 0; j < b.cols; j++) into[j] += factor * row[j];
+      for (let j = 0; j < b.cols; j++) into[i * b.cols + j] += factor * b.data[k * b.cols + j];
     }
   }
   return product;
@@ -83,12 +89,16 @@ export function multiply(a, b) {
 
 /** Return the sum of two matrices of one shape. */
 export function add(a, b) {
-  return new Matrix(a.rows, a.cols, a.data.map((value, i) => value + b.data[i]));
+  const sum = new Matrix(a.rows, a.cols);
+  for (let i = 0; i < sum.data.length; i++) sum.data[i] = a.data[i] + b.data[i];
+  return sum;
 }
 
 /** Return a matrix with 0 in the place of every negative value. */
 export function relu(a) {
-  return new Matrix(a.rows, a.cols, a.data.map((value) => Math.max(value, 0)));
+  const cut = new Matrix(a.rows, a.cols);
+  for (let i = 0; i < cut.data.length; i++) cut.data[i] = Math.max(a.data[i], 0);
+  return cut;
 }
 
 /** Return two matrices of one width as one, b's rows below a's. */

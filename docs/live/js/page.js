@@ -67,7 +67,7 @@ function listen() {
   press("step-back", () => step(-1));
   press("step-on", () => step(1));
   press("copy", () => {
-    drawing.write_address();
+    drawing.address.now();
     copy_link(state.cuts);
   });
   press("stop-search", () => session.stop());

@@ -12,9 +12,10 @@ export class Session {
   /**
    * @param {Engine} engine The way to the worker.
    * @param {object} models That can be chosen, by name.
-   * @param {object} show busy(is_busy), slow(is_slow), loading(), progress(step, limit), stopped(),
-   *   failed(error) and found(looked, traced, about): what the page does of each. `looked` is the
-   *   worker's (null for a blank sentence), `traced` its ways through the boxes, whole and cut.
+   * @param {object} show busy(is_busy), slow(is_slow), loading(), progress(step, limit),
+   *   translated(translation), stopped(), failed(error) and found(looked, traced, about): what the
+   *   page does of each. `looked` is the worker's (null for a blank sentence), `traced` its ways
+   *   through the boxes, whole and cut.
    */
   constructor(engine, models, show) {
     Object.assign(this, { engine, models, show });
@@ -88,8 +89,11 @@ export class Session {
     const cuts = has_cuts() ? state.cuts : null;
     try {
       const about = await this.load(name);
-      const on_step = (step, limit) => this.show.progress(step, limit);
-      const looked = await this.engine.ask("look", { name, sentence, options, cuts }, on_step);
+      const on_news = ({ step, limit, translation }) => {
+        if (translation === undefined) this.show.progress(step, limit);
+        else if (name === state.model) this.show.translated(translation);
+      };
+      const looked = await this.engine.ask("look", { name, sentence, options, cuts }, on_news);
       const traced = looked && { whole: await this._trace(name, looked.whole, null) };
       if (looked?.cut) traced.cut = await this._trace(name, looked.cut, cuts);
       if (name === state.model) this.show.found(looked, traced, about); // else another was chosen

@@ -89,7 +89,8 @@ export class Translator {
   /**
    * Translate a sentence, and return everything that was looked at on the way.
    * @param {string} sentence Not empty.
-   * @param {object} options Of the search: "beam" or "draw", and that one's own.
+   * @param {object} options Of the search: "beam" or "draw", and that one's own; on_found, called
+   *   with the translation before all else is computed.
    * @param {object} cuts What is taken away: the source places `before` and `after` (see
    *   `SourceMaskedModel`) and the heads `removed`.
    * @param {?number[]} compared Ids of another translation of the sentence.
@@ -108,8 +109,10 @@ export class Translator {
       const ms = performance.now() - start;
       const { ids, finished } = hypotheses[0];
       const said = finished ? [...ids, EOS_ID] : ids;
+      const translation = this.tgt_tokenizer.decode(ids);
+      options.on_found?.(translation);
       return {
-        translation: this.tgt_tokenizer.decode(ids),
+        translation,
         said,
         src_tokens: this.src_tokenizer.ids_to_pieces(src),
         tgt_tokens: this.tgt_tokenizer.ids_to_pieces(said),

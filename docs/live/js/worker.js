@@ -63,7 +63,7 @@ let last = { asked: "", whole: null }; // while only cuts change, the whole mode
 
 /** Return what the whole model makes of a sentence. */
 function look_whole(translator, name, sentence, options) {
-  const asked = JSON.stringify([name, sentence, options]); // without its function, on_step
+  const asked = JSON.stringify([name, sentence, options]); // without its functions
   if (asked !== last.asked) last = { asked, whole: translator.look(sentence, options) };
   return last.whole;
 }
@@ -98,11 +98,12 @@ const ACTS = {
   },
 
   /** Translate a sentence, and once more with cuts, where there are any. */
-  look({ name, sentence, options: asked, cuts }, on_step) {
+  look({ name, sentence, options: asked, cuts }, tell) {
     const { translator } = loaded.get(name);
-    const options = { ...asked, on_step };
+    const options = { ...asked, on_step: (step, limit) => tell({ step, limit }) };
     if (translator.encode(sentence).length === 0) return null;
-    const whole = look_whole(translator, name, sentence, options);
+    const on_found = (translation) => tell({ translation });
+    const whole = look_whole(translator, name, sentence, { ...options, on_found });
     const cut = cuts === null ? null : translator.look(sentence, options, cuts, whole.said);
     return { whole: for_readers(translator, whole), cut: cut && for_readers(translator, cut) };
   },
@@ -132,9 +133,9 @@ function for_readers({ tgt_tokenizer }, looked) {
 }
 
 self.addEventListener("message", async ({ data: { number, act, values } }) => {
-  const on_step = (step, limit) => self.postMessage({ number, step, limit });
+  const tell = (news) => self.postMessage({ number, news });
   try {
-    self.postMessage({ number, answer: await ACTS[act](values, on_step) });
+    self.postMessage({ number, answer: await ACTS[act](values, tell) });
   } catch (error) {
     const known = error instanceof UserError;
     if (!known) console.error(error);
