@@ -121,7 +121,7 @@ def _shares_table_and_sentence(record: Mapping[str, Any]) -> list[str]:
         table,
         "",
         f"{counts['design']} of those that break no law are designs that are as sound, each with a "
-        f"published model that has it, and {counts['no effect']} have no effect: the second row "
+        f"published model that has it, and {counts['no effect']} without effect: the second row "
         f"leaves them out. Of {told} mutants that are broken the first law to break compares with "
         "a setting that the Adapter tells; some of these are sound elsewhere.",
     ]
