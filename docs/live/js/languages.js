@@ -4,6 +4,7 @@
 const RIGHT_TO_LEFT = new Set([
   ...["Adlm", "Arab", "Aran", "Hebr", "Mand", "Mend", "Nkoo", "Rohg", "Samr", "Syrc", "Thaa", "Yezi"],
 ]);
+const ENGLISH_NAMES = new Intl.DisplayNames(["en"], { type: "language" }); // a new one for each name takes milliseconds
 const MODIFIERS = { latin: "Latn", cyrillic: "Cyrl", devanagari: "Deva" }; // of gettext: sr@latin
 const RIGHT_TO_LEFT_LETTER = /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Nko}\p{Script=Syriac}\p{Script=Thaana}]/u;
 
@@ -24,7 +25,7 @@ export function language_tag(code) {
 export function language_name(code) {
   const tag = language_tag(code);
   if (tag === "und") return String(code);
-  const name = new Intl.DisplayNames(["en"], { type: "language" }).of(tag);
+  const name = ENGLISH_NAMES.of(tag);
   return name === tag ? String(code) : name;
 }
 
