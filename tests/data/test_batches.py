@@ -1,5 +1,6 @@
 """Batches: text to ids, and hand-worked padding."""
 
+import numpy as np
 import pytest
 import torch
 
@@ -8,11 +9,13 @@ from transformer.data.batches import (
     Example,
     LeftOut,
     collate,
+    collate_rows,
     collate_sources,
     encode_and_count_pairs,
     encode_pairs,
     padding_share,
 )
+from transformer.data.examples import example_arrays
 from transformer.data.parallel import ParallelText
 from transformer.data.tokenizers import BPETokenizer, WordTokenizer
 from transformer.support.errors import UserError
@@ -34,6 +37,14 @@ def test_collate_by_hand() -> None:
     assert collate_sources([[]]).tolist() == [[EOS_ID]]
     moved = batch.to("meta")
     assert {t.device.type for t in (moved.src, moved.tgt_in, moved.tgt_out)} == {"meta"}
+
+
+def test_rows_that_are_not_there_are_refused() -> None:
+    arrays = example_arrays(PAIRS)
+    assert collate_rows(arrays, np.array([1])).src.tolist() == [[19, EOS_ID]]
+    for rows in ([], [2], [-1]):
+        with pytest.raises(UserError, match="0 to 1"):
+            collate_rows(arrays, np.array(rows, dtype=np.int64))
 
 
 def test_what_are_no_pairs_of_ids_is_refused() -> None:

@@ -125,8 +125,20 @@ def collate(examples: Sequence[Example]) -> Batch:
     return collate_rows(arrays, np.arange(len(arrays)))
 
 
+@check_argument_types
 def collate_rows(examples: ExampleArrays, rows: NDArray[np.int64]) -> Batch:
-    """Put some of the examples side by side, with bos, eos and padding."""
+    """Put some of the examples side by side, with bos, eos and padding.
+
+    Args:
+        rows: Numbers of the examples, from 0; (sentences,).
+
+    Raises:
+        UserError: There is no row, or one that is not in `examples`.
+    """
+    require(
+        rows.size > 0 and int(rows.min()) >= 0 and int(rows.max()) < len(examples),
+        f"rows: give one or more, each from 0 to {len(examples) - 1}",
+    )
     tgt, tgt_lengths = examples.tgt.padded_rows(rows)
     tgt_in = np.full((len(rows), tgt.shape[1] + 1), BOS_ID, dtype=np.int64)
     tgt_in[:, 1:] = tgt
