@@ -4,7 +4,6 @@ Not in the paper. It imports what a run does, and no more. Seconds are the proce
 recipe to the first batch; imports are made before.
 """
 
-import hashlib
 import os
 import re
 import signal
@@ -21,7 +20,7 @@ from transformer.data.batches import Batch
 from transformer.data.readers import Corpus
 from transformer.data.token_budget import EpochBatches
 from transformer.recipes import find_recipe
-from transformer.support.files import write_json
+from transformer.support.files import file_sha256, write_json
 from transformer.training import recipe as recipe_run
 from transformer.training.devices import Precision
 from transformer.training.report import Report
@@ -106,15 +105,9 @@ def corpus_in_folder(folder: Path) -> Corpus:
         citation="",
         format="split pairs",
         options={"file": "{split}.tsv", "languages": "de-en"},
-        files={file: _file_sha256(folder / file) for file in files},
+        files={file: file_sha256(folder / file) for file in files},
         folder=folder,
     )
-
-
-def _file_sha256(path: Path) -> str:
-    # Read whole, it would count as memory of the imports.
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _peak_megabytes() -> int:

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from transformer.support.errors import UserError, require
-from transformer.support.files import write_atomically
+from transformer.support.files import file_sha256, write_atomically
 from transformer.support.folders import cache_folder, users_own_data_folder
 
 # The largest file of a corpus has 3 MB. A chunk is small, so that a slow server is noticed in time.
@@ -68,10 +68,7 @@ def download_if_missing(path: Path, url: str, sha256: str) -> Path:
 
 def has_sha256(path: Path, sha256: str) -> bool:
     """Return whether a file is there and has this check sum."""
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest() == sha256
+    return path.is_file() and file_sha256(path) == sha256
 
 
 def _download_bytes(url: str) -> bytes:

@@ -48,6 +48,7 @@ from transformer.parts import (
 )
 from transformer.support.errors import UserError, require
 from transformer.support.files import (
+    file_sha256,
     read_json,
     retry_read_if_overwritten,
     to_json_bytes,
@@ -257,7 +258,7 @@ def _write_sums(folder: Path, more_sums: dict[str, str]) -> None:
 
 def _sha256_by_file(folder: Path) -> dict[str, str]:
     files = [folder / name for name in FILES_IN_MANIFEST if (folder / name).is_file()]
-    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+    return {file.name: file_sha256(file) for file in files}
 
 
 def step_weights_path(folder: Path, step: int) -> Path:

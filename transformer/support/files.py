@@ -1,5 +1,6 @@
 """Files written whole or not at all, JSON, and folders that one run holds (no torch in here)."""
 
+import hashlib
 import json
 import os
 import shutil
@@ -22,6 +23,12 @@ MAX_SECONDS_READER_WAITS = 10.0  # that a reader waits for its end
 MAX_FOLDER_DEPTH = 200  # Python makes one folder inside the other, 1,000 at most
 # Threads of this process, with the folders that they hold.
 _held_locks: set[tuple[int, Path]] = set()
+
+
+def file_sha256(path: Path) -> str:
+    """Return the sha256 of a file, which is never whole in memory."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def write_atomically(path: Path, *parts: bytes | memoryview) -> None:

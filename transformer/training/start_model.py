@@ -4,7 +4,6 @@ Not in the paper. It is also called fine-tuning, or transfer from a parent model
 same or of another pair of languages learns on from other text, with a new optimizer and schedule.
 """
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,6 +26,7 @@ from transformer.models import folder
 from transformer.models.folder import ModelDescription, Network, read_model
 from transformer.models.weights import load_weights, model_weights
 from transformer.support.errors import UserError, require
+from transformer.support.files import file_sha256
 from transformer.support.folders import find_model_folder
 
 # What a vocabulary was learned by, and not how it is used.
@@ -115,7 +115,7 @@ def read_start_model(
         path=path,
         description=description,
         weights=model_weights(network),
-        weights_sha256=hashlib.sha256(path.read_bytes()).hexdigest(),
+        weights_sha256=file_sha256(path),
     )
 
 
