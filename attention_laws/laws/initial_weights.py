@@ -23,11 +23,10 @@ CUT_DRAWS_STD = 0.8796
 def initial_std_is_as_told(subject: Subject) -> Finding:
     """Each matrix of an untrained model is drawn with the standard deviation that was told.
 
-    Draws that are cut at two deviations are, and so are those of fewer than half of the matrices
-    that are divided by the root of how many residual branches there are, as GPT-2's are.
-
     Means: what initializes the weights never runs, leaves a kind of module out, or draws otherwise
     Look: at what initializes the whole model, and at which modules it knows
+    How: Draws may be cut at two deviations, and those of fewer than half of the matrices divided by
+    the root of how many residual branches there are, as GPT-2's.
     """
     told = float(assert_not_none(subject.adapter.initial_std))
     drawn = _drawn_matrices(subject)
@@ -37,7 +36,7 @@ def initial_std_is_as_told(subject: Subject) -> Finding:
         name: rows for name, rows in drawn.items() if not _has_std(rows, told, (1.0, CUT_DRAWS_STD))
     }
     lengths = {len(m) for m in subject.module.modules() if isinstance(m, nn.ModuleList)} - {0}
-    branches = [(each * length) ** -0.5 for length in lengths for each in (1, 2, 3)]
+    branches = [(in_layer * length) ** -0.5 for length in lengths for in_layer in (1, 2, 3)]
     few = 2 * len(others) < len(drawn)
     for name, rows in others.items():
         if not (few and _has_std(rows, told, branches)):
@@ -53,9 +52,13 @@ def _drawn_matrices(subject: Subject) -> dict[str, Tensor]:
         if weight.dim() > 1:
             # The embedding of padding is zero.
             rows = weight.detach()[weight.flatten(start_dim=1).any(dim=1)]
-            if rows.numel() > 1 and not bool((rows == rows.flatten()[0]).all()):
+            if rows.numel() > 1 and not _is_one_number(rows):
                 drawn[name] = rows
     return drawn
+
+
+def _is_one_number(weight: Tensor) -> bool:
+    return bool((weight == weight.flatten()[0]).all())
 
 
 def _has_std(rows: Tensor, told: float, factors: Iterable[float]) -> bool:
@@ -102,6 +105,6 @@ def _matrices_by_name_and_layer(
     comparable: dict[tuple[str, torch.Size], dict[str, Tensor]] = defaultdict(dict)
     for index, layer in stack.named_children():
         for name, weight in layer.named_parameters():
-            if weight.dim() > 1 and not bool((weight == weight.flatten()[0]).all()):
+            if weight.dim() > 1 and not _is_one_number(weight):
                 comparable[name, weight.shape][index] = weight
     return comparable

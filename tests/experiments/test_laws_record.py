@@ -22,7 +22,11 @@ def row(
     return {"mutant": mutant, "broken": broken, "warned": warned, "lost": lost, "alone": broken}
 
 
-def test_the_tables_count_what_the_record_holds_and_name_the_misses() -> None:
+def test_the_tables_count_what_the_record_holds_and_name_the_misses(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    design = tables.Miss("scale 84: `1e-05` -> ", "design", "another epsilon", "T5 in transformers")
+    monkeypatch.setattr(tables, "MISSES_BY_MODEL", {"functional": (design,)})
     rows = [row(f"shift {n}: `0` -> `1`", "decoder_is_causal") for n in range(17)]
     rows += [row("scale 84: `1e-05` -> `2e-05`", warned=("a_law",)), row("new", lost=("a_law",))]
     figures = {"tried": 19, "broken": 17, "alone": 17, "equivalent": [{}] * 3, "mutants": rows}
