@@ -89,7 +89,7 @@ def first_translations(
 
 
 def slow_down(session: CDPSession, latency: int) -> None:
-    """Give a page the network of `BITS_A_SECOND` with a latency (milliseconds)."""
+    """Emulate a network of `BITS_A_SECOND` with a latency (milliseconds) for a page."""
     bytes_a_second = BITS_A_SECOND / 8
     speed = {"downloadThroughput": bytes_a_second, "uploadThroughput": bytes_a_second}
     session.send("Network.enable")
