@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -165,8 +164,7 @@ class BenchSteps:
         if recorder is not None:
             self.graphed = GraphedUpdate(plain_update, state, workload.pipeline, recorder)
             self._update = self.graphed
-            plan = workload.pipeline.plan(0)
-            self._batches = [np.array(rows) for rows in plan[: len(self._batches)]]
+            self._batches = workload.pipeline.rows_by_batch(0)[: len(self._batches)]
         self._num_steps = 0
 
     def __call__(self) -> StepStats:

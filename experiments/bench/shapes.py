@@ -4,9 +4,8 @@ Not in the paper. Each shape that comes again is a CUDA graph of its own.
 """
 
 from collections import Counter
+from itertools import chain
 from typing import Any
-
-import numpy as np
 
 from experiments.bench.gpu import BASE_MODEL_TRAINING_SETTINGS
 from experiments.bench.peers import load_training_workload
@@ -41,7 +40,7 @@ def count_shapes(batches: TokenBudgetBatches, epochs: int = NUM_EPOCHS) -> dict[
     }
     counts = {name: Counter[BatchShape]() for name in ways}
     padding = {name: PaddingCount() for name in ways}
-    for rows in (np.array(rows) for epoch in range(epochs) for rows in batches.plan(epoch)):
+    for rows in chain.from_iterable(map(batches.rows_by_batch, range(epochs))):
         for name, shapes in ways.items():
             shape = shapes.shape_of(rows)
             counts[name][shape] += 1

@@ -74,7 +74,7 @@ class PaddedBatches:
         self.tensors = ExampleTensors(batches.examples, torch.device("cpu"))
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
-        for rows in map(np.array, self.batches.plan(number)[start:]):
+        for rows in self.batches.rows_by_batch(number)[start:]:
             shape = self.shapes.shape_of(rows)
             made = self.tensors.gather(self.tensors.pad_rows(rows, shape.sentences), shape)
             yield Batch(made.src, made.tgt_in, made.tgt_out)

@@ -83,7 +83,7 @@ def few_shapes(batches: TokenBudgetBatches) -> BatchShapes:
     They are if the first epoch has at most `MAX_SHAPES_AS_PADDED`.
     """
     as_padded = BatchShapes(batches.examples, is_rounded=False)
-    shapes = {as_padded.shape_of(np.array(rows)) for rows in batches.plan(0)}
+    shapes = {as_padded.shape_of(rows) for rows in batches.rows_by_batch(0)}
     if len(shapes) <= MAX_SHAPES_AS_PADDED:
         return as_padded
     return BatchShapes(batches.examples, is_rounded=True)

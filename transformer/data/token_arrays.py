@@ -48,11 +48,16 @@ class TokenArrays:
         self, rows: NDArray[np.int64]
     ) -> tuple[NDArray[np.unsignedinteger[Any]], NDArray[np.int64]]:
         """Return the ids of some sentences one after the other, and how many each has."""
-        starts = self.offsets[rows].astype(np.int64)
-        lengths = self.offsets[rows + 1].astype(np.int64) - starts
+        starts, lengths = self._starts_and_lengths(rows)
         # Each token's place: its row's first place here, moved to where the row begins in `ids`.
         moves = np.repeat(starts - np.cumsum(lengths) + lengths, lengths)
         return self.ids[np.arange(len(moves)) + moves], lengths
+
+    def _starts_and_lengths(
+        self, rows: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        starts = self.offsets[rows].astype(np.int64)
+        return starts, self.offsets[rows + 1].astype(np.int64) - starts
 
     def padded_rows(
         self, rows: NDArray[np.int64]
@@ -62,8 +67,7 @@ class TokenArrays:
         Returns:
             (rows, longest) and (rows,).
         """
-        starts = self.offsets[rows].astype(np.int64)
-        lengths = self.offsets[rows + 1].astype(np.int64) - starts
+        starts, lengths = self._starts_and_lengths(rows)
         columns = np.arange(lengths.max())
         # Past a sentence's end the next one begins; past the last, its last token stands again.
         padded = self.ids.take(starts[:, None] + columns, mode="clip")

@@ -76,15 +76,17 @@ class TokenBudgetBatches:
     @check_argument_types
     def plan(self, epoch: int) -> list[list[int]]:
         """Return an epoch's batches as indices of `examples`, each exactly once."""
-        return [batch.tolist() for batch in self._plan(epoch)]
+        return [rows.tolist() for rows in self.rows_by_batch(epoch)]
 
     @check_argument_types
     def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
         """Yield the batches of epoch `number`, from 0, in order, without the first `start`."""
-        for rows in self._plan(number)[start:]:
+        for rows in self.rows_by_batch(number)[start:]:
             yield collate_rows(self.examples, rows)
 
-    def _plan(self, epoch: int) -> list[NDArray[np.int64]]:
+    @check_argument_types
+    def rows_by_batch(self, epoch: int) -> list[NDArray[np.int64]]:
+        """Return an epoch's batches as `plan` does, each as an array, (sentences,)."""
         generator = random.Random(f"{self.seed} {epoch}")
         rows = shuffled_numbers(generator, len(self.examples))
         batches = [batch for pool in self._cut_into_pools(rows) for batch in self._pack(pool)]

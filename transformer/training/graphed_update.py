@@ -68,8 +68,7 @@ class GraphedUpdate:
 
     def epoch(self, number: int, start: int = 0) -> Iterator[NDArray[np.int64]]:
         """Yield the examples' numbers of each batch of an epoch, as `EpochBatches.epoch` would."""
-        for rows in self._batches.plan(number)[start:]:
-            yield np.array(rows)
+        yield from self._batches.rows_by_batch(number)[start:]
 
     def __call__(self, rows: NDArray[np.int64], rate: float) -> StepStats:
         """Update the weights once, by a batch of examples (see `epoch`)."""
