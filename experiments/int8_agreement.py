@@ -4,13 +4,14 @@ Not in the paper. The page that translates in the browser has the shipped models
 `engines.int8_weights`; here Python translates with the same numbers.
 """
 
+import gzip
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load
 from torch import Tensor
 
 from engines.int8_weights import SCALE_SUFFIX, write_int8_model
@@ -47,7 +48,8 @@ def load_int8_translator(model: str) -> Translator:
     with tempfile.TemporaryDirectory() as folder:
         write_int8_model(models_folder() / model, Path(folder))
         path = Path(folder) / WEIGHTS
-        load_weights(translator.model, dequantized(load_file(path)), path)
+        weights = load(gzip.decompress(path.read_bytes()))
+        load_weights(translator.model, dequantized(weights), path)
     return translator
 
 

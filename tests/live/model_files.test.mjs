@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { gzipSync } from "node:zlib";
 import { test } from "node:test";
 
 import { BPETokenizer } from "../../docs/live/js/bpe.js";
@@ -10,7 +11,7 @@ import { check_direction, check_files } from "../../docs/live/js/checks.js";
 import { config_of, ModelConfig } from "../../docs/live/js/config.js";
 import { ModelFileError, UserError } from "../../docs/live/js/errors.js";
 import { parse_json_object } from "../../docs/live/js/formats.js";
-import { FILES } from "../../docs/live/js/model_files.js";
+import { decompress, FILES } from "../../docs/live/js/model_files.js";
 import { read_safetensors } from "../../docs/live/js/safetensors.js";
 import { sha256 } from "../../docs/live/js/sha256.js";
 import { Translator } from "../../docs/live/js/translator.js";
@@ -269,4 +270,15 @@ test("files of a model that do not fit each other", () => {
   for (let i = 0; i < FILES.length; i++) {
     refuses(() => new Translator(with_file(i, WHOLE[i].slice(0, -9))), FILES[i], /damaged/);
   }
+});
+
+test("a file is decompressed where it was compressed, and one that is cut short is refused", async () => {
+  const packed = Uint8Array.from(gzipSync(new Uint8Array(WHOLE[3])));
+  assert.ok(packed.length < WHOLE[3].byteLength);
+  assert.deepEqual(await decompress(packed.buffer), WHOLE[3]);
+  for (const plain of [...WHOLE, new ArrayBuffer(0), packed.slice(0, 2).buffer]) {
+    assert.equal(await decompress(plain), plain);
+  }
+  await assert.rejects(decompress(packed.slice(0, -9).buffer));
+  await assert.rejects(decompress(flipped(packed.buffer)));
 });
