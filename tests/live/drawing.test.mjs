@@ -6,6 +6,7 @@ import { test } from "node:test";
 
 import { scores_by_step } from "../../docs/live/js/attention_steps.js";
 import { BOXES } from "../../docs/live/js/boxes.js";
+import { transposed } from "../../docs/live/js/glance_view.js";
 import { step_from } from "../../docs/live/js/heat_map.js";
 import { describe_step, lay_out, ribbons_of, stack_parts } from "../../docs/live/js/flow_layout.js";
 import { panel_width, place_card, width_beside } from "../../docs/live/js/placement.js";
@@ -63,6 +64,17 @@ test("a step is described by the strongest weight of its row, and the best next 
   const tokens = { src: ["a", "b"], read: ["<bos>", "x", "y"] };
   const told = describe_step(tokens, 1, heads, { piece: "z", chance: 0.5 });
   assert.deepEqual(told, { read: ["<bos>", "x"], head: 2, source: "b", weight: 0.75, next: "z", chance: 0.5 });
+});
+
+test("keys are drawn as the product has them: a column for each token", () => {
+  const key = { rows: 2, cols: 3, data: Float32Array.of(1, 2, 3, 4, 5, 6) };
+  assert.deepEqual(transposed(key), { rows: 3, cols: 2, data: Float32Array.of(1, 4, 2, 5, 3, 6) });
+});
+
+test("a wide drawing leaves room above the decoder, whatever the sentence's length", () => {
+  const above = (src_len) => lay_out(1316, { pre_norm: true, src_len, tgt_len: 4 }).decoder.top;
+  assert.equal(above(3), above(8));
+  assert.ok(above(20) > above(8));
 });
 
 test("Equation 1 in steps: divided by the root of d_k, and nothing where the mask is 0", () => {

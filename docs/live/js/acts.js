@@ -36,6 +36,10 @@ export const acts = {
     drawing.redraw();
     if (name !== null && !by_id("stage").classList.contains("docked")) by_id("box-title").focus();
   },
+  open_head(head) {
+    state.head = head;
+    acts.open_box(head.stack);
+  },
   choose_layer(layer) {
     states.choose_layer(layer);
     drawing.redraw();

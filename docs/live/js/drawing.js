@@ -7,6 +7,7 @@ import { draw_cuts } from "./cuts_view.js";
 import { by_id, say } from "./dom.js";
 import { stack_parts } from "./flow_layout.js";
 import { draw_box_buttons, draw_flow } from "./flow_view.js";
+import { draw_glance, set_up_glance } from "./glance_view.js";
 import { draw_heads } from "./heads_view.js";
 import { place_panel } from "./panel_view.js";
 import { write_link } from "./permalink.js";
@@ -34,6 +35,7 @@ export class Drawing {
     this.about = null; // what the worker says of the model
     this.panel = new Throttle(() => this._draw_panel(), PANEL_PAUSE);
     this.address = new Throttle(() => this._write_address(), ADDRESS_PAUSE);
+    set_up_glance(acts.open_head);
   }
 
   /** Take a result, and draw everything that depends on it. */
@@ -91,6 +93,7 @@ export class Drawing {
     draw_controls(state, about, result.cut !== null, acts);
     draw_tokens(state, tokens, acts);
     draw_flow(state, way, tokens, about, width);
+    draw_glance(state, way, tokens);
     for (const follower of [this.panel, this.address]) {
       if (is_step) follower.soon();
       else follower.now();

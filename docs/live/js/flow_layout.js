@@ -9,6 +9,7 @@ const WIDE_SIZES = { token: 118, embed: 28, norm: 26, add: 26, feed: 44, linear:
 const DENSE_SIZES = { token: 88, embed: 22, norm: 20, add: 20, feed: 26, linear: 26, gap: 5, lane: 34 };
 const NARROW_SIZES = { token: 70, embed: 12, norm: 10, add: 11, feed: 15, linear: 15, gap: 2, lane: 16 };
 const BETWEEN = 6; // encoder and decoder
+const LEAST_ABOVE = 260; // of the encoder's height in a wide drawing, for what stands beside it
 const LEAST_ATTENTION = 16;
 const LEAST_BARS = 230;
 const DENSE_BARS = 190;
@@ -84,7 +85,8 @@ export function lay_out(width, { pre_norm, src_len, tgt_len }) {
     return { top, lane: sizes.lane, parts: placed, rows, bottom: top + sizes.lane + ROW * length, ...edges };
   };
   const above = stack_of(encoder, 0, src_len);
-  const below = stack_of(decoder, above.bottom + BETWEEN, tgt_len);
+  const is_wide = !is_narrow && !is_dense;
+  const below = stack_of(decoder, Math.max(above.bottom, is_wide ? LEAST_ABOVE : 0) + BETWEEN, tgt_len);
   const first_bar = is_narrow ? below.bottom + BETWEEN : below.top + below.lane;
   const ys = Array.from({ length: MAX_BARS }, (_, i) => first_bar + ROW * (i + 0.5));
   const height = Math.max(below.bottom, ys.at(-1) + ROW / 2);

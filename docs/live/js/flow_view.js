@@ -54,6 +54,7 @@ function find_layout(width, sizes) {
   by_id("stage").classList.toggle("narrow", is_narrow);
   by_id("stage").classList.toggle("dense", is_dense);
   by_id("stage").style.setProperty("--height", `${height}px`);
+  by_id("stage").style.setProperty("--upper", `${layout.decoder.top}px`);
   by_id("drawing").setAttribute("viewBox", `0 0 ${width} ${height}`);
   by_id("drawing").setAttribute("height", height);
   return layout;

@@ -18,7 +18,7 @@ const VIRIDIS = [
 const MAX_TOKENS = 64; // tokens of either side that are drawn
 
 /** Return the colour of a weight, 0 to 1, as [red, green, blue]. */
-function viridis(weight) {
+export function viridis(weight) {
   const place = Math.min(Math.max(weight, 0), 1) * (VIRIDIS.length - 1);
   const left = Math.min(Math.floor(place), VIRIDIS.length - 2);
   return VIRIDIS[left].map((low, i) =>
@@ -26,13 +26,19 @@ function viridis(weight) {
   );
 }
 
-/** Return a drawing of a map without words, one pixel a weight. */
-export function draw_small({ rows, cols, data }) {
-  const canvas = make("canvas", { width: cols, height: rows });
+/** Paint a matrix into a canvas, one pixel a value; `colour_of` returns a value's [red, green, blue]. */
+export function paint(canvas, { rows, cols, data }, colour_of) {
+  Object.assign(canvas, { width: cols, height: rows });
   const context = canvas.getContext("2d");
   const image = context.createImageData(cols, rows);
-  data.forEach((weight, i) => image.data.set([...viridis(weight), 255], 4 * i));
+  data.forEach((value, i) => image.data.set([...colour_of(value), 255], 4 * i));
   context.putImageData(image, 0, 0);
+}
+
+/** Return a drawing of a map without words, one pixel a weight. */
+export function draw_small(weights) {
+  const canvas = make("canvas");
+  paint(canvas, weights, viridis);
   return canvas;
 }
 

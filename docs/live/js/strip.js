@@ -29,12 +29,15 @@ export function draw_strip(name, values) {
 function gradient_of(values) {
   const most = largest_magnitude(values) || 1;
   const stops = Array.from(values, (value, i) => {
-    const share = Math.abs(value) / most;
-    const full = value < 0 ? BELOW : ABOVE;
-    const colour = full.map((part) => Math.round(255 + share * (part - 255)));
-    return `rgb(${colour.join(" ")}) 0 ${((i + 1) / values.length) * 100}%`;
+    return `rgb(${signed_colour(value / most).join(" ")}) 0 ${((i + 1) / values.length) * 100}%`;
   });
   return `linear-gradient(90deg, ${stops.join(", ")})`;
+}
+
+/** Return the colour of a number from -1 to 1, as [red, green, blue]. */
+export function signed_colour(share) {
+  const full = share < 0 ? BELOW : ABOVE;
+  return full.map((part) => Math.round(255 + Math.abs(share) * (part - 255)));
 }
 
 /** Return in words how many numbers there are, and how they begin. */
@@ -43,4 +46,4 @@ function summary(values) {
   return `${values.length} numbers, none beyond ±${two_decimals(largest_magnitude(values))}: ${first}, …`;
 }
 
-const largest_magnitude = (values) => values.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0);
+export const largest_magnitude = (values) => values.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0);
