@@ -34,7 +34,7 @@ def dequantized(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     weights = {}
     for name, tensor in tensors.items():
         if tensor.dtype == torch.int8:
-            scales = tensors[name + SCALE_SUFFIX]  # (rows, groups)
+            scales = tensors[name + SCALE_SUFFIX].float()  # (rows, groups)
             steps = scales.repeat_interleave(tensor.shape[1] // scales.shape[1], dim=1)
             weights[name] = tensor * steps
         elif not (name.endswith(SCALE_SUFFIX) and name.removesuffix(SCALE_SUFFIX) in tensors):

@@ -12,21 +12,22 @@ import { beam_search, greedy_search } from "../../docs/live/js/decoding.js";
 import { UserError } from "../../docs/live/js/errors.js";
 import { SourceMaskedModel, probabilities, ablate_heads } from "../../docs/live/js/interventions.js";
 import { padding_mask } from "../../docs/live/js/masks.js";
-import { FILES } from "../../docs/live/js/model_files.js";
+import { decompress, FILES } from "../../docs/live/js/model_files.js";
 import { STOPS } from "../../docs/live/js/tour.js";
 import { trace } from "../../docs/live/js/trace.js";
 import { Translator } from "../../docs/live/js/translator.js";
 
 const [questions_file, answers_file] = process.argv.slice(2);
-const loaded = new Map();
+const loaded = new Map(); // translators, by folder
 
-function translator_of(folder) {
-  if (!loaded.has(folder)) {
-    const files = FILES.map((name) => Uint8Array.from(readFileSync(join(folder, name))).buffer);
-    loaded.set(folder, new Translator(files));
-  }
-  return loaded.get(folder);
+/** Load the model of a folder at its first question. */
+async function load(folder) {
+  if (loaded.has(folder)) return;
+  const read = (name) => decompress(Uint8Array.from(readFileSync(join(folder, name))).buffer);
+  loaded.set(folder, new Translator(await Promise.all(FILES.map(read))));
 }
+
+const translator_of = (folder) => loaded.get(folder);
 
 const plain = (matrix) => Array.from({ length: matrix.rows }, (_, i) => [...matrix.row(i)]);
 
@@ -100,6 +101,7 @@ const ACTS = { tokens, text_of, translate, greedy, search, network, look, conten
 
 async function answer(question) {
   try {
+    if (question.folder !== undefined) await load(question.folder);
     return await ACTS[question.act](question);
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
