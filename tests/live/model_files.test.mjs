@@ -13,7 +13,7 @@ import { ModelFileError, UserError } from "../../docs/live/js/errors.js";
 import { parse_json_object } from "../../docs/live/js/formats.js";
 import { decompress, FILES } from "../../docs/live/js/model_files.js";
 import { read_safetensors } from "../../docs/live/js/safetensors.js";
-import { sha256 } from "../../docs/live/js/sha256.js";
+import { compute_sha256, sha256 } from "../../docs/live/js/sha256.js";
 import { Translator } from "../../docs/live/js/translator.js";
 
 const DEMO = new URL("../../data/models/demo-en-fr/", import.meta.url);
@@ -31,13 +31,21 @@ function parse(file) {
 
 /** Expect an error that names a file, and this of it. */
 function refuses(act, file, problem = /./) {
-  assert.throws(act, (error) => {
-    assert.ok(error instanceof ModelFileError, error.stack);
-    assert.equal(error.file, file);
-    assert.match(error.problem, problem);
-    assert.doesNotMatch(error.message, /\n/);
-    return true;
-  });
+  assert.throws(act, (error) => names(error, file, problem));
+}
+
+/** Expect a promise to be broken with such an error. */
+async function comes_to_refuse(promise, file, problem = /./) {
+  await assert.rejects(promise, (error) => names(error, file, problem));
+}
+
+/** Raise unless an error names a file, and this of it; return true. */
+function names(error, file, problem) {
+  assert.ok(error instanceof ModelFileError, error.stack);
+  assert.equal(error.file, file);
+  assert.match(error.problem, problem);
+  assert.doesNotMatch(error.message, /\n/);
+  return true;
 }
 
 /** Return a file with one bit flipped in the middle. */
@@ -59,32 +67,35 @@ const VECTORS = {
   ["a".repeat(1_000_000)]: "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0",
 };
 
-test("SHA-256: the standard's examples, and Node's sums around every edge of a block", () => {
-  for (const [text, sum] of Object.entries(VECTORS)) assert.equal(sha256(encode(text)), sum);
-  for (let length = 0; length <= 200; length++) {
-    const bytes = Uint8Array.from({ length }, (_, i) => 31 * i + length);
-    assert.equal(sha256(bytes), createHash("sha256").update(bytes).digest("hex"), String(length));
-    const inside = Uint8Array.of(7, ...bytes, 9).subarray(1, -1); // it lies amid other bytes
-    assert.equal(sha256(inside), sha256(bytes));
+for (const sum_of of [sha256, compute_sha256]) {
+  test(`${sum_of.name}: the standard's examples, and Node's sums around every edge of a block`, async () => {
+    for (const [text, sum] of Object.entries(VECTORS)) assert.equal(await sum_of(encode(text)), sum);
+    for (let length = 0; length <= 200; length++) {
+      const bytes = Uint8Array.from({ length }, (_, i) => 31 * i + length);
+      const sum = createHash("sha256").update(bytes).digest("hex");
+      assert.equal(await sum_of(bytes), sum, String(length));
+      const inside = Uint8Array.of(7, ...bytes, 9).subarray(1, -1); // it lies amid other bytes
+      assert.equal(await sum_of(inside), sum);
+    }
+  });
+}
+
+test("a flipped bit, a cut or another file's content is told by the file's name", async () => {
+  await check_files(MANIFEST, WHOLE);
+  for (const [i, file] of FILES.entries()) {
+    for (const wrong of [flipped(WHOLE[i]), WHOLE[i].slice(0, -1), WHOLE[(i + 1) % FILES.length]]) {
+      await comes_to_refuse(check_files(MANIFEST, with_file(i, wrong)), file);
+    }
   }
 });
 
-test("a flipped bit, a cut or another file's content is told by the file's name", () => {
-  check_files(MANIFEST, WHOLE);
-  FILES.forEach((file, i) => {
-    for (const wrong of [flipped(WHOLE[i]), WHOLE[i].slice(0, -1), WHOLE[(i + 1) % FILES.length]]) {
-      refuses(() => check_files(MANIFEST, with_file(i, wrong)), file);
-    }
-  });
-});
-
-test("a manifest that has not every file's sum is told by its own name", () => {
+test("a manifest that has not every file's sum is told by its own name", async () => {
   const { sha256: sums } = parse(MANIFEST);
   const { [FILES[3]]: sum, ...others } = sums;
   const wrong = [null, [], 3, {}, { sha256: null }, { sha256: others }];
   wrong.push({ sha256: { ...sums, [FILES[0]]: 3 } }, { sha256: { ...sums, [FILES[0]]: sum.slice(1) } });
-  for (const value of wrong) refuses(() => check_files(json(value), WHOLE), "manifest.json");
-  refuses(() => check_files(MANIFEST.slice(0, -9), WHOLE), "manifest.json");
+  for (const value of wrong) await comes_to_refuse(check_files(json(value), WHOLE), "manifest.json");
+  await comes_to_refuse(check_files(MANIFEST.slice(0, -9), WHOLE), "manifest.json");
 });
 
 test("JSON that is no object, and of a later format", () => {

@@ -62,6 +62,13 @@ test("softmax: e^0 : e^ln 3 is 1 : 3; large scores do not overflow; nothing allo
   close(m.log_softmax(Float32Array.of(0, Math.log(3))), [Math.log(0.25), Math.log(0.75)]);
 });
 
+test("the places of the largest values: the first of equal ones before the others; no more than there are", () => {
+  const values = Float32Array.of(1, 5, -Infinity, 5, 3, 5);
+  assert.deepEqual(m.places_of_largest(values, 2), [1, 3]);
+  assert.deepEqual(m.places_of_largest(values, 4), [1, 3, 5, 4]);
+  assert.deepEqual(m.places_of_largest(values, 9), [1, 3, 5, 4, 0, 2]);
+});
+
 test("layer normalisation: 1 and 5 become -1 and 1, then scale and shift", () => {
   const weights = new Weights(new Map([["weight", matrix([2, 3])], ["bias", matrix([10, 20])]]));
   close(new LayerNorm(weights, 2).forward(matrix([1, 5], [7, 7])).data, [8, 23, 10, 20], 1e-5);

@@ -7,6 +7,7 @@ import { engine } from "./early.js";
 import { same_head } from "./heads_view.js";
 import { language_tag } from "./languages.js";
 import { draw_model } from "./model_view.js";
+import { fetch_words } from "./models.js";
 import { show_options } from "./options_view.js";
 import { describe_ignored } from "./permalink.js";
 import { Player } from "./player.js";
@@ -167,14 +168,11 @@ async function tell_remarks(name, sentence) {
 async function known_words(name) {
   const { words: address } = models[name];
   if (!address) return null;
-  if (!words.has(name)) {
-    const list = session.engine.ask("words", { address });
-    words.set(name, list.then((found) => found && new Set(found)));
-  }
+  if (!words.has(name)) words.set(name, fetch_words(address));
   try {
     return await words.get(name);
   } catch {
-    words.delete(name); // the search was stopped, or the network is away
+    words.delete(name); // the network is away
     return null;
   }
 }

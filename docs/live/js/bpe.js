@@ -52,9 +52,7 @@ export class BPETokenizer {
     this._ranks = new Map(values.merges.map((pair, rank) => [pair, rank]));
     this._vocabulary = new Map(BYTES); // byte b has the id 4 + b; then one type per merge
     for (const pair of values.merges) this._add_merge(pair, file);
-    this._bytes = [...this._vocabulary.keys()].map((piece) =>
-      Uint8Array.from(piece, (letter) => BYTES.get(letter)),
-    );
+    this._pieces = [...this._vocabulary.keys()]; // by id, from the first that stands for text
   }
 
   /** Add the piece that two known ones, "Ġ t", are merged to. */
@@ -70,7 +68,7 @@ export class BPETokenizer {
 
   /** Number of ids, the four special ones included. */
   get vocab_size() {
-    return NUM_SPECIAL_TOKENS + this._bytes.length;
+    return NUM_SPECIAL_TOKENS + this._pieces.length;
   }
 
   /** Return the ids of a sentence. */
@@ -102,14 +100,19 @@ export class BPETokenizer {
 
   /** Return the text of ids; special ids are skipped, broken UTF-8 becomes U+FFFD. */
   decode(ids) {
-    const bytes = ids.filter((id) => id >= NUM_SPECIAL_TOKENS).flatMap((id) => [...this._bytes[id - NUM_SPECIAL_TOKENS]]);
+    const bytes = ids.filter((id) => id >= NUM_SPECIAL_TOKENS).flatMap((id) => [...this._bytes_of(id)]);
     const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(Uint8Array.from(bytes));
     return text.startsWith(" ") ? text.slice(1) : text;
   }
 
   /** Return one piece per id, for a reader: a blank as "▁", part of a letter as "<0xC3>". */
   ids_to_pieces(ids) {
-    return ids.map((id) => (id < NUM_SPECIAL_TOKENS ? SPECIAL_TOKENS[id] : show(this._bytes[id - NUM_SPECIAL_TOKENS])));
+    return ids.map((id) => (id < NUM_SPECIAL_TOKENS ? SPECIAL_TOKENS[id] : show(this._bytes_of(id))));
+  }
+
+  /** Return the bytes of the piece that an id stands for. */
+  _bytes_of(id) {
+    return Uint8Array.from(this._pieces[id - NUM_SPECIAL_TOKENS], (letter) => BYTES.get(letter));
   }
 }
 

@@ -10,10 +10,11 @@ import { sha256 } from "./sha256.js";
  * @param {ArrayBuffer} manifest Its manifest.json: the SHA-256 of each file.
  * @param {ArrayBuffer[]} files In the order of `FILES`.
  */
-export function check_files(manifest, files) {
+export async function check_files(manifest, files) {
   const sums = sums_of(manifest);
+  const found = await Promise.all(files.map((file) => sha256(new Uint8Array(file))));
   for (const [i, file] of FILES.entries()) {
-    if (sha256(new Uint8Array(files[i])) !== sums[file]) {
+    if (found[i] !== sums[file]) {
       throw new ModelFileError(file, `is damaged (its check sum is not the one in ${MANIFEST})`);
     }
   }

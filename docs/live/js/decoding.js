@@ -4,6 +4,7 @@
 
 import { BEAM_SIZE, EOS_ID, LENGTH_PENALTY } from "./config.js";
 import { require } from "./errors.js";
+import { places_of_largest } from "./matrix.js";
 import { length_limit, NextTokenScorer } from "./next_token.js";
 
 /**
@@ -90,18 +91,16 @@ export function beam_search(model, src, options = {}) {
 
 /** Return the best 2 x beam_size continuations of all prefixes, with the status of each. */
 function top_continuations(prefixes, log_probs, beam_size) {
-  const best = []; // the best total first
-  prefixes.forEach(({ total: so_far }, row) => {
-    log_probs[row].forEach((log_prob, token) => {
-      const total = so_far + log_prob;
-      if (best.length === 2 * beam_size && !(total > best.at(-1).total)) return;
-      if (total === -Infinity) return;
-      let place = best.length;
-      while (place > 0 && best[place - 1].total < total) place--;
-      best.splice(place, 0, { row, token, log_prob, total });
-      best.length = Math.min(best.length, 2 * beam_size);
-    });
-  });
+  const continuations = prefixes.flatMap(({ total: so_far }, row) =>
+    places_of_largest(log_probs[row], 2 * beam_size).map((token) => {
+      const log_prob = log_probs[row][token];
+      return { row, token, log_prob, total: so_far + log_prob };
+    }),
+  );
+  const best = continuations
+    .filter(({ total }) => total > -Infinity)
+    .sort((a, b) => b.total - a.total)
+    .slice(0, 2 * beam_size);
   let room = beam_size;
   return best.map(({ row, token, log_prob, total }, rank) => {
     let status = "dropped";

@@ -146,7 +146,7 @@ export function softmax(scores) {
 export function log_softmax(scores) {
   const largest = max(scores);
   let total = 0;
-  for (const score of scores) total += Math.exp(score - largest);
+  for (let i = 0; i < scores.length; i++) total += Math.exp(scores[i] - largest);
   const shift = largest + Math.log(total);
   return scores.map((score) => score - shift);
 }
@@ -154,6 +154,19 @@ export function log_softmax(scores) {
 /** Return the largest value. */
 function max(values) {
   let largest = -Infinity;
-  for (const value of values) if (value > largest) largest = value;
+  for (let i = 0; i < values.length; i++) if (values[i] > largest) largest = values[i];
   return largest;
+}
+
+/** Return where the largest values stand, at most `number` of them: the largest first, of equal ones the first. */
+export function places_of_largest(values, number) {
+  const places = [];
+  for (let i = 0; i < values.length; i++) {
+    if (places.length === number && values[i] <= values[places[number - 1]]) continue;
+    let rank = places.length;
+    while (rank > 0 && values[places[rank - 1]] < values[i]) rank--;
+    places.splice(rank, 0, i);
+    places.length = Math.min(places.length, number);
+  }
+  return places;
 }

@@ -21,6 +21,12 @@ export async function fetch_offered() {
   return offered;
 }
 
+/** Return the words of a model's training text from the address of their list; null where it is not there. */
+export async function fetch_words(address) {
+  const response = await fetch(new URL(`../${address}`, import.meta.url));
+  return response.ok ? new Set((await response.text()).trimEnd().split("\n")) : null;
+}
+
 /**
  * Return what the page says of a model that a reader opened.
  * @param {string} folder The folder's name.

@@ -85,7 +85,7 @@ export function read_safetensors(file) {
     end = data_offsets[1];
     if (data_start + end > file.byteLength) throw damaged(`${name} ends behind the file's end`);
     const numbers = to_float32(file.slice(data_start + data_offsets[0], data_start + end), dtype);
-    if (!all_finite(numbers)) throw damaged(`${name} holds a number that is not finite`);
+    if (dtype !== "I8" && !all_finite(numbers)) throw damaged(`${name} holds a number that is not finite`);
     const [rows, cols] = shape.length === 2 ? shape : [1, shape[0]];
     matrices.set(name, new Matrix(rows, cols, numbers));
   }
@@ -103,7 +103,10 @@ function scale_groups(matrices, name) {
   }
   matrices.delete(name + SCALE_SUFFIX);
   // Groups lie one behind the other, in rows and from row to row.
-  for (let i = 0; i < matrix.data.length; i++) matrix.data[i] *= scales.data[Math.floor(i / group_size)];
+  scales.data.forEach((scale, group) => {
+    const end = (group + 1) * group_size;
+    for (let i = group * group_size; i < end; i++) matrix.data[i] *= scale;
+  });
 }
 
 /** Return how many bits a number of a safetensors file has; the fewest, where tensors differ. */
@@ -166,7 +169,7 @@ function all_finite(numbers) {
 /** Return a tensor's numbers, read from its bytes. */
 function to_float32(bytes, dtype) {
   if (dtype === "F32") return new Float32Array(bytes);
-  if (dtype === "I8") return Float32Array.from(new Int8Array(bytes)); // to be scaled
+  if (dtype === "I8") return new Float32Array(new Int8Array(bytes)); // to be scaled
   const halves = new Uint16Array(bytes);
   const numbers = new Float32Array(halves.length);
   const bits = new Uint32Array(numbers.buffer); // the same memory, bit by bit

@@ -6,7 +6,7 @@ import { beam_search } from "./decoding.js";
 import { UserError } from "./errors.js";
 import { parse_json_object } from "./formats.js";
 import { SourceMaskedModel, probabilities, ablate_heads } from "./interventions.js";
-import { softmax } from "./matrix.js";
+import { places_of_largest, softmax } from "./matrix.js";
 import { Transformer } from "./model.js";
 import { FILES } from "./model_files.js";
 import { read_safetensors } from "./safetensors.js";
@@ -75,7 +75,7 @@ export class Translator {
   /** Return the most probable tokens of a row of logits: piece, logit, probability. */
   most_probable(logits) {
     const chances = softmax(logits);
-    const order = [...chances.keys()].sort((a, b) => chances[b] - chances[a]).slice(0, 8);
+    const order = places_of_largest(chances, 8);
     const pieces = this.tgt_tokenizer.ids_to_pieces(order);
     return order.map((id, rank) => ({ piece: pieces[rank], logit: logits[id], chance: chances[id] }));
   }

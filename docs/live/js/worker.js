@@ -30,9 +30,9 @@ import "./trace.js";
 const loaded = new Map(); // models that were read, by name: each with its translator
 
 /** Return a model of the page's list, read from its files; an error names the file, and what to do. */
-function load(name, direction, files) {
+async function load(name, direction, files) {
   try {
-    const model = read(...files);
+    const model = await read(...files);
     check_direction(name, direction, model.translator.recipe);
     return model;
   } catch (error) {
@@ -42,9 +42,9 @@ function load(name, direction, files) {
 }
 
 /** Check and read the files of a model; return it, and what the page says of it. */
-function read(manifest, ...files) {
+async function read(manifest, ...files) {
   const start = performance.now();
-  check_files(manifest, files);
+  await check_files(manifest, files);
   const translator = new Translator(files);
   const { num_layers, num_heads, pre_norm } = translator.model.config;
   const { src_lang, tgt_lang, corpus } = translator.recipe.data ?? {};
@@ -70,17 +70,17 @@ function look_whole(translator, name, sentence, options) {
 
 const ACTS = {
   /** Load a model of the page's list from its files, unless it is loaded, or was opened. */
-  load({ name, direction, files }) {
-    if (!loaded.has(name)) loaded.set(name, load(name, direction, files));
+  async load({ name, direction, files }) {
+    if (!loaded.has(name)) loaded.set(name, await load(name, direction, files));
     return loaded.get(name).about;
   },
 
   /** Take a model whose files the page has read, by name; those that are missing are told. */
-  open({ name, files, folder }) {
+  async open({ name, files, folder }) {
     try {
       const missing = [...FILES, MANIFEST].find((file) => files[file] === undefined);
       if (missing !== undefined) throw new ModelFileError(missing, "is missing");
-      const model = read(...[MANIFEST, ...FILES].map((file) => files[file]));
+      const model = await read(...[MANIFEST, ...FILES].map((file) => files[file]));
       loaded.set(name, model);
       last = { asked: "", whole: null };
       return model.about;
@@ -112,12 +112,6 @@ const ACTS = {
   trace({ name, src, said, cuts }) {
     return loaded.get(name).translator.trace(src, said, cuts ?? {});
   },
-
-  /** Return the words of a model's training text; null where they cannot be had. */
-  async words({ address }) {
-    const response = await fetch(new URL(`../${address}`, import.meta.url));
-    return response.ok ? (await response.text()).trimEnd().split("\n") : null;
-  },
 };
 
 /** Return what was looked at, with each candidate and hypothesis in a reader's letters. */
@@ -132,7 +126,8 @@ function for_readers({ tgt_tokenizer }, looked) {
   return { ...looked, steps, hypotheses };
 }
 
-self.addEventListener("message", async ({ data: { number, act, values } }) => {
+/** Do what is asked, and post what comes of it. */
+async function answer({ number, act, values }) {
   const tell = (news) => self.postMessage({ number, news });
   try {
     self.postMessage({ number, answer: await ACTS[act](values, tell) });
@@ -142,4 +137,9 @@ self.addEventListener("message", async ({ data: { number, act, values } }) => {
     const line = known ? error.message : `the page has a fault of its own: ${error.message}`;
     self.postMessage({ number, error: line });
   }
+}
+
+let answered = Promise.resolve(); // once all that was asked so far is answered: one after the other
+self.addEventListener("message", ({ data }) => {
+  answered = answered.then(() => answer(data));
 });
