@@ -37,6 +37,13 @@ COVERED = """() => {
     return left < panel.right && right > panel.left && top < panel.bottom && bottom > panel.top;
   }).map(button => button.textContent);
 }"""
+# The boxes whose names do not fit into them.
+CUT_OFF = """() => [...document.querySelectorAll(".boxes button")]
+  .filter(button => button.scrollWidth > button.clientWidth + 1)
+  .map(button => button.textContent)"""
+# Whether the drawing is as wide as its place, which it is a frame after the window's change.
+IS_LAID_OUT = """() => document.querySelector("#drawing").viewBox.baseVal.width
+  === document.querySelector("#stage").clientWidth"""
 TYPED = {  # what is told of a text that is typed
     "the small cat is sleeping.": "begins in lower case",
     "THE SMALL CAT IS SLEEPING.": "all in capitals",
@@ -194,6 +201,10 @@ def opens_boxes(visit: Visit) -> None:
         visit.expect(f"{box.get_attribute('data-box')}", page.is_visible("#numbers *"), True)
         page.keyboard.press("Escape")
     visit.shows("#panel", "Escape closes a box", False)
+    for width in (PHONE["width"], 740, 768, 900, 1024, DESK["width"]):
+        page.set_viewport_size({"width": width, "height": DESK["height"]})
+        page.wait_for_function(IS_LAID_OUT)
+        visit.expect(f"at {width} pixels every box's name is whole", page.evaluate(CUT_OFF), [])
     page.set_viewport_size(DESK)
     for name in ("source", "cross", "output"):
         page.locator(f"[data-box={name}]").first.click()

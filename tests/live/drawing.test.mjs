@@ -28,7 +28,7 @@ test("a pre-norm model normalises before each sub-layer and at the end, the pape
 });
 
 test("parts stand in order, inside the drawing, and the memory left of the cross-attention", () => {
-  for (const width of [310, 699, 700, 858, 959, 960, 1066, 1316, 1870]) {
+  for (const width of [310, 699, 700, 718, 834, 835, 858, 960, 1139, 1140, 1316, 1870]) {
     for (const pre_norm of [true, false]) {
       const { encoder, decoder, bars } = lay_out(width, { pre_norm, src_len: 11, tgt_len: 7 });
       for (const { parts } of [encoder, decoder]) {
@@ -39,6 +39,9 @@ test("parts stand in order, inside the drawing, and the memory left of the cross
       const cross = decoder.parts.find(({ box }) => box === "cross");
       assert.ok(memory.x + memory.width <= cross.x, `memory at ${width}`);
       assert.ok(cross.width > 20, `cross-attention at ${width}`);
+      for (const { kind, box, width: its } of width < 700 ? [] : [...encoder.parts, ...decoder.parts]) {
+        assert.ok(kind !== "attention" || its >= 90, `${box} at ${width}, whose name is to be read: ${its}`);
+      }
       assert.ok(bars.x + bars.width <= width + 1);
       assert.deepEqual([encoder.rows.length, decoder.rows.length], [11, 7]);
       assert.ok(decoder.rows[0] > encoder.rows[10]);

@@ -3,8 +3,9 @@
 
 export const ROW = 24; // of a token
 const MAX_BARS = 8; // next tokens that are drawn
-const WIDE = 960; // below it, and beside an open panel, the parts are dense
-const NARROW = 700; // below it the parts are thin, and the next tokens stand below
+const WIDE = 1140; // below it, and beside an open panel, the parts are dense
+const BARS_BELOW = 835; // below it the next tokens stand below the decoder, for its boxes need the width
+const NARROW = 700; // below it the parts are thin
 const WIDE_SIZES = { token: 118, embed: 28, norm: 26, add: 26, feed: 44, linear: 44, gap: 9, lane: 34 };
 const DENSE_SIZES = { token: 88, embed: 22, norm: 20, add: 20, feed: 26, linear: 26, gap: 5, lane: 34 };
 const NARROW_SIZES = { token: 70, embed: 12, norm: 10, add: 11, feed: 15, linear: 15, gap: 2, lane: 16 };
@@ -13,6 +14,7 @@ const LEAST_ABOVE = 260; // of the encoder's height in a wide drawing, for what 
 const LEAST_ATTENTION = 16;
 const LEAST_BARS = 230;
 const DENSE_BARS = 190;
+const BARS_SHARE = 0.46; // of the width, where they stand below, beside what is said of the step
 const OWN_SHARE = 0.64; // of the decoder's room for attention, its self-attention's
 
 /**
@@ -50,6 +52,14 @@ function place_parts(parts, sizes, widths) {
   });
 }
 
+/** Return the room that the bars of the next tokens have in a drawing: where they stand, of what width. */
+function place_bars(width) {
+  if (width < NARROW) return { x: 0, width, is_below: true, taken: 0 };
+  if (width < BARS_BELOW) return { x: 0, width: Math.round(width * BARS_SHARE), is_below: true, taken: 0 };
+  const taken = width < WIDE ? DENSE_BARS : Math.max(LEAST_BARS, Math.round(width * 0.19));
+  return { x: width - taken + 24, width: taken - 24, is_below: false, taken };
+}
+
 /** Return the widths of the attentions, so that the memory ends left of the cross-attention. */
 function attention_widths(encoder, decoder, sizes, room) {
   const fixed = (parts) =>
@@ -67,15 +77,15 @@ function attention_widths(encoder, decoder, sizes, room) {
  * @param {object} model pre_norm; src_len and tgt_len, in tokens.
  * @returns {object} width, height, is_narrow, is_dense, token_width; of `encoder` and `decoder` the top, the
  *   height of the lane above the rows, the parts, the y of each row, the bottom, and the edges of the
- *   layer (`from`, `to`); of `bars` the x, the width and each y.
+ *   layer (`from`, `to`); of `bars` the x, the width, each y, and whether they stand below the decoder.
  */
 export function lay_out(width, { pre_norm, src_len, tgt_len }) {
   const is_narrow = width < NARROW;
   const is_dense = !is_narrow && width < WIDE;
   const sizes = is_narrow ? NARROW_SIZES : is_dense ? DENSE_SIZES : WIDE_SIZES;
-  const bars = is_narrow ? 0 : is_dense ? DENSE_BARS : Math.max(LEAST_BARS, Math.round(width * 0.19));
+  const { taken, ...bars } = place_bars(width);
   const [encoder, decoder] = ["encoder", "decoder"].map((stack) => stack_parts(stack, pre_norm));
-  const widths = attention_widths(encoder, decoder, sizes, width - bars);
+  const widths = attention_widths(encoder, decoder, sizes, width - taken);
   const stack_of = (parts, top, length) => {
     const placed = place_parts(parts, sizes, widths);
     const layered = placed.filter((part) => part.layered);
@@ -87,12 +97,12 @@ export function lay_out(width, { pre_norm, src_len, tgt_len }) {
   const above = stack_of(encoder, 0, src_len);
   const is_wide = !is_narrow && !is_dense;
   const below = stack_of(decoder, Math.max(above.bottom, is_wide ? LEAST_ABOVE : 0) + BETWEEN, tgt_len);
-  const first_bar = is_narrow ? below.bottom + BETWEEN : below.top + below.lane;
+  const first_bar = bars.is_below ? below.bottom + BETWEEN + ROW : below.top + below.lane;
   const ys = Array.from({ length: MAX_BARS }, (_, i) => first_bar + ROW * (i + 0.5));
   const height = Math.max(below.bottom, ys.at(-1) + ROW / 2);
   return {
     ...{ width, height, is_narrow, is_dense, token_width: sizes.token, encoder: above, decoder: below },
-    bars: { x: is_narrow ? 0 : width - bars + 24, width: is_narrow ? width : bars - 24, ys },
+    bars: { ...bars, ys },
   };
 }
 

@@ -50,9 +50,11 @@ function find_layout(width, sizes) {
   if (laid_out.width === width && laid_out.sizes === asked) return laid_out.layout;
   const layout = lay_out(width, sizes);
   laid_out = { width, sizes: asked, layout };
-  const { is_narrow, is_dense, height } = layout;
+  const { is_narrow, is_dense, bars, height } = layout;
   by_id("stage").classList.toggle("narrow", is_narrow);
   by_id("stage").classList.toggle("dense", is_dense);
+  by_id("stage").classList.toggle("bars-below", bars.is_below);
+  by_id("stage").style.setProperty("--bars", `${height - layout.decoder.bottom}px`);
   by_id("stage").style.setProperty("--height", `${height}px`);
   by_id("stage").style.setProperty("--upper", `${layout.decoder.top}px`);
   by_id("drawing").setAttribute("viewBox", `0 0 ${width} ${height}`);
@@ -156,10 +158,10 @@ function draw_memory(layout) {
 
 /** Draw the most probable next tokens as bars, each with its ribbon from the softmax. */
 function draw_next({ layout, at, traced, tokens }) {
-  const { bars, decoder, is_narrow } = layout;
+  const { bars, decoder } = layout;
   const linear = decoder.parts.at(-1);
   const [start, y0] = [linear.x + linear.width, decoder.rows[at]];
-  const label_width = is_narrow ? 90 : Math.min(100, bars.width * 0.4);
+  const label_width = bars.is_below ? 90 : Math.min(100, bars.width * 0.4);
   const x = bars.x + label_width + 8;
   const longest = bars.x + bars.width - x - 44;
   const drawn = traced.next[at].map(({ piece, chance }, i) => {
@@ -171,14 +173,14 @@ function draw_next({ layout, at, traced, tokens }) {
     return make_svg(
       "g",
       { class: written ? "next written" : "next" },
-      ...(is_narrow ? [] : [ribbon]),
+      ...(bars.is_below ? [] : [ribbon]),
       make_svg("text", { class: "piece", x: bars.x + label_width, y: y + 4, "text-anchor": "end" }, shortened(readable(piece))),
       make_svg("rect", { class: "chance", x, y: y - 7, width: Math.max(chance * longest, 1), height: 14, rx: 2 }),
       make_svg("text", { class: "told", x: x + Math.max(chance * longest, 1) + 5, y: y + 4 }, chance_text(chance)),
     );
   });
-  const title = is_narrow ? [] : [make_svg("text", { class: "next-title", x: bars.x, y: decoder.top + 26 }, "Next token")];
-  return [make_svg("g", { class: "of-next" }, ...title, ...drawn)];
+  const title = make_svg("text", { class: "next-title", x: bars.x, y: bars.ys[0] - ROW / 2 - 8 }, "Next token");
+  return [make_svg("g", { class: "of-next" }, title, ...drawn)];
 }
 
 const shortened = (text) => (text.length > 13 ? `${text.slice(0, 12)}…` : text);
