@@ -210,6 +210,24 @@ def opens_boxes(visit: Visit) -> None:
         page.locator(f"[data-box={name}]").first.click()
         covered = page.evaluate(COVERED)
         visit.expect(f"{name}'s numbers stand beside, and cover no box", covered, [])
+    warms(visit)
+
+
+def warms(visit: Visit) -> None:
+    """What stands there unasked: a head's matrices, and the next token at a temperature."""
+    page = visit.page
+    page.keyboard.press("Escape")
+    page.check("#lit-picker input[value='2']", force=True)
+    page.click("#glance")
+    visit.says("#head-picker :checked + canvas + span", "a head's matrices open its box", "1.2")
+    page.keyboard.press("Escape")
+    page.click("#tgt-tokens button:nth-child(3)")
+    written = page.locator(".next.written .told")
+    first = float(written.text_content() or "nan")
+    page.fill("#next-temperature", "3")
+    flatter = float(written.text_content() or "nan") < first
+    visit.expect("a higher temperature flattens the next token's probabilities", flatter, True)
+    page.fill("#next-temperature", "1")
 
 
 def check_policy(check: Check) -> None:

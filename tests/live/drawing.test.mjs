@@ -9,6 +9,7 @@ import { BOXES } from "../../docs/live/js/boxes.js";
 import { transposed } from "../../docs/live/js/glance_view.js";
 import { step_from } from "../../docs/live/js/heat_map.js";
 import { describe_step, lay_out, ribbons_of, stack_parts } from "../../docs/live/js/flow_layout.js";
+import { next_at } from "../../docs/live/js/next_view.js";
 import { panel_width, place_card, width_beside } from "../../docs/live/js/placement.js";
 import { parting_step, STOPS } from "../../docs/live/js/tour.js";
 import { FILES } from "../../docs/live/js/model_files.js";
@@ -78,6 +79,22 @@ test("a wide drawing leaves room above the decoder, whatever the sentence's leng
   const above = (src_len) => lay_out(1316, { pre_norm: true, src_len, tgt_len: 4 }).decoder.top;
   assert.equal(above(3), above(8));
   assert.ok(above(20) > above(8));
+});
+
+test("the temperature flattens or sharpens the next token's probabilities, and keeps their order", () => {
+  const logits = { cols: 3, data: Float32Array.of(9, 9, 9, Math.log(8), 0, Math.log(2)) };
+  const next = [[], [{ piece: "a", logit: Math.log(8), chance: 8 / 11 }, { piece: "c", logit: Math.log(2), chance: 2 / 11 }]];
+  const chances = (temperature) => next_at({ next, logits }, 1, temperature).map(({ chance }) => Number(chance.toFixed(4)));
+  assert.deepEqual(chances(1), [0.7273, 0.1818]);
+  assert.deepEqual(chances(0.5), [0.9275, 0.058]); // 64, 4 and 1 of 69
+  assert.deepEqual(chances(3), [0.4695, 0.2958]); // 2, 2^(1/3) and 1 of 4.26
+});
+
+test("as many next tokens are drawn as stand beside the decoder", () => {
+  const num_bars = (tgt_len) => lay_out(1316, { pre_norm: true, src_len: 9, tgt_len }).bars.ys.length;
+  assert.ok(num_bars(3) < num_bars(12) && num_bars(12) <= num_bars(100));
+  const { bars, decoder, height } = lay_out(1316, { pre_norm: true, src_len: 9, tgt_len: 12 });
+  assert.ok(bars.bottom < decoder.bottom && decoder.bottom === height);
 });
 
 test("Equation 1 in steps: divided by the root of d_k, and nothing where the mask is 0", () => {

@@ -59,6 +59,13 @@ export const acts = {
     state.shown = shown;
     drawing.redraw();
   },
+  choose_temperature(temperature) {
+    touched();
+    if (state.options.search === "draw") return set_option("temperature", temperature);
+    state.options = { ...state.options, temperature };
+    show_options(set_option);
+    drawing.redraw(true);
+  },
   choose_source(at) {
     state.src_at = at;
     drawing.redraw();

@@ -4,6 +4,7 @@ import { draw_attention_steps } from "./attention_steps.js";
 import { BOXES, is_layered } from "./boxes.js";
 import { by_id, chance_text, draw_bar, make, readable, say, two_decimals, update_children } from "./dom.js";
 import { isolate } from "./languages.js";
+import { next_at } from "./next_view.js";
 import { draw_strip } from "./strip.js";
 
 const NORM_PLACES = {
@@ -11,6 +12,7 @@ const NORM_PLACES = {
   false: "The sum is normalised, as in the paper (post-norm).",
 };
 
+const MOST_ROWS = 8; // next tokens in the table
 let drawn = null; // the box that was drawn last
 
 /**
@@ -42,7 +44,7 @@ const in_english = (token) => isolate(readable(token));
 /** Return the elements of a box at a place. */
 function numbers(state, traced, tokens, at, token, pre_norm) {
   const box = BOXES[state.box];
-  if (state.box === "output") return next_tokens(traced.next[at], tokens.tgt[at]);
+  if (state.box === "output") return next_tokens(traced, at, tokens.tgt[at], state.options.temperature);
   if (state.box === "memory" || state.box === "decoder_end") return last_norm(traced[state.box], at, token);
   if (!is_layered(state.box)) return embedding(traced[state.box], at, token);
   const layer = traced[box.stack][state.layer - 1];
@@ -114,8 +116,8 @@ function feed_forward({ read, inner, output }, at, token) {
   ];
 }
 
-function next_tokens(next, written) {
-  const rows = next.map(({ piece, logit, chance }) =>
+function next_tokens(traced, at, written, temperature) {
+  const rows = next_at(traced, at, temperature).slice(0, MOST_ROWS).map(({ piece, logit, chance }) =>
     make(
       "tr",
       { className: piece === written ? "best" : "" },
@@ -124,7 +126,7 @@ function next_tokens(next, written) {
       make("td", {}, draw_bar(chance), chance_text(chance)),
     ),
   );
-  const titles = ["token", "logit", "softmax: probability"];
+  const titles = ["token", "logit", temperature === 1 ? "softmax: probability" : `softmax(logit ÷ ${temperature})`];
   return [
     make(
       "table",

@@ -2,11 +2,13 @@
 // which the model computes them, and a row for each token. Lengths are in pixels.
 
 export const ROW = 24; // of a token
-const MAX_BARS = 8; // next tokens that are drawn
-const WIDE = 1140; // below it, and beside an open panel, the parts are dense
+const BAR = 18; // of a next token
+const [LEAST_NUM_BARS, MOST_NUM_BARS] = [8, 16]; // next tokens that are drawn: as many as the decoder has room for
+const TEMPERATURE = 28; // of its control, below them
+const WIDE = 1200; // below it, and beside an open panel, the parts are dense
 const BARS_BELOW = 835; // below it the next tokens stand below the decoder, for its boxes need the width
 const NARROW = 700; // below it the parts are thin
-const WIDE_SIZES = { token: 118, embed: 28, norm: 26, add: 26, feed: 44, linear: 44, gap: 9, lane: 34 };
+const WIDE_SIZES = { token: 118, embed: 28, norm: 26, add: 26, feed: 60, linear: 44, gap: 9, lane: 34 };
 const DENSE_SIZES = { token: 88, embed: 22, norm: 20, add: 20, feed: 26, linear: 26, gap: 5, lane: 34 };
 const NARROW_SIZES = { token: 70, embed: 12, norm: 10, add: 11, feed: 15, linear: 15, gap: 2, lane: 16 };
 const BETWEEN = 6; // encoder and decoder
@@ -77,7 +79,8 @@ function attention_widths(encoder, decoder, sizes, room) {
  * @param {object} model pre_norm; src_len and tgt_len, in tokens.
  * @returns {object} width, height, is_narrow, is_dense, token_width; of `encoder` and `decoder` the top, the
  *   height of the lane above the rows, the parts, the y of each row, the bottom, and the edges of the
- *   layer (`from`, `to`); of `bars` the x, the width, each y, and whether they stand below the decoder.
+ *   layer (`from`, `to`); of `bars` the x, the width, each y, the bottom, and whether they stand below the
+ *   decoder.
  */
 export function lay_out(width, { pre_norm, src_len, tgt_len }) {
   const is_narrow = width < NARROW;
@@ -95,14 +98,17 @@ export function lay_out(width, { pre_norm, src_len, tgt_len }) {
     return { top, lane: sizes.lane, parts: placed, rows, bottom: top + sizes.lane + ROW * length, ...edges };
   };
   const above = stack_of(encoder, 0, src_len);
-  const is_wide = !is_narrow && !is_dense;
-  const below = stack_of(decoder, Math.max(above.bottom, is_wide ? LEAST_ABOVE : 0) + BETWEEN, tgt_len);
+  const least = is_narrow || is_dense ? 0 : LEAST_ABOVE;
+  const below = stack_of(decoder, Math.max(above.bottom, least) + BETWEEN, tgt_len);
   const first_bar = bars.is_below ? below.bottom + BETWEEN + ROW : below.top + below.lane;
-  const ys = Array.from({ length: MAX_BARS }, (_, i) => first_bar + ROW * (i + 0.5));
-  const height = Math.max(below.bottom, ys.at(-1) + ROW / 2);
+  const num_bars = bars.is_below ? 0 : Math.floor((ROW * tgt_len - TEMPERATURE) / BAR);
+  const length = Math.max(LEAST_NUM_BARS, Math.min(num_bars, MOST_NUM_BARS));
+  const ys = Array.from({ length }, (_, i) => first_bar + BAR * (i + 0.5));
+  const bottom = ys.at(-1) + BAR / 2;
+  const height = Math.max(below.bottom, bottom + TEMPERATURE);
   return {
     ...{ width, height, is_narrow, is_dense, token_width: sizes.token, encoder: above, decoder: below },
-    bars: { ...bars, ys },
+    bars: { ...bars, ys, bottom },
   };
 }
 

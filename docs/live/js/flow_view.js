@@ -6,6 +6,7 @@ import { by_id, chance_text, make, make_svg, readable, say, two_decimals } from 
 import { BOXES } from "./boxes.js";
 import { describe_step, lay_out, ribbons_of, ROW } from "./flow_layout.js";
 import { isolate } from "./languages.js";
+import { draw_next, next_at, place_temperature } from "./next_view.js";
 
 const KINDS = { norm: "Norm", add: "+", feed: "Feed-forward", linear: "Linear & softmax", embed: "Embedding + position" };
 const NAMES = { encoder: "Encoder", decoder: "Decoder" };
@@ -16,7 +17,7 @@ export const head_class = (head) => `head-${((head - 1) % NUM_COLOURS) + 1}`;
 
 /**
  * Draw the model at a step.
- * @param {object} state layer, lit (the head that is lit, 0 for all), step, src_at, box.
+ * @param {object} state layer, lit (the head that is lit, 0 for all), step, src_at, box; options: temperature.
  * @param {object} traced The worker's (see trace.js), of the model that is shown.
  * @param {object} tokens src, tgt and read.
  * @param {object} about The worker's: pre_norm, num_layers.
@@ -26,19 +27,27 @@ export function draw_flow(state, traced, tokens, about, width) {
   const sizes = { pre_norm: about.pre_norm, src_len: tokens.src.length, tgt_len: tokens.tgt.length };
   const layout = find_layout(width, sizes);
   const at = Math.min(state.step, tokens.tgt.length) - 1;
-  const view = { layout, at, state, traced, tokens, layer: state.layer - 1 };
+  const { temperature } = state.options;
+  const next = next_at(traced, at, temperature);
+  const view = { layout, at, state, traced, tokens, next, layer: state.layer - 1 };
   const ways = [traced, state.layer, state.lit, layout];
   refill_group("stacks", [layout, about.num_layers], () => draw_stacks(layout, about.num_layers));
-  refill_group("source", ways, () => [draw_lines(layout.encoder, "source"), draw_attention(view, "encoder")]);
+  refill_group("source", ways, () => [
+    draw_lines(layout.encoder, "source"),
+    draw_lenses(view, "encoder"),
+    draw_attention(view, "encoder"),
+  ]);
   refill_group("target", ways, () => [
     draw_lines(layout.decoder, "target"),
+    draw_lenses(view, "decoder"),
     draw_attention(view, "decoder"),
     draw_attention(view, "cross"),
   ]);
-  refill_group("next", [...ways, at], () => draw_next(view));
+  refill_group("next", [...ways, at, temperature], () => draw_next(view));
   mark_rows("source", state.src_at, Infinity);
   mark_rows("target", at, at);
   place_buttons(layout);
+  place_temperature(layout, temperature);
   say_step(view);
 }
 
@@ -55,6 +64,7 @@ function find_layout(width, sizes) {
   by_id("stage").classList.toggle("dense", is_dense);
   by_id("stage").classList.toggle("bars-below", bars.is_below);
   by_id("stage").style.setProperty("--bars", `${height - layout.decoder.bottom}px`);
+  by_id("stage").classList.toggle("wide", !is_narrow && !is_dense);
   by_id("stage").style.setProperty("--height", `${height}px`);
   by_id("stage").style.setProperty("--upper", `${layout.decoder.top}px`);
   by_id("drawing").setAttribute("viewBox", `0 0 ${width} ${height}`);
@@ -127,6 +137,24 @@ function draw_lines({ parts, rows }, className) {
   return make_svg("g", { class: className }, ...lines);
 }
 
+/** Draw how wide each token's vector becomes in the feed-forward network: d_model to d_ff to d_model. */
+function draw_lenses({ layout, traced, layer }, stack) {
+  const box = `${stack}_feed`;
+  const { top, lane, parts, rows } = layout[stack];
+  const { x, width } = parts.find((part) => part.box === box);
+  const { read, inner } = traced[stack][layer][box];
+  const widest = Math.max(read.cols, inner.cols);
+  const [thin, thick] = [read.cols, inner.cols].map((size) => (size / widest) * (ROW / 2 - 1));
+  const bow = 2 * thick - thin; // of a curve whose middle is `thick`
+  const lenses = rows.map((y) => {
+    const d = `M${x} ${y - thin}q${width / 2} ${thin - bow} ${width} 0v${2 * thin}q${-width / 2} ${bow - thin} ${-width} 0Z`;
+    return make_svg("path", { class: "lens", d });
+  });
+  const label = { class: "frame-label", x: x + width / 2, y: top + lane - 7, "text-anchor": "middle" };
+  const wide = layout.is_narrow || layout.is_dense ? [] : [make_svg("text", label, `${inner.cols} wide`)];
+  return make_svg("g", { class: stack }, ...lenses, ...wide);
+}
+
 /** Draw an attention's ribbons, of all heads, those of each query in a group. */
 function draw_attention({ layout, state, traced, layer }, box) {
   const stack = box === "encoder" ? "encoder" : "decoder";
@@ -155,35 +183,6 @@ function draw_memory(layout) {
   const label = { class: "memory-label", x: end.x + end.width + 6, y: layout.encoder.top + 13 };
   return make_svg("text", label, layout.is_narrow ? "" : "memory, for every decoder layer");
 }
-
-/** Draw the most probable next tokens as bars, each with its ribbon from the softmax. */
-function draw_next({ layout, at, traced, tokens }) {
-  const { bars, decoder } = layout;
-  const linear = decoder.parts.at(-1);
-  const [start, y0] = [linear.x + linear.width, decoder.rows[at]];
-  const label_width = bars.is_below ? 90 : Math.min(100, bars.width * 0.4);
-  const x = bars.x + label_width + 8;
-  const longest = bars.x + bars.width - x - 44;
-  const drawn = traced.next[at].map(({ piece, chance }, i) => {
-    const y = bars.ys[i];
-    const written = piece === tokens.tgt[at];
-    const d = `M${start} ${y0}C${start + 14} ${y0} ${bars.x - 16} ${y} ${bars.x - 2} ${y}`;
-    const thick = Math.max(chance * ROW * 0.7, 0.75);
-    const ribbon = make_svg("path", { class: "next-ribbon", d, "stroke-width": thick, pathLength: 1 });
-    return make_svg(
-      "g",
-      { class: written ? "next written" : "next" },
-      ...(bars.is_below ? [] : [ribbon]),
-      make_svg("text", { class: "piece", x: bars.x + label_width, y: y + 4, "text-anchor": "end" }, shortened(readable(piece))),
-      make_svg("rect", { class: "chance", x, y: y - 7, width: Math.max(chance * longest, 1), height: 14, rx: 2 }),
-      make_svg("text", { class: "told", x: x + Math.max(chance * longest, 1) + 5, y: y + 4 }, chance_text(chance)),
-    );
-  });
-  const title = make_svg("text", { class: "next-title", x: bars.x, y: bars.ys[0] - ROW / 2 - 8 }, "Next token");
-  return [make_svg("g", { class: "of-next" }, title, ...drawn)];
-}
-
-const shortened = (text) => (text.length > 13 ? `${text.slice(0, 12)}…` : text);
 
 let placed = []; // the layout by which buttons were placed last, and the first button of each row
 
@@ -226,15 +225,17 @@ export function draw_box_buttons(layouts, open_box) {
 }
 
 /** Say beside the drawing, and as its description, what happens at this step. */
-function say_step({ at, traced, tokens, layer }) {
+function say_step({ at, state, traced, tokens, next, layer }) {
   const heads = traced.decoder[layer].cross.heads;
-  const told = describe_step(tokens, at, heads, traced.next[at][0]);
+  const told = describe_step(tokens, at, heads, next[0]);
   const quoted = (token) => `“${isolate(readable(token))}”`;
+  const { temperature } = state.options;
+  const warmed = temperature === 1 ? "" : ` at temperature ${temperature.toFixed(1)}`;
   const read = told.read.map((token) => isolate(readable(token))).join(" ");
   say(
     by_id("now"),
     `Step ${at + 1}: the decoder has read “${read}”. In layer ${layer + 1} its strongest look at the source is head ` +
-      `${told.head}'s at ${quoted(told.source)} (${two_decimals(told.weight)}). Most probable next: ` +
+      `${told.head}'s at ${quoted(told.source)} (${two_decimals(told.weight)}). Most probable next${warmed}: ` +
       `${quoted(told.next)}, ${chance_text(told.chance)}.`,
   );
 }

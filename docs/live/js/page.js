@@ -62,6 +62,7 @@ function listen() {
     change_cuts();
   });
   by_id("step").addEventListener("input", ({ target }) => acts.choose_step(target.valueAsNumber));
+  by_id("next-temperature").addEventListener("input", ({ target }) => acts.choose_temperature(target.valueAsNumber));
   press("play", () => player.toggle());
   const step = (by) => acts.choose_step(Number(by_id("step").value) + by);
   press("step-back", () => step(-1));

@@ -14,6 +14,7 @@ import { sample_search } from "./sampling.js";
 import { trace } from "./trace.js";
 import { normalize_plain } from "./normalizers.js";
 
+const NUM_NEXT = 16; // most probable tokens of a row that are returned
 const LETTERS_A_TOKEN = 20; // more than any text has, on average
 
 /** Return the error, of one line, for a text that is too long. */
@@ -63,19 +64,19 @@ export class Translator {
    * @param {number[]} src Source ids with eos.
    * @param {number[]} said Target ids.
    * @param {object} cuts What is taken away (see `look`).
-   * @returns {object} In place of the logits the most probable tokens of each row.
+   * @returns {object} With `next`, the most probable tokens of each row.
    */
   trace(src, said, { before = [], after = [], removed = [] } = {}) {
     const run = () => trace(this.model, src, said, before, after);
-    const { logits, ...rest } = ablate_heads(this.model, removed, run);
-    const next = said.map((_, t) => this.most_probable(logits.row(t)));
-    return { ...rest, next };
+    const traced = ablate_heads(this.model, removed, run);
+    const next = said.map((_, t) => this.most_probable(traced.logits.row(t)));
+    return { ...traced, next };
   }
 
   /** Return the most probable tokens of a row of logits: piece, logit, probability. */
   most_probable(logits) {
     const chances = softmax(logits);
-    const order = places_of_largest(chances, 8);
+    const order = places_of_largest(chances, NUM_NEXT);
     const pieces = this.tgt_tokenizer.ids_to_pieces(order);
     return order.map((id, rank) => ({ piece: pieces[rank], logit: logits[id], chance: chances[id] }));
   }
