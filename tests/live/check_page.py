@@ -222,12 +222,12 @@ def warms(visit: Visit) -> None:
     visit.says("#head-picker :checked + canvas + span", "a head's matrices open its box", "1.2")
     page.keyboard.press("Escape")
     page.click("#tgt-tokens button:nth-child(3)")
+    page.fill("#next-temperature", "1")
     written = page.locator(".next.written .told")
     first = float(written.text_content() or "nan")
     page.fill("#next-temperature", "3")
     flatter = float(written.text_content() or "nan") < first
     visit.expect("a higher temperature flattens the next token's probabilities", flatter, True)
-    page.fill("#next-temperature", "1")
 
 
 def check_policy(check: Check) -> None:
