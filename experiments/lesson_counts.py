@@ -125,17 +125,17 @@ def readme_hours_sentence(counts: list[LessonCount]) -> str:
 
 
 def readme_lessons_table(counts: list[LessonCount]) -> str:
-    """Return README's table of lessons: title, sections, minutes, a link; at its end their sums.
+    """Return README's table of lessons: linked title, sections, minutes; at its end their sums.
 
     Appendices are left out of the rows and of the sums.
     """
     lessons, hours, hours_with_exercises = _lessons_and_hours(counts)
-    rows = ["| # | lesson | paper | minutes | |", "| --- | --- | --- | ---: | --- |"]
+    rows = ["| # | lesson | paper | minutes |", "| --- | --- | --- | ---: |"]
     for lesson in lessons:
-        link = f"[read](notebooks/{lesson.lesson}.ipynb)"
-        about = f"{lesson.title} | {lesson.sections} | {lesson.minutes:.0f}"
-        rows.append(f"| {lesson.lesson[:2]} | {about} | {link} |")
-    rows.append(f"| | hours; with all exercises | | {hours:.0f}; {hours_with_exercises:.0f} | |")
+        title = f"[{lesson.title}](notebooks/{lesson.lesson}.ipynb)"
+        about = f"{title} | {lesson.sections} | {lesson.minutes:.0f}"
+        rows.append(f"| {lesson.lesson[:2]} | {about} |")
+    rows.append(f"| | hours; with all exercises | | {hours:.0f}; {hours_with_exercises:.0f} |")
     return "\n".join(rows)
 
 

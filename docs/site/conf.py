@@ -8,7 +8,7 @@ sys.path[:0] = [str(ROOT / "docs" / "site"), str(ROOT / "docs" / "colab"), str(R
 
 import sphinxcontrib.katex  # noqa: E402
 from course_site.package import Package  # noqa: E402
-from stamping import readme  # noqa: E402
+from stamping import address, readme  # noqa: E402
 
 project = "Attention Is All You Need, in notebooks"
 language = "en"
@@ -57,3 +57,12 @@ html_theme_options = {
     "dark_css_variables": {"color-brand-primary": "#6fc0f0", "color-brand-content": "#6fc0f0"},
     "top_of_page_buttons": [],
 }
+if repo := address.read(ROOT / "pyproject.toml"):
+    html_theme_options["footer_icons"] = [
+        {
+            "name": "The course's repository",
+            "url": f"{address.GITHUB}{repo}",
+            "html": "The course's repository",
+            "class": "",
+        }
+    ]

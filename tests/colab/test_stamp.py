@@ -79,9 +79,11 @@ def test_it_stamps_and_a_malformed_address_is_one_line_and_changes_nothing(tmp_p
 
 
 def test_readme_opens_the_course_by_a_click_and_forgets_an_address() -> None:
-    row = "| 02 | Attention | §3.2 | 30 | [read](notebooks/02_attention.ipynb) |\n"
+    row = "| 02 | [Attention](notebooks/02_attention.ipynb) | §3.2 | 30 |\n"
     film = "[![F](docs/live.webp)](docs/publishing.md#the-live-page)"
     more = f"{film}\n    git clone ADDRESS attention-course  # this one\n"
+    more += "[page](docs/publishing.md#the-live-page)\n"
+    more += "[published site](docs/publishing.md#the-site)\n"
     bare = readme.stamped(f"# A\n\n<!-- badges -->\n<!-- /badges -->\n\n{more}{row}", None)
     assert more + row in bare
     stamped = readme.stamped(bare, "Me/it")
@@ -93,6 +95,8 @@ def test_readme_opens_the_course_by_a_click_and_forgets_an_address() -> None:
     ):
         assert f"]({link})" in stamped
     assert "[![F](docs/live.webp)](https://me.github.io/it/live/index.html)" in stamped
+    assert "[page](https://me.github.io/it/live/index.html)" in stamped
+    assert "[published site](https://me.github.io/it/)" in stamped
     assert "git clone https://github.com/Me/it attention-course  # this one" in stamped
     assert readme.stamped(stamped, "Me/it") == stamped
     assert readme.stamped(stamped, None) == bare

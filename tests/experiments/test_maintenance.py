@@ -121,7 +121,7 @@ def test_the_hours_in_readme_are_of_its_rows_alone() -> None:
     lesson = LessonCount("07_a", 0, 0, 0, 0, 0, 0, 0, gap_minutes=120, exercise_minutes=180)
     *_, row, hours = readme_lessons_table([lesson, lesson._replace(lesson="A1_b")]).splitlines()
     assert row.startswith("| 07 |")
-    assert hours.endswith("| 2; 5 | |")
+    assert hours.endswith("| 2; 5 |")
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ from lessonkit.charts.renderer import PICTURE_VEGALITE_VERSION, VEGALITE_MIME_TY
 from tests.helpers import ROOT
 from transformer.models.folder import MANIFEST
 
-DOCSTRING = """Do `it`, on
+DOCSTRING = """Do `it`, *once or twice*, on
 two lines.
 
 Args:
@@ -47,7 +47,8 @@ def test_a_docstring_is_paragraphs_entries_lists_and_code() -> None:
         *("paragraph", "rubric", "definition_list", "rubric", "paragraph"),
         *("bullet_list", "literal_block"),
     ]
-    assert found[0].astext() == "Do it, on two lines."
+    assert found[0].astext() == "Do it, once or twice, on two lines."
+    assert [node.astext() for node in found[0].findall(nodes.emphasis)] == ["once or twice"]
     assert [term.astext() for term in found[2].findall(nodes.term)] == ["x, y", "**options"]
     assert "Numbers, which go on." in found[2].astext()
     assert found[4].astext() == "The sum: x and y."
@@ -64,7 +65,7 @@ def notebook(folder: Path, *cells: dict[str, Any]) -> lessons.Lesson:
 HEAD = """# 03 · A subject
 
 It opens
-so.
+[so](there.ipynb).
 
 - **Paper sections:** §1,
   §2
@@ -130,6 +131,10 @@ def test_a_page_describes_itself_where_its_link_is_shown() -> None:
         assert '<meta property="og:title" content="A &lt;b&gt;">' in elements
         picture = '<meta property="og:image" content="https://me.github.io/it/_static/'
         assert any(element.startswith(picture) for element in elements) == bool(address)
+    door = nodes.paragraph("", "", nodes.raw("", "<a href='b'>", format="html"), nodes.Text("Open"))
+    listed = new_document("listed")
+    listed += [nodes.entry("", nodes.paragraph(text="a cell")), door]
+    assert head.describe(listed) == "Open"
     long = new_document("long")
     long += nodes.paragraph(text="word " * 99)
     assert head.describe(long) == ("word " * 39).strip() + " ..."
@@ -194,6 +199,21 @@ def test_the_live_page_gets_the_models_that_it_lists(tmp_path: Path) -> None:
     assert [path.name for path in (site / "live" / "models").iterdir()] == ["demo-fr-en"]
     there = {file.name for file in (site / "live" / "models" / "demo-fr-en").iterdir()}
     assert there == {*COPIED_MODEL_FILES, MANIFEST}
+
+
+def test_readmes_film_leads_to_the_live_page() -> None:
+    app: Any = SimpleNamespace(env=SimpleNamespace(docname="README"))
+    page = new_document("page")
+    for passage in ("the-live-page", "the-site"):
+        film = nodes.image(uri="film.webp")
+        target = {"reftarget": "docs/publishing", "reftargetid": passage}
+        page += nodes.paragraph("", "", pending_xref("", film, reftype="myst", **target))
+    live.link_live_page(app, page)
+    (link,) = page.findall(nodes.reference)
+    assert link["refuri"] == "live/index.html"
+    assert [image["uri"] for image in link.findall(nodes.image)] == ["film.webp"]
+    (left,) = page.findall(pending_xref)
+    assert left["reftargetid"] == "the-site"
 
 
 def test_a_page_folds_answers_and_says_where_the_lesson_runs(tmp_path: Path) -> None:

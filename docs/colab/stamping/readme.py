@@ -10,10 +10,15 @@ FIRST, LAST = "<!-- badges -->\n", "<!-- /badges -->\n"
 LESSON = "notebooks/00_start_here.ipynb"
 LICENCE = "[![Code: MIT](https://img.shields.io/badge/code-MIT-blue)](LICENSE)"
 SHIELD = "https://img.shields.io/badge/live-translate-009E73"
-# Where the repository is cloned from, and where the film of the live page leads.
+# Where the repository is cloned from, where the site and its live page are (else what is said
+# about them), and a lesson's row of the table.
 _CLONE = re.compile(r"git clone \S+ attention-course")
-_FILM = re.compile(r"\]\(docs/live\.webp\)\]\([^)]*\)")
-_ROW = re.compile(r"\[read\]\([^)]*?(notebooks/\w+)\.(?:ipynb|html)\)(?: · \[Colab\]\([^)]*\))?")
+_SITE = re.compile(r"\[published site\]\([^)]*\)")
+_LIVE = re.compile(r"\((?:docs/publishing\.md#the-live-page|https://[^()]+/live/index\.html)\)")
+_ROW = re.compile(
+    r"^(\| \d\d \| \[[^]]+\])\([^)]*?(notebooks/\w+)\.(?:ipynb|html)\)(?: · \[Colab\]\([^)]*\))?",
+    re.MULTILINE,
+)
 
 
 def stamped(text: str, repo: str | None) -> str:
@@ -26,13 +31,8 @@ def stamped(text: str, repo: str | None) -> str:
     _, last, after = rest.partition(LAST)
     if not (first and last):
         raise ValueError(f"README.md has no lines {FIRST.strip()} and {LAST.strip()}")
-    said = before + first + "\n".join([*badges(repo), LICENCE]) + "\n" + last + after
-    clone, page = "ADDRESS", "docs/publishing.md#the-live-page"
-    if repo:
-        clone, page = f"{GITHUB}{repo}", f"{site(repo)}live/index.html"
-    said = _CLONE.sub(f"git clone {clone} attention-course", said)
-    said = _FILM.sub(f"](docs/live.webp)]({page})", said)
-    return _ROW.sub(lambda found: _links(found[1], repo), said)
+    shown = "\n".join([*badges(repo), LICENCE]) + "\n"
+    return _linked(before, repo) + first + shown + last + _linked(after, repo)
 
 
 def badges(repo: str | None) -> list[str]:
@@ -63,8 +63,24 @@ def read_site(pyproject: Path) -> str | None:
     return site(repo) if repo else None
 
 
-def _links(page: str, repo: str | None) -> str:
-    """Return where a lesson is read, and where it runs."""
+def _linked(text: str, repo: str | None) -> str:
+    """Return a part of README whose links are those of an address."""
+    clone, front, live = (
+        "ADDRESS",
+        "docs/publishing.md#the-site",
+        "docs/publishing.md#the-live-page",
+    )
+    if repo:
+        clone, front = f"{GITHUB}{repo}", site(repo)
+        live = f"{front}live/index.html"
+    text = _CLONE.sub(f"git clone {clone} attention-course", text)
+    text = _SITE.sub(f"[published site]({front})", text)
+    text = _LIVE.sub(f"({live})", text)
+    return _ROW.sub(lambda found: found[1] + _lesson_links(found[2], repo), text)
+
+
+def _lesson_links(page: str, repo: str | None) -> str:
+    """Return where a lesson is read, which its title leads to, and where it runs."""
     if repo is None:
-        return f"[read]({page}.ipynb)"
-    return f"[read]({site(repo)}{page}.html) · [Colab]({COLAB.format(repo)}{page}.ipynb)"
+        return f"({page}.ipynb)"
+    return f"({site(repo)}{page}.html) · [Colab]({COLAB.format(repo)}{page}.ipynb)"

@@ -2,7 +2,7 @@
 
 The form is the one of `transformer/`: paragraphs; lists, each entry with a hyphen or a number;
 indented code; sections such as `Args:`, whose entries are `name: text` or text alone; `code` in
-backticks.
+backticks; what is said with *stress* between asterisks.
 """
 
 import re
@@ -14,7 +14,7 @@ from docutils import nodes
 SECTIONS = ("Args", "Attributes", "Raises", "Returns", "Yields")
 ENTRY = re.compile(r"(\*{0,2}[\w.]+(?:, \*{0,2}[\w.]+)*):\s(.*)", re.DOTALL)
 LIST = re.compile(r"(?:-|\d\.) +")
-CODE = re.compile(r"`([^`]+)`")
+MARKED = re.compile(r"`([^`]+)`|(?<![\w*])\*(\w(?:[^*`]*[\w.!?])?)\*(?![\w*])")
 
 
 def to_nodes(docstring: str) -> list[nodes.Node]:
@@ -34,10 +34,16 @@ def to_nodes(docstring: str) -> list[nodes.Node]:
 
 
 def inline(text: str) -> Iterator[nodes.Node]:
-    """Return a text on one line, with what stands in backticks as code."""
-    for place, piece in enumerate(CODE.split(" ".join(text.split()))):
-        if piece:
-            yield nodes.literal(text=piece) if place % 2 else nodes.Text(piece)
+    """Yield a text on one line: backticks hold code, asterisks what is said with stress."""
+    text, end = " ".join(text.split()), 0
+    for found in MARKED.finditer(text):
+        if before := text[end : found.start()]:
+            yield nodes.Text(before)
+        code, stressed = found.groups()
+        yield nodes.literal(text=code) if code else nodes.emphasis(text=stressed)
+        end = found.end()
+    if rest := text[end:]:
+        yield nodes.Text(rest)
 
 
 def _section(title: str, body: str) -> nodes.Node:

@@ -11,10 +11,17 @@ PICTURE = "architecture.png"  # of figures/, beside the style sheet
 
 
 def describe(doctree: nodes.document) -> str:
-    """Return the first sentences below a page's title, `MAX_DESCRIPTION_CHARACTERS` at most."""
+    """Return the first sentences below a page's title, `MAX_DESCRIPTION_CHARACTERS` at most.
+
+    The cells of tables are none, and neither are elements of HTML.
+    """
     text = ""
     for paragraph in doctree.findall(nodes.paragraph):
-        text = f"{text} {' '.join(paragraph.astext().split())}".strip()
+        if isinstance(paragraph.parent, nodes.entry):
+            continue
+        pieces = paragraph.findall(nodes.Text)
+        words = "".join(piece for piece in pieces if not isinstance(piece.parent, nodes.raw))
+        text = f"{text} {' '.join(words.split())}".strip()
         if len(text) >= MAX_DESCRIPTION_CHARACTERS // 2:
             break
     if len(text) <= MAX_DESCRIPTION_CHARACTERS:

@@ -20,6 +20,7 @@ ROOM = f"(?:{'|'.join(ROOMS)})"
 NAMED = re.compile(rf"(?<![\w./-]){ROOM}(?:\.\w+)+")
 MEMBERS = re.compile(rf"`({ROOM}[\w.]*)`\s+\(([^)]*)\)")  # `transformer.data` (`bpe`)
 SET_UP = "tag_colab"
+LINK = re.compile(r"\[([^\]]+)\]\([^)]*\)")
 IMPORTED = re.compile(rf"from ({ROOM}[\w.]*) import \(?([\w, \n]+)")
 
 
@@ -56,8 +57,8 @@ class Lesson:
 
     @property
     def opening(self) -> str:
-        """The first paragraph below the title, on one line."""
-        return " ".join(source(self.cells[0]).split("\n\n")[1].split())
+        """The first paragraph below the title, on one line, of links only the words."""
+        return LINK.sub(r"\1", " ".join(source(self.cells[0]).split("\n\n")[1].split()))
 
     @property
     def sections(self) -> str:

@@ -1,16 +1,19 @@
-"""The page that translates in the browser: the site has a copy, and lesson 00 leads to it."""
+"""The page that translates in the browser: the site has a copy; lesson 00 and README lead to it."""
 
 import json
 import shutil
 from pathlib import Path
 
 from docutils import nodes
+from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 
 from engines.int8_weights import write_int8_model
 
 PREVIEW = "preview.png"  # what a link to the page shows
 FIRST_LESSON = "notebooks/00_start_here"
+README = "README"
+ABOUT = "the-live-page"  # the passage that README's film leads to where there is no such page
 INVITATION = "Translate in the browser"
 
 
@@ -40,7 +43,13 @@ def model_names(root: Path) -> list[str]:
 
 
 def link_live_page(app: Sphinx, doctree: nodes.document) -> None:
-    """Lead from the head of the first lesson to the page that translates."""
+    """Lead to the page that translates: from README's film, and from the first lesson's head."""
+    if app.env.docname == README:
+        for link in list(doctree.findall(pending_xref)):
+            if link.get("reftargetid") == ABOUT:
+                page = nodes.reference("", "", refuri="live/index.html", internal=True)
+                page += link.children
+                link.replace_self(page)
     if app.env.docname != FIRST_LESSON:
         return
     link = nodes.reference("", INVITATION, refuri="../live/index.html", internal=True)
