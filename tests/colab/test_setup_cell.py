@@ -136,6 +136,46 @@ def test_the_workflow_pushes_lessons_that_find_the_course(
     assert Path(used) == runtime / "attention-course" / "transformer" / "__init__.py"
 
 
+GH = """#!/bin/sh
+echo "$SAID"
+exit $STATUS
+"""
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+@pytest.mark.parametrize(
+    ("said", "status", "published", "right"),
+    [
+        ("workflow", 0, True, True),
+        ("legacy", 0, False, True),  # a branch is published, in which the site is not
+        ('{"message":"Not Found","status":"404"}gh: Not Found (HTTP 404)', 1, False, True),
+        ("gh: Bad credentials (HTTP 401)", 1, False, False),
+    ],
+)
+def test_a_fork_without_pages_says_so_and_does_not_fail(
+    tmp_path: Path, said: str, status: int, published: bool, right: bool
+) -> None:
+    workflow = yaml.safe_load((ROOT / ".github/workflows/pages.yml").read_text(encoding="utf-8"))
+    (ask,) = (step for step in workflow["jobs"]["publish"]["steps"] if "run" in step)
+    (tmp_path / "gh").write_text(GH)
+    (tmp_path / "gh").chmod(0o755)
+    out = tmp_path / "output"
+    out.touch()
+    github = {"GITHUB_REPOSITORY": "me/it", "GITHUB_OUTPUT": str(out)}
+    path = {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
+    answer = {"SAID": said, "STATUS": str(status)}
+    done = subprocess.run(
+        ["bash", "-e", "-c", ask["run"]],
+        env={**os.environ, **github, **path, **answer},
+        capture_output=True,
+        text=True,
+        timeout=HANGS,
+    )
+    assert (done.returncode == 0) == right, done.stderr
+    assert ("enabled=true" in out.read_text()) == published
+    assert done.stdout.startswith("::notice::") == (right and not published)
+
+
 @pytest.mark.weekly
 def test_it_fetches_the_commit_that_it_names(runtime: Path, remote: str) -> None:
     bare = next((runtime.parent / "remotes").glob("*/*"))
