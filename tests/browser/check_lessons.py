@@ -18,7 +18,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,8 @@ except ModuleNotFoundError as error:
 
 AXE = ROOT / ".venv" / "node" / "node_modules" / "axe-core" / "axe.min.js"
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-JUDGE = """rules => axe.run(document, {runOnly: rules, resultTypes: ['violations'], preload: false})
+JUDGE = """([runOnly, rules, part]) =>
+  axe.run(part || document, {runOnly, rules, resultTypes: ['violations'], preload: false})
   .then(found => found.violations.map(({id, impact, nodes}) => `axe, ${impact}: ${id}: `
     + nodes.slice(0, 3).map(node => node.target.join(' ')).join(', ').slice(0, 200)))"""
 PLAIN_HTTP_HOST = "classroom.test"  # this computer by a name that browsers do not trust as such
@@ -87,11 +88,22 @@ def opened(browser: Browser, *schemes: str, **options: Any) -> Iterator[tuple[Pa
     page.context.close()
 
 
-def judge(page: Page) -> list[str]:
-    """Return a line for each rule of axe-core, of what shuts readers out, that a page breaks."""
+def judge(
+    page: Page, rules: Sequence[str] = RULES, without: Sequence[str] = (), part: str = ""
+) -> list[str]:
+    """Return a line for each rule of axe-core, of what shuts readers out, that a page breaks.
+
+    Args:
+        page: The browser's.
+        rules: Names of rules, or of sets of them.
+        without: Names of rules that are left out.
+        part: A selector of what is judged; all of the page where it is empty.
+    """
     # Not as a script's element, which the live page's own policy forbids in Firefox.
-    page.evaluate(f"() => {{ {AXE.read_text(encoding='utf-8')} }}")
-    found: list[str] = page.evaluate(JUDGE, RULES)
+    if not page.evaluate("() => 'axe' in window"):
+        page.evaluate(f"() => {{ {AXE.read_text(encoding='utf-8')} }}")
+    left_out = {rule: {"enabled": False} for rule in without}
+    found: list[str] = page.evaluate(JUDGE, [list(rules), left_out, part])
     return found
 
 

@@ -16,61 +16,103 @@ It needs what `check_lessons.py` needs, and axe-core:
 import argparse
 import sys
 import time
-from typing import Any
+from typing import Literal, NamedTuple
 
 from check_lessons import AXE, judge, launch, opened
 from lab_server import ROOT
 from lesson_page import holds, move_controls
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page, ViewportSize, sync_playwright
 
 SITE = ROOT / "build" / "site"
 LIVE = "live"  # its page reads files, which needs a server: it has a check of its own
 SEARCH, FOUND = "search.html?q=warm-up", "() => document.querySelector('#search-results li')"
 DRAWN = 30  # seconds a chart or a result may take to appear
+CHANGE = 3  # seconds a chart may take to follow a control, which takes Vega a few milliseconds
 ALL_DRAWN = "() => document.querySelectorAll('.chart:not(.drawn)').length === 0"
 WITHOUT_ALT = """() => [...document.querySelectorAll('article img')]
   .filter(image => !image.alt.trim() || !image.naturalWidth).map(image => image.src)"""
 TOO_WIDE = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
 UNFOLDED = """() => [...document.querySelectorAll('.tag_hide-output .cell_output')]
   .filter(output => !output.closest('details:not([open])')).length"""
-DESK = {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light"}
-VIEWS: dict[str, dict[str, Any]] = {
-    "desk": DESK,
-    "dark": DESK | {"color_scheme": "dark"},
-    "phone": DESK | {"viewport": {"width": 360, "height": 740}},
+AT_REST = "() => document.getAnimations().every(each => each.playState !== 'running')"
+# The size of the window, and the colours that the system asks for.
+# In the dark a page differs by its colours alone, and on a phone by its layout and its head. The
+# contrast of every word takes longer to judge than everything else together.
+COLOUR_RULES = ("color-contrast", "link-in-text-block")
+PHONE_HEAD = ".mobile-header"
+VIEWS: dict[str, tuple[ViewportSize, Literal["light", "dark"]]] = {
+    "desk": ({"width": 1280, "height": 900}, "light"),
+    "dark": ({"width": 1280, "height": 900}, "dark"),
+    "phone": ({"width": 360, "height": 740}, "light"),
 }
 
 
-def visit(page: Page, problems: list[str], address: str, move: bool) -> tuple[int, int]:
-    """Open an address, wait until its charts are drawn, and look.
+class Seen(NamedTuple):
+    """What was seen of a page in all views.
+
+    Attributes:
+        wrong: What is wrong, a line each, which begins with the view's name.
+        charts, moved: How many charts were drawn, and how many controls changed one.
+    """
+
+    wrong: list[str]
+    charts: int
+    moved: int
+
+
+def visit(page: Page, problems: list[str], address: str) -> Seen:
+    """Open an address, and look at it in every view; on a desk, move every control.
 
     Args:
-        page: The browser's, on which everything else is refused.
-        problems: What is wrong is added here, a line each.
-        address: Of the page.
-        move: Whether to move every control of every chart.
-
-    Returns:
-        How many charts the page has, and how many controls that change one.
+        page: The browser's.
+        problems: What goes wrong there is added to it; it is empty before and after.
+        address: Where the page goes.
     """
-    page.on(
-        "console",
-        lambda said: said.type in ("error", "warning") and problems.append(said.text[:200]),
-    )
-    page.goto(address)
+    wrong, charts, moved = list[str](), 0, 0
+    for name, (size, colours) in VIEWS.items():
+        page.set_viewport_size(size)
+        page.emulate_media(color_scheme=colours)
+        # Loading takes longer than looking. What a script draws may depend on the view in which the
+        # page was loaded; everything else follows from the style sheets.
+        if name == "desk" or charts:
+            page.goto(address)
+        look(page, problems)
+        problems += judge_view(page, name)
+        drawn = page.query_selector_all(".chart")
+        charts += len(drawn)
+        for chart in drawn if name == "desk" else []:
+            for control, changed in move_controls(page, chart, CHANGE).items():
+                moved += changed
+                problems += [f"{control} moves nothing"] * (not changed)
+        wrong += [f"{name}: {problem}" for problem in problems]
+        problems.clear()
+    return Seen(wrong, charts, moved)
+
+
+def look(page: Page, problems: list[str]) -> None:
+    """Wait until a page is drawn, and add what is wrong with it, a line each."""
     if not holds(page, ALL_DRAWN, DRAWN):
         problems.append("a chart was not drawn")
+    if not holds(page, AT_REST, DRAWN):
+        problems.append("it never comes to rest")
     for source in page.evaluate(WITHOUT_ALT):
         problems.append(f"a picture without alt text, or not there: {source[:90]}")
     if wider := page.evaluate(TOO_WIDE):
         problems.append(f"{wider} pixels wider than the window")
     if unfolded := page.evaluate(UNFOLDED):
         problems.append(f"{unfolded} answers are not folded")
-    problems += judge(page)
-    charts = page.query_selector_all(".chart")
-    tried = [each for chart in charts if move for each in move_controls(page, chart).items()]
-    problems += [f"{name} moves nothing" for name, changed in tried if not changed]
-    return len(charts), sum(changed for _, changed in tried)
+
+
+def judge_view(page: Page, name: str) -> list[str]:
+    """Return what axe-core finds in a view: everything on a desk, elsewhere what differs there."""
+    if name == "desk":
+        return judge(page)
+    if name == "dark":
+        return judge(page, rules=COLOUR_RULES)
+    found = judge(page, without=COLOUR_RULES)
+    if page.query_selector(PHONE_HEAD):  # the page for wrong addresses has none
+        found += judge(page, rules=COLOUR_RULES, part=PHONE_HEAD)
+    return found
 
 
 def main() -> int:
@@ -85,22 +127,28 @@ def main() -> int:
         if not path.is_file():
             parser.error(f"there is no {path}: `python -m experiments check site` makes it")
     start, wrong, charts, moved, found = time.monotonic(), 0, 0, 0, False
-    with sync_playwright() as playwright, launch(playwright) as browser:
+    # One page of the browser for all of the site's: a new one would compile every script again.
+    with (
+        sync_playwright() as playwright,
+        launch(playwright) as browser,
+        opened(browser, "file") as (page, problems),
+    ):
+        page.on(
+            "console",
+            lambda said: said.type in ("error", "warning") and problems.append(said.text[:200]),
+        )
         for number, path in enumerate(pages, start=1):
-            wrong_before = wrong
-            for name, view in VIEWS.items():
-                with opened(browser, "file", **view) as (page, problems):
-                    seen = visit(page, problems, path.as_uri(), view is DESK)
-                    charts, moved = charts + seen[0], moved + seen[1]
-                wrong += bool(problems)
-                for problem in problems:
-                    print(f"{path.relative_to(SITE)}, {name}: {problem}", flush=True)
+            seen = visit(page, problems, path.as_uri())
+            wrong, charts, moved = wrong + len(seen.wrong), charts + seen.charts, moved + seen.moved
+            for problem in seen.wrong:
+                print(f"{path.relative_to(SITE)}, {problem}", flush=True)
             place, seconds = f"{number} of {len(pages)}", time.monotonic() - start
-            told = f"{wrong - wrong_before} views wrong, {seconds:.0f} s"
+            told = f"{len(seen.wrong)} wrong, {seconds:.0f} s"
             print(f"{place}, {path.relative_to(SITE)}: {told}", flush=True)
-        with opened(browser, "file") as (page, _):
-            page.goto(f"{SITE.as_uri()}/{SEARCH}")
-            found = holds(page, FOUND, DRAWN)
+        page.goto(f"{SITE.as_uri()}/{SEARCH}")
+        found = holds(page, FOUND, DRAWN)
+    wrong += len(problems)  # the browser's own, which end the check
+    print(*(f"the browser: {problem}\n" for problem in problems), sep="", end="")
     print(
         f"{len(pages)} pages, {len(VIEWS)} views: {wrong} wrong; {charts} charts drawn, "
         f"{moved} controls moved, {time.monotonic() - start:.0f} s",

@@ -65,12 +65,18 @@ MOVE = """(control, back) => {
   control.value = goal; tell(); return true; }"""
 
 
-def move_controls(page: Page, chart: ElementHandle) -> dict[str, bool]:
-    """Move every control of a chart; tells by its name whether that changed the picture."""
+def move_controls(page: Page, chart: ElementHandle, seconds: float = CHANGE) -> dict[str, bool]:
+    """Move every control of a chart; tells by its name whether that changed the picture.
+
+    Args:
+        page: The browser's.
+        chart: The chart, on that page.
+        seconds: That a change may take. So long it takes, twice over, to see that there is none.
+    """
     tried: dict[str, bool] = {}
     for control in chart.query_selector_all("input, select"):
         name = str(control.evaluate("control => control.name || control.type"))
-        tried[name] = tried.get(name, False) or _changes(page, chart, control)
+        tried[name] = tried.get(name, False) or _changes(page, chart, control, seconds)
     # Some count under one choice of a list alone.
     menu = chart.query_selector("select")
     for place in range(menu.evaluate("menu => menu.options.length") if menu else 0):
@@ -79,16 +85,16 @@ def move_controls(page: Page, chart: ElementHandle) -> dict[str, bool]:
             menu.evaluate(CHOOSE, place)
         for name in missing:
             control = chart.query_selector(f'[name="{name}"]')
-            tried[name] = control is not None and _changes(page, chart, control)
+            tried[name] = control is not None and _changes(page, chart, control, seconds)
     return tried
 
 
-def _changes(page: Page, chart: ElementHandle, control: ElementHandle) -> bool:
+def _changes(page: Page, chart: ElementHandle, control: ElementHandle, seconds: float) -> bool:
     """Move a control one way, and if need be the other; tell whether the chart changed."""
     for back in (False, True):
         before = chart.evaluate(PIXELS)
         if control.evaluate(MOVE, back) and holds(
-            page, CHANGED.format(PIXELS), CHANGE, [chart, before]
+            page, CHANGED.format(PIXELS), seconds, [chart, before]
         ):
             time.sleep(0.3)  # let it come to rest
             return True
