@@ -166,7 +166,7 @@ export function places_of_largest(values, number) {
     let rank = places.length;
     while (rank > 0 && values[places[rank - 1]] < values[i]) rank--;
     places.splice(rank, 0, i);
-    places.length = Math.min(places.length, number);
+    if (places.length > number) places.pop();
   }
   return places;
 }
