@@ -23,7 +23,7 @@ const loaded = new Map(); // translators, by folder
 /** Load the model of a folder at its first question. */
 async function load(folder) {
   if (loaded.has(folder)) return;
-  const read = (name) => decompress(Uint8Array.from(readFileSync(join(folder, name))).buffer);
+  const read = (name) => decompress(name, Uint8Array.from(readFileSync(join(folder, name))).buffer);
   loaded.set(folder, new Translator(await Promise.all(FILES.map(read))));
 }
 

@@ -6,7 +6,9 @@ export const MANIFEST = "manifest.json";
 export const FILES = ["recipe.json", "src_tokenizer.json", "tgt_tokenizer.json", "model.safetensors"];
 
 const MODELS = new URL("../models/", import.meta.url);
-const GZIP = [0x1f, 0x8b, 8]; // what its output begins with; no header of weights is as long as that
+// What gzip's output begins with. Weights begin with the length of their header, of which this would be
+// half a megabyte or more.
+const GZIP = [0x1f, 0x8b, 8];
 const fetched = new Map(); // promises of files, by the model's name
 
 /**
@@ -28,23 +30,18 @@ export function forget_model(name) {
   fetched.delete(name);
 }
 
-/** Return the bytes of one file of a model, decompressed where it is served compressed. */
+/** Return the bytes of one file of a model. */
 async function fetch_file(name, file) {
-  let bytes, problem;
+  let problem;
   try {
     const response = await fetch(new URL(`${encodeURIComponent(name)}/${file}`, MODELS));
-    if (response.ok) bytes = await response.arrayBuffer();
-    else problem = `is missing (${response.status})`;
+    if (response.ok) return await response.arrayBuffer();
+    problem = `is missing (${response.status})`;
   } catch {
     throw new UserError(
       `models/${name}/${file} cannot be fetched, or not to its end: ` +
         "is the network there, and the server?",
     );
-  }
-  try {
-    if (bytes !== undefined) return await decompress(bytes);
-  } catch {
-    problem = "is damaged (it cannot be decompressed)";
   }
   throw with_remedy(name, new ModelFileError(file, problem));
 }
@@ -58,14 +55,19 @@ export function with_remedy(name, { file, problem }) {
 }
 
 /**
- * Return what gzip compressed, which the first bytes tell; any other file as it is.
+ * Return the content of a file that gzip compressed, which its first bytes tell; any other file as it is.
+ * @param {string} name The file's, in the model's folder.
  * @param {ArrayBuffer} file
  * @returns {Promise<ArrayBuffer>}
- * @throws {Error} What was compressed is cut short or damaged.
+ * @throws {ModelFileError} What was compressed is cut short or damaged.
  */
-export async function decompress(file) {
-  const bytes = new Uint8Array(file, 0, Math.min(GZIP.length, file.byteLength));
-  if (!GZIP.every((byte, i) => bytes[i] === byte)) return file;
+export async function decompress(name, file) {
+  const first = new Uint8Array(file, 0, Math.min(GZIP.length, file.byteLength));
+  if (!GZIP.every((byte, i) => first[i] === byte)) return file;
   const stream = new Blob([file]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Response(stream).arrayBuffer();
+  try {
+    return await new Response(stream).arrayBuffer();
+  } catch {
+    throw new ModelFileError(name, "is damaged (it cannot be decompressed)");
+  }
 }

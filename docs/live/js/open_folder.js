@@ -2,7 +2,6 @@
 
 import { by_id } from "./dom.js";
 import { UserError } from "./errors.js";
-import { decompress } from "./model_files.js";
 
 const MAX_BYTES = 2 ** 30; // of a model's files; the weights stand in memory several times
 const FOUND_AT_ONCE = 1000; // files of a folder, before the rest is left unread
@@ -85,10 +84,7 @@ async function read_files(folder, files, names) {
     throw new UserError(`the model in ${folder} has ${size}, and this page reads up to 1 GiB: translate with Python`);
   }
   try {
-    const read = wanted.map(async (file) => [
-      file.name,
-      await decompress(await file.arrayBuffer()),
-    ]);
+    const read = wanted.map(async (file) => [file.name, await file.arrayBuffer()]);
     return Object.fromEntries(await Promise.all(read));
   } catch {
     throw new UserError(`a file in ${folder} cannot be read: may you read it, and is it still there?`);

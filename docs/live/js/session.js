@@ -63,7 +63,10 @@ export class Session {
   /** Take the files of a reader's model; return what the worker says of it. */
   async open(name, folder, files) {
     const values = { name, folder, files };
-    const about = await this.engine.ask("open", values);
+    const about = await this.engine.ask("open", values).catch((error) => {
+      if (!(error instanceof Stopped)) throw error;
+      return this.open(name, folder, files); // it waited behind a search that was given up
+    });
     this.opened.set(name, values);
     return about;
   }

@@ -2,7 +2,7 @@
 
 import { check_direction, check_files } from "./checks.js";
 import { ModelFileError, UserError } from "./errors.js";
-import { FILES, MANIFEST, with_remedy } from "./model_files.js";
+import { decompress, FILES, MANIFEST, with_remedy } from "./model_files.js";
 import { bits_of } from "./safetensors.js";
 import { Translator } from "./translator.js";
 
@@ -41,9 +41,10 @@ async function load(name, direction, files) {
   }
 }
 
-/** Check and read the files of a model; return it, and what the page says of it. */
-async function read(manifest, ...files) {
+/** Decompress, check and read the files of a model; return it, and what the page says of it. */
+async function read(manifest, ...served) {
   const start = performance.now();
+  const files = await Promise.all(served.map((file, i) => decompress(FILES[i], file)));
   await check_files(manifest, files);
   const translator = new Translator(files);
   const { num_layers, num_heads, pre_norm } = translator.model.config;
