@@ -3,8 +3,6 @@
 Not a script: check_page.py runs it.
 """
 
-from functools import partial
-
 from visit import Check, Visit
 
 FRAME = {"width": 640, "height": 480}  # as docs/publishing.md embeds a box
@@ -117,8 +115,8 @@ def numbers(visit: Visit) -> None:
     page = visit.page
     page.click("#options summary")
     for name, wrong, right in (("beam_size", "1.5", "3"), ("alpha", "4", "0.65")):
-        page.fill(f"#{name}", wrong)
+        visit.write(f"#{name}", wrong)
         visit.says("#option-wrong", f"{name} {wrong} is told", "...: give a")
-        visit.settle(partial(page.fill, f"#{name}", right))
+        visit.put(f"#{name}", right)
         visit.says("#option-wrong", f"{name} {right} is taken", "")
         visit.says("#options-said", "and said", f"...{right}")

@@ -63,6 +63,10 @@ def check_translating(check: Check) -> None:
         searches(visit)
         waits(visit)
         opens_boxes(visit)
+        if check.is_stock_firefox:
+            print("left out: motion that is to rest meanwhile, which cannot be asked for here")
+        else:
+            rests_meanwhile(visit)
 
 
 def translates(visit: Visit, address: str) -> None:
@@ -228,6 +232,26 @@ def warms(visit: Visit) -> None:
     page.fill("#next-temperature", "3")
     flatter = float(written.text_content() or "nan") < first
     visit.expect("a higher temperature flattens the next token's probabilities", flatter, True)
+
+
+def rests_meanwhile(visit: Visit) -> None:
+    """Where motion is to rest while a box is open, what one presses there goes on working."""
+    page = visit.page
+    page.keyboard.press("Escape")
+    page.click("[data-box=cross]")
+    for motion, offered in (("reduce", 0), ("no-preference", 1)):
+        page.emulate_media(reduced_motion=motion)  # type: ignore[arg-type]
+        page.click("#step-back")
+        page.wait_for_function(
+            "wanted => document.querySelectorAll('#numbers > button').length === wanted",
+            arg=offered,
+        )
+        page.check("#equation-picker input[value='2']", force=True)
+        shown = page.locator("#numbers .steps").get_attribute("data-step")
+        visit.expect(f"motion set to {motion} beside an open box: steps are chosen", shown, "2")
+    page.click("#numbers > button")
+    page.wait_for_selector("#numbers .steps[data-step='4']")
+    print("right: and played", flush=True)
 
 
 def check_policy(check: Check) -> None:

@@ -30,6 +30,15 @@ SEEN = """() => {
   };
 }"""
 
+# Whether nothing covers the first line of the translation.
+TRANSLATION_SEEN = """() => {
+  const range = document.createRange();
+  range.selectNodeContents(document.querySelector("#translation"));
+  const { left, right, top, bottom } = range.getClientRects()[0];
+  const seen = x => document.elementFromPoint(x, (top + bottom) / 2)?.id === "translation";
+  return [left + 2, (left + right) / 2, right - 2].every(seen);
+}"""
+
 
 def check_tour(check: Check) -> None:
     """Take the tour by hand at both sizes, and once shown by the page."""
@@ -104,6 +113,8 @@ def draw_hot(page: Page, visit: Visit) -> None:
     visit.settle(lambda: page.check("#search-picker input[value='draw']", force=True))
     visit.put("#temperature", "2")
     visit.put("#top_p", "1")
+    seen = page.evaluate(TRANSLATION_SEEN)
+    visit.expect("  what is drawn is seen beside options and card", seen, True)
     for _ in range(5):
         if page.locator("#stop.done").count() == 0:
             visit.click("#draw-again")

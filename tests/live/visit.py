@@ -6,7 +6,7 @@ Not a script: check_page.py and film.py use it. It needs Playwright and a browse
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,7 +16,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "docs"), str(ROOT / "tests" / "browser")]
 
 from check_lessons import AXE, PLAIN_HTTP_HOST, judge, launch, opened  # noqa: E402  (it says what to do without Playwright)
 from folder_server import QuietHandler, served_folder  # noqa: E402
-from playwright.sync_api import Browser, Page, Playwright  # noqa: E402
+from playwright.sync_api import Browser, BrowserType, Page, Playwright  # noqa: E402
 from serve_page import PageHandler, lay_out_page  # noqa: E402
 
 LIVE, MODELS = ROOT / "docs" / "live", ROOT / "data" / "models"
@@ -25,6 +25,13 @@ SIZE = {"width": 1100, "height": 900}
 DESK, PHONE = {"width": 1366, "height": 768}, {"width": 360, "height": 740}
 SETTLED = """before => (document.body.dataset.done ?? "0") !== before
   && !document.body.classList.contains("busy")"""
+# What a stock Firefox is started with, since Playwright can set no media feature of its pages.
+MEDIA_PREFS: dict[tuple[str, str], dict[str, int]] = {
+    ("color_scheme", "light"): {"layout.css.prefers-color-scheme.content-override": 1},
+    ("color_scheme", "dark"): {"layout.css.prefers-color-scheme.content-override": 0},
+    ("reduced_motion", "reduce"): {"ui.prefersReducedMotion": 1},
+}
+MEDIA_OPTIONS = {name for name, _ in MEDIA_PREFS}
 PATIENCE = 60_000  # milliseconds that anything may take, on a computer with other work
 
 
@@ -42,11 +49,20 @@ def served() -> Iterator[str]:
 
 
 def launch_firefox(playwright: Playwright) -> Browser:
-    """Start the Firefox that the variable FIREFOX names, or Playwright's own."""
+    """Start the Firefox that the variable FIREFOX names, or Playwright's own.
+
+    Playwright 1.65 and later ask it for `emulation.setMediaFeaturesOverride`, which Firefox 153
+    does not have: 1.64 drives it.
+    """
+    return _start_firefox(playwright.firefox, {})
+
+
+def _start_firefox(kind: BrowserType, prefs: dict[str, int]) -> Browser:
+    """Start a Firefox with these preferences."""
     named = os.environ.get("FIREFOX")
     own: dict[str, Any] = {"executable_path": named, "channel": "moz-firefox"} if named else {}
-    prefs = {"network.dns.localDomains": PLAIN_HTTP_HOST}
-    return playwright.firefox.launch(firefox_user_prefs=prefs, **own)
+    all_prefs = {"network.dns.localDomains": PLAIN_HTTP_HOST, **prefs}
+    return kind.launch(firefox_user_prefs=all_prefs, **own)
 
 
 class Visit:
@@ -113,10 +129,14 @@ class Visit:
         self.settle(lambda: self.page.goto(address), opens=True)
 
     def put(self, field: str, number: str) -> None:
+        """Put a number in place of another, and wait for what that brings."""
+        self.settle(lambda: self.write(field, number))
+
+    def write(self, field: str, number: str) -> None:
         """Type a number in place of another, by keys: Firefox does not select what it fills."""
         self.page.focus(field)
         self.page.keyboard.press("Control+A")
-        self.settle(lambda: self.page.keyboard.type(number))
+        self.page.keyboard.type(number)
 
     def type(self, sentence: str) -> None:
         """Type a sentence, and wait for its translation."""
@@ -135,9 +155,22 @@ class Check:
         """Open a page of its own; what goes wrong there is kept."""
         # Playwright's own waiting evaluates strings, which the page's policy forbids.
         options = {"viewport": SIZE, "bypass_csp": True} | options
-        with opened(self.browser, **options) as (page, problems):
+        with self._browser_for(options) as browser, opened(browser, **options) as (page, problems):
             yield Visit(page, problems)
         self.found += problems
+
+    @property
+    def is_stock_firefox(self) -> bool:
+        """Whether Playwright drives the computer's own Firefox, where it lacks some calls."""
+        return self.browser.browser_type.name == "firefox" and "FIREFOX" in os.environ
+
+    def _browser_for(self, options: dict[str, Any]) -> AbstractContextManager[Browser]:
+        """Return the browser for a page of these options: another where they need preferences."""
+        prefs = [MEDIA_PREFS[item] for item in options.items() if item[0] in MEDIA_OPTIONS]
+        if not prefs or not self.is_stock_firefox:
+            return nullcontext(self.browser)
+        merged = {name: value for each in prefs for name, value in each.items()}
+        return _start_firefox(self.browser.browser_type, merged)
 
 
 __all__ = ["Check", "Visit", "launch", "launch_firefox", "served", "served_folder"]

@@ -1,6 +1,6 @@
 // Equation 1 in steps: the dot products of a query with all keys, scaled, masked, through the softmax.
 
-import { chance_text, draw_bar, fill_radios, make, two_decimals } from "./dom.js";
+import { by_id, chance_text, draw_bar, fill_radios, make, two_decimals } from "./dom.js";
 
 const MAX_PRODUCTS = 4; // of a dot product that are written out
 const A_STEP = 900; // milliseconds that a step is shown while they play
@@ -60,34 +60,48 @@ export function draw_attention_steps({ query, key, products, allowed, weights, k
   const written = [...query.slice(0, MAX_PRODUCTS)].map((value, i) => `(${two_decimals(value)})(${two_decimals(key[i])})`);
   const sum = `q·k = ${written.join(" + ")} + … = ${two_decimals(products[best])}`;
   const formula = `${sum}; divided by √${d_k}: ${two_decimals(scores.scaled[best])}`;
-  return [make("p", { className: "formula" }, formula), ...draw_step_controls(place), place];
+  place.dataset.step = shown;
+  return [make("p", { className: "formula" }, formula), ...draw_step_controls(), place];
 }
 
-/** Return the choice of a step and, where motion is welcome, a button that plays all. */
-function draw_step_controls(place) {
+/**
+ * Return the choice of a step and, where motion is welcome, a button that plays all. What they change is
+ * looked for when they are pressed: another drawing may have put other elements there.
+ */
+function draw_step_controls() {
   const picker = make("fieldset", { id: "equation-picker", className: "segments" });
   picker.append(make("legend", {}, "Attention, step by step"));
-  const show = (step) => {
-    shown = step;
-    place.dataset.step = step;
-  };
-  const fill = () => fill_radios(picker, STEPS, shown, choose);
-  const choose = (step) => {
-    clearInterval(timer);
-    show(step);
-  };
-  show(shown);
-  fill();
+  fill_step_picker(picker);
   if (matchMedia(CALM).matches) return [picker];
   const play = make("button", { type: "button" }, "Play the steps");
-  play.addEventListener("click", () => {
-    choose("1");
-    fill();
-    timer = setInterval(() => {
-      if (shown === "4" || !place.isConnected) return clearInterval(timer);
-      show(String(Number(shown) + 1));
-      fill();
-    }, A_STEP);
-  });
+  play.addEventListener("click", play_steps);
   return [picker, play];
+}
+
+function fill_step_picker(picker) {
+  fill_radios(picker, STEPS, shown, (step) => {
+    clearInterval(timer);
+    show_step(step);
+  });
+}
+
+/** Show the columns up to a step; return whether there are any. */
+function show_step(step) {
+  const place = document.querySelector("#numbers .steps");
+  if (place === null) return false;
+  shown = step;
+  place.dataset.step = step;
+  return true;
+}
+
+/** Show the first step, and the others one after the other. */
+function play_steps() {
+  clearInterval(timer);
+  const show = (step) => {
+    if (!show_step(step)) return clearInterval(timer);
+    fill_step_picker(by_id("equation-picker"));
+    if (step === STEPS.at(-1)[0]) clearInterval(timer);
+  };
+  show("1");
+  timer = setInterval(() => show(String(Number(shown) + 1)), A_STEP);
 }

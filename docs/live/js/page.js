@@ -110,6 +110,8 @@ function listen_to_focus() {
 
 /** Fill in what is the same for every model and sentence, and begin. */
 async function start() {
+  // Firefox reads modules from a file, but no models: served.js has said what to do.
+  if (location.protocol === "file:") return;
   set_up_embedding(new URLSearchParams(location.search).get("embed"), on_drawn);
   try {
     offer(await offered);
