@@ -3,8 +3,9 @@
     python tests/browser/check_gaps.py [PAGE ...]
 
 `make site` comes first; its pages are served from this computer. In each gap (of all lessons by
-default; PAGE is a path within build/site) the dots are "not attempted" and the solution that the
-page gives passes. In the first one, besides: a mistake gets its own hint; a cell that cannot run
+default; PAGE is a path within build/site) the dots are "not attempted", the solution that the page
+gives passes, and every mistake that the course names is wrong and gets its own hint. In one gap,
+besides: a cell that cannot run
 gets one line with a folded traceback, and so does one that ends Python itself; a loop without an
 end is stopped; Reset can be undone; all of it by keyboard, and what was typed is there when the
 page is opened again. A page without its server says what to do, and so does a browser without
@@ -17,12 +18,18 @@ It needs what `check_lessons.py` needs, and axe-core: `python -m experiments che
 import argparse
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from check_lessons import judge, launch, opened
 from folder_server import served_folder
 from lab_server import ROOT
 from playwright.sync_api import Locator, Page, sync_playwright
+
+sys.path[:0] = [str(ROOT / "docs" / "site"), str(ROOT)]
+
+from course_site.gaps import judged_exercises  # noqa: E402
+
+from lessonkit.exercises.exercise import Exercise  # noqa: E402
 
 SITE = ROOT / "build" / "site"
 GAP = "section.gap-cell"
@@ -51,8 +58,8 @@ def verdict(page: Page, name: str) -> tuple[str, str]:
     return gap.get_attribute("data-status") or "", said.text_content() or ""
 
 
-def try_every_gap(page: Page) -> Iterator[str]:
-    """Judge the dots and the solution of each gap of a page; yield what is wrong."""
+def try_every_gap(page: Page, exercises: Mapping[str, Exercise]) -> Iterator[str]:
+    """Judge the dots, the solution and the mistakes of each gap of a page; yield what is wrong."""
     for name in page.locator(f"{GAP} textarea").evaluate_all("all => all.map(each => each.id)"):
         name = name.removeprefix("gap-")
         gap = gap_of(page, name)
@@ -65,6 +72,20 @@ def try_every_gap(page: Page) -> Iterator[str]:
         gap.locator("textarea").fill(gap.locator(".gap-said").text_content() or "")
         if "passed" not in (said := verdict(page, name)):
             yield f"{name}: its solution: {said}"
+        yield from try_every_mistake(page, exercises[name])
+
+
+def try_every_mistake(page: Page, exercise: Exercise) -> Iterator[str]:
+    """Make each mistake that an exercise names; yield those that do not get their hint."""
+    for mistake, edits in exercise.mistake_edits.items():
+        answer = exercise.solution_source()
+        for old, new in zip(edits[::2], edits[1::2], strict=True):
+            answer = answer.replace(old, new)
+        gap_of(page, exercise.name).locator("textarea").fill(answer)
+        status, said = verdict(page, exercise.name)
+        hint = " ".join(exercise.hint_of_mistake[mistake].split())
+        if status != "wrong" or hint not in " ".join(said.split()):
+            yield f"{exercise.name}, {mistake}: {status!r}, {said!r}"
 
 
 def try_one_thoroughly(page: Page, address: str) -> Iterator[str]:
@@ -133,6 +154,7 @@ def main() -> int:
     ]
     if missing := [name for name in [*names, RATE_PAGE] if not (SITE / name).is_file()]:
         parser.error(f"there is no {missing[0]} in {SITE}: `make site` makes it")
+    exercises = {name: it for each in judged_exercises().values() for name, it in each.items()}
     start, wrong, tried = time.monotonic(), list[str](), 0
     with (
         sync_playwright() as playwright,
@@ -144,7 +166,7 @@ def main() -> int:
             with opened(browser) as (page, problems):
                 page.goto(f"{site}/{name}")
                 tried += page.locator(GAP).count()
-                found.extend(try_every_gap(page))
+                found.extend(try_every_gap(page, exercises))
             found += problems
             wrong += [f"{name}: {each}" for each in found]
             print(f"{name}: {len(found)} wrong, {time.monotonic() - start:.0f} s", flush=True)
