@@ -76,6 +76,7 @@ def film_boxes(page: Page, film: Film) -> None:
         steps, milliseconds = (8, 700) if box == "cross" else (3, 500)
         for place in page.locator("#tgt-tokens button").all()[:steps]:
             place.click()
+            page.evaluate("scrollTo(0, 0)")  # a click may move the page by a few pixels
             film.shoot(milliseconds)
         film.shoot(1200)
         page.keyboard.press("Escape")
