@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from experiments.bench.peer_inputs import real_lengths, whole_targets
 from transformer.config import PAD_ID, ModelConfig, PositionKind
 from transformer.data.batches import Batch
 
@@ -118,13 +119,3 @@ def _eole_vocabulary(size: int) -> dict[str, int]:
 
     names = [DefaultTokens.PAD if number == PAD_ID else f"type {number}" for number in range(size)]
     return {name: number for number, name in enumerate(names)}
-
-
-def whole_targets(batch: Batch) -> Tensor:
-    """Return bos, words, eos and padding of each target, (batch, tgt_len + 1)."""
-    return torch.cat([batch.tgt_in[:, :1], batch.tgt_out], dim=1)
-
-
-def real_lengths(ids: Tensor) -> Tensor:
-    """Return how many tokens of each row are no padding, (batch,)."""
-    return (ids != PAD_ID).sum(dim=1)

@@ -11,7 +11,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from experiments.bench.eole_peer import real_lengths
+from experiments.bench.peer_inputs import real_lengths
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID, ModelConfig
 from transformer.data.batches import Batch
 

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from experiments.bench.eole_peer import real_lengths, whole_targets
+from experiments.bench.peer_inputs import real_lengths, whole_targets
 from transformer.config import PAD_ID, ModelConfig
 from transformer.data.batches import Batch
 
