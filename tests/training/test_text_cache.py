@@ -5,6 +5,7 @@ import os
 import pickle
 import shutil
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 
 from tests.helpers.corpus import small_corpus
 from transformer.config import DataConfig
-from transformer.data import corpora, tokenizers
+from transformer.data import corpora, readers, tokenizers
 from transformer.data.batches import LeftOut, encode_and_count_pairs
 from transformer.data.examples import ExampleArrays
 from transformer.data.own_corpora import add_own_corpus, remove_own_corpus
@@ -23,6 +24,7 @@ from transformer.support.errors import UserError
 from transformer.support.folders import text_cache_folder
 from transformer.training import text_cache
 from transformer.training.text_cache import (
+    MAX_UNUSED_DAYS,
     MappedExamples,
     SplitText,
     encode_or_read_examples,
@@ -121,6 +123,23 @@ def test_a_corpus_with_files_is_only_summed_a_second_time(
     assert cache_files() == [others]
 
 
+def test_a_start_sums_each_file_once(tmp_path: Path, monkeypatch: Patch) -> None:
+    monkeypatch.setenv("TRANSFORMER_DATA", str(tmp_path))
+    monkeypatch.setattr(corpora, "load", LOAD)
+    add_corpus("abcdefg")
+    plain, summed = readers.has_sha256, list[str]()
+
+    def counted(path: Path, sha256: str) -> bool:
+        summed.append(path.name)
+        return plain(path, sha256)
+
+    monkeypatch.setattr(readers, "has_sha256", counted)
+    for start in ("first", "second"):
+        prepare("mine")
+        assert summed == ["train.tsv"], start
+        summed.clear()
+
+
 DAMAGES: dict[str, Callable[[Path], object]] = {
     "a byte of the arrays": lambda path: change_byte(path, -70),
     "a byte before them": lambda path: change_byte(path, 20),
@@ -159,11 +178,36 @@ def files_of_another_version(monkeypatch: Patch) -> list[Path]:
     return cache_files()
 
 
-def test_files_of_another_version_go_once_there_are_new_ones(
+def last_used(paths: list[Path], days_ago: float) -> None:
+    for path in paths:
+        seconds = time.time() - days_ago * 24 * 60 * 60
+        os.utime(path, (seconds, seconds))
+
+
+def test_two_versions_that_share_a_folder_leave_each_other_their_files(
+    files_of_another_version: list[Path], monkeypatch: Patch
+) -> None:
+    last_used(files_of_another_version, days_ago=MAX_UNUSED_DAYS - 1)
+    assert prepare() == expected()
+    assert {*files_of_another_version} < {*cache_files()}
+    assert len(cache_files()) == 4
+    refuse_work(monkeypatch)
+    prepare()
+
+
+def test_a_file_that_is_used_does_not_age() -> None:
+    prepare()
+    last_used(cache_files(), days_ago=MAX_UNUSED_DAYS + 1)
+    prepare()
+    assert all(path.stat().st_mtime > time.time() - 3600 for path in cache_files())
+
+
+def test_files_of_another_version_go_when_they_were_not_used_for_long(
     files_of_another_version: list[Path], caplog: pytest.LogCaptureFixture
 ) -> None:
     users_own = text_cache_folder() / "embedded.train.en-fr.mine"
     users_own.touch()
+    last_used([*files_of_another_version, users_own], days_ago=MAX_UNUSED_DAYS + 1)
     caplog.set_level(logging.INFO)
     assert prepare() == expected()
     assert users_own in cache_files()
@@ -179,6 +223,8 @@ def test_a_file_in_the_place_of_another_is_named_and_made_anew(
     files_of_another_version: list[Path], caplog: pytest.LogCaptureFixture
 ) -> None:
     others = [path.read_bytes() for path in files_of_another_version]
+    for path in files_of_another_version:
+        path.unlink()
     prepare()
     for path, content in zip(cache_files(), others, strict=True):
         path.write_bytes(content)

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from transformer.config import Recipe
+from transformer.config import DataConfig, Recipe
 from transformer.data.batches import LeftOut, collate_rows, micro_batches
 from transformer.data.token_budget import TokenBudgetBatches
 from transformer.models import folder
@@ -72,7 +72,6 @@ def prepare_run(
 
     The arguments are those of `train_recipe`, the recipe with the vocabularies of `start`.
     """
-    data, training = recipe.data, recipe.training
     # An unknown name is refused before any work.
     find_parts(recipe.parts)
     first_settings = read_settings_of_begun_run(out, resume)
@@ -86,27 +85,17 @@ def prepare_run(
     if resume:
         picked = replace(picked, why="as the run was begun")
 
-    text = SplitText(data.corpus, "train", data.src_lang, data.tgt_lang)
-    validation_text = SplitText(data.corpus, "validation", data.src_lang, data.tgt_lang)
+    text = _split_text(recipe.data, "train")
     if resume:
         description = folder.read_description(out)._replace(recipe=recipe)
     elif start is not None:
-        description = ModelDescription(recipe, *start.tokenizers(data))
+        description = ModelDescription(recipe, *start.tokenizers(recipe.data))
     else:
-        description = ModelDescription(recipe, *learn_or_read_tokenizers(data, text))
+        description = ModelDescription(recipe, *learn_or_read_tokenizers(recipe.data, text))
     with torch.device("meta"):
         devices.check_memory(build(description), picked.device)
-
-    src, tgt = description.src_tokenizer, description.tgt_tokenizer
-    examples, left_out = encode_or_read_examples(src, tgt, text, data.max_train_tokens)
-    batches = TokenBudgetBatches(
-        examples, training.batch_tokens, training.batch_sentences, seed=training.seed
-    )
-    longest = min(recipe.model.max_len, training.batch_tokens) - 1  # one position is the end mark's
-    validation_examples, validation_left_out = encode_or_read_examples(
-        src, tgt, validation_text, longest
-    )
-    validation_batches = TokenBudgetBatches(validation_examples, training.batch_tokens)
+    batches, left_out = _encode_training_text(description, text)
+    validation_batches, validation_left_out = _encode_validation_text(description)
     return PreparedRun(
         description,
         picked,
@@ -116,6 +105,33 @@ def prepare_run(
         left_out,
         validation_left_out,
     )
+
+
+def _split_text(data: DataConfig, split: str) -> SplitText:
+    """Return a split of the text that a recipe names."""
+    return SplitText(data.corpus, split, data.src_lang, data.tgt_lang)
+
+
+def _encode_training_text(
+    description: ModelDescription, text: SplitText
+) -> tuple[TokenBudgetBatches, LeftOut]:
+    """Return what is trained on, and how many pairs are too long for it."""
+    recipe, src, tgt = description
+    examples, left_out = encode_or_read_examples(src, tgt, text, recipe.data.max_train_tokens)
+    training = recipe.training
+    batches = TokenBudgetBatches(
+        examples, training.batch_tokens, training.batch_sentences, seed=training.seed
+    )
+    return batches, left_out
+
+
+def _encode_validation_text(description: ModelDescription) -> tuple[TokenBudgetBatches, LeftOut]:
+    """Return what is validated with, and how many pairs do not fit the model, or a batch."""
+    recipe, src, tgt = description
+    text, batch_tokens = _split_text(recipe.data, "validation"), recipe.training.batch_tokens
+    longest = min(recipe.model.max_len, batch_tokens) - 1  # one position is the end mark's
+    examples, left_out = encode_or_read_examples(src, tgt, text, longest)
+    return TokenBudgetBatches(examples, batch_tokens), left_out
 
 
 def read_settings_of_begun_run(out: Path, resume: bool) -> dict[str, Any]:

@@ -3,14 +3,16 @@
 Not in the paper. A second run, a resumed one and the other processes of torchrun map the arrays
 into memory, and read no text but for its check sum. A file here is used only if its key, which
 holds all that it was made of, and its check sum are right; else it is named in a line, and made
-anew. What another text or version made is removed once there is something in its place. A file that
-cannot be written is left out. All of them may be removed at any time.
+anew. What another text or version made is removed once no run has used it for `MAX_UNUSED_DAYS`:
+another checkout of the course may share the folder. A file that cannot be written is left out. All
+of them may be removed at any time.
 """
 
 import hashlib
 import json
 import logging
 import os
+import time
 import unicodedata
 from collections.abc import Callable
 from contextlib import suppress
@@ -43,6 +45,8 @@ from transformer.support.provenance import code_sha256
 ResultT = TypeVar("ResultT")
 KEY = "key"  # in a file of vocabularies
 SIDES = ("src", "tgt")
+MAX_UNUSED_DAYS = 30  # of a file of another text or version: the time of a file is its last use
+SECONDS_PER_DAY = 24 * 60 * 60
 
 log = logging.getLogger(__name__)
 
@@ -63,21 +67,29 @@ class SplitText:
 
     @cached_property
     def key(self) -> dict[str, Any]:
-        """Return what tells this text from any other: the sums of its files, or of the text.
-
-        Files are here, with these sums, afterwards: one that is missing is downloaded, and one that
-        was changed refused, as by `corpora.load`.
-        """
+        """Return what tells this text from any other: the sums of its files, or of the text."""
         corpus = corpora.find_corpus(self.corpus)
         if corpus.files:
-            if not corpus.has_intact_files(self.split, (self.src_lang, self.tgt_lang)):
-                _ = self.text
             text: Any = [corpus.format, dict(corpus.options), dict(corpus.files)]
         else:
             lines = json.dumps([list(self.text.src), list(self.text.tgt)])
             text = hashlib.sha256(lines.encode()).hexdigest()
         direction = [self.corpus, self.split, self.src_lang, self.tgt_lang]
         return {"split": direction, "text": text} | _versions()
+
+    @cached_property
+    def has_right_files(self) -> bool:
+        """Whether the files are here, with the sums in the key, or are not needed any more.
+
+        That is found out once: loading the text does it too, where a file that is missing is
+        downloaded, and one that was changed refused.
+        """
+        if "text" in vars(self):
+            return True
+        corpus = corpora.find_corpus(self.corpus)
+        return not corpus.files or corpus.has_intact_files(
+            self.split, (self.src_lang, self.tgt_lang)
+        )
 
     @property
     def file_prefix(self) -> str:
@@ -220,7 +232,13 @@ def _read_or_make(
     What was written is read again, so that memory holds it once.
     """
     try:
-        return read()
+        # Where there is a file, nothing else will read the text.
+        if path.is_file() and not text.has_right_files:
+            _ = text.text
+        result = read()
+        with suppress(OSError):  # somebody else's, or in a folder that cannot be written
+            os.utime(path)  # it was used
+        return result
     except OSError:
         # It is missing, or out of reach; if it cannot be written either, a line below says so.
         pass
@@ -229,19 +247,24 @@ def _read_or_make(
     made = make()
     try:
         write(made)
-        _remove_files_of_other_text_or_version(text)
+        _remove_unused_files_of_other_text_or_version(text)
         return read()
     except (UserError, OSError, UnusableFileError) as error:
         log.warning(f"the text is encoded, and not kept for the next run: {error}")
         return made
 
 
-def _remove_files_of_other_text_or_version(text: SplitText) -> None:
-    """Delete the files of a split's earlier text, and of other versions, which nobody can use."""
+def _remove_unused_files_of_other_text_or_version(text: SplitText) -> None:
+    """Delete files of a split's other texts, and of other versions, that are no longer used.
+
+    Another checkout of the course may keep its text in the same folder, and its run be under way:
+    what a run has used within `MAX_UNUSED_DAYS` stays.
+    """
     current_prefix = f"{text.file_prefix}{_json_sha256(text.key)[:16]}."
+    oldest = time.time() - MAX_UNUSED_DAYS * SECONDS_PER_DAY
     for path in text_cache_files(text.file_prefix):
-        if not path.name.startswith(current_prefix):
-            # One that cannot be deleted does no harm.
-            with suppress(OSError):
+        # One that cannot be deleted does no harm.
+        with suppress(OSError):
+            if not path.name.startswith(current_prefix) and path.stat().st_mtime < oldest:
                 path.unlink()
-                log.info(f"removed {path}, of another text or version")
+                log.info(f"removed {path}, of another text or version, not used for long")
