@@ -44,8 +44,8 @@ def count_shapes(batches: TokenBudgetBatches, epochs: int = NUM_EPOCHS) -> dict[
         for name, shapes in ways.items():
             shape = shapes.shape_of(rows)
             counts[name][shape] += 1
-            padding[name].positions += shape.positions
-            padding[name].tokens += shapes.num_src_tokens(rows) + shapes.num_tgt_tokens(rows)
+            num_tokens = shapes.num_src_tokens(rows) + shapes.num_tgt_tokens(rows)
+            padding[name].add(shape, num_tokens)
     return {
         "is_rounded": few_shapes(batches).is_rounded,
         "batches": counts["rounded up"].total(),

@@ -17,6 +17,7 @@ from transformer.models.folder import LAST, read_recipe
 from transformer.models.translator import Translator
 from transformer.models.weights import load_tensors
 from transformer.support.errors import UserError
+from transformer.training.loop import new_state
 from transformer.training.recipe import train_recipe
 from transformer.training.report import read_log
 from transformer.training.settings import (
@@ -95,7 +96,8 @@ def test_a_longer_run_keeps_the_rates_of_the_steps_that_it_had(tmp_path: Path) -
 
 
 def settings(config: TrainingConfig = CONFIG, rate: float = 0.1) -> dict[str, Any]:
-    return run_settings(Tiny(), config, 16, "float32", descent(Tiny()), lambda step: rate, {})
+    state = new_state(Tiny(), config, optimizer=descent)
+    return run_settings(state, config, 16, "float32", lambda step: rate, {}, cuda_graphs=False)
 
 
 def hold(saved: dict[str, Any], given: dict[str, Any], rate: float = 0.1) -> None:

@@ -96,6 +96,11 @@ class PaddingCount:
     positions: int = 0
     tokens: int = 0
 
+    def add(self, shape: BatchShape, num_tokens: int) -> None:
+        """Count a batch of a shape, with so many real tokens."""
+        self.positions += shape.positions
+        self.tokens += num_tokens
+
     @property
     def positions_per_token(self) -> float | None:
         """Positions computed for each real token: 1 without padding, None before the first."""

@@ -20,7 +20,6 @@ from transformer.support.errors import UserError, require
 from transformer.training import processes
 
 Step = Callable[[], None]
-CUDA_GRAPHS_KEY = "cuda_graphs"  # in a checkpoint's extra settings
 
 
 class StepRecorder(Protocol):

@@ -87,8 +87,7 @@ class GraphedUpdate:
                 self._replays[shape] = self._record(step)
             self._replays[shape]()
         tokens = self._shapes.num_tgt_tokens(rows)
-        self.padding.positions += shape.positions
-        self.padding.tokens += tokens + self._shapes.num_src_tokens(rows)
+        self.padding.add(shape, tokens + self._shapes.num_src_tokens(rows))
         nll, grad_norm = self._sums.clone().unbind()
         return StepStats(tokens, nll, grad_norm)
 

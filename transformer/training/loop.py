@@ -6,7 +6,7 @@ torch, threads and processes are the same (with three processes or more: docs/se
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -21,11 +21,10 @@ from transformer.data.batches import Batch, micro_batches, shard
 from transformer.data.token_budget import EpochBatches
 from transformer.support.devices import require_usable_device
 from transformer.support.errors import UserError
-from transformer.support.files import folder_lock
 from transformer.support.signatures import check_argument_types, check_type
 from transformer.training import processes
 from transformer.training.checkpoint import Progress, TrainingState
-from transformer.training.cuda_graphs import CUDA_GRAPHS_KEY, make_recorder
+from transformer.training.cuda_graphs import make_recorder
 from transformer.training.devices import Precision
 from transformer.training.graphed_update import GraphedUpdate, make_graphed_update
 from transformer.training.interrupt import deferred_interrupt
@@ -94,66 +93,88 @@ def train(
             was begun with other settings (only `steps` may differ); a loss is not finite (seen at
             a report or checkpoint).
     """
-    validation_batches = list(validation_batches)  # They are read many times.
+    measure_loss = _loss_measurement(model, validation_batches, device, precision, micro_tokens)
     recorder = make_recorder(device) if cuda_graphs else None
-    graph_settings = {CUDA_GRAPHS_KEY: True} if cuda_graphs else {}
     model.to(require_usable_device(device)).train()
     state = new_state(model, config, precision, optimizer)
-    progress = state.progress
     if schedule is None:
         schedule = partial(configured_learning_rate, d_model=d_model, config=config)
     settings = run_settings(
-        model,
-        config,
-        d_model,
-        precision,
-        state.optimizer,
-        schedule,
-        {**(extra_settings or {}), **graph_settings},
+        state, config, d_model, precision, schedule, extra_settings or {}, cuda_graphs
     )
-    measure_loss = partial(
+    with processes.lock_folder(out), deferred_interrupt() as interrupts:
+        run = Run(out, state, settings, schedule, resume)  # restores the last checkpoint
+        plain_update = _make_plain_update(state, config, precision, micro_tokens, compiled)
+        graphed = recorder and make_graphed_update(
+            plain_update, state, batches, recorder, micro_tokens=micro_tokens, compiled=compiled
+        )
+        for step, batch in _steps_left(run, graphed or batches, stop_after, interrupts):
+            processes.seed_dropout(config.seed, step)
+            run.count_step((graphed or plain_update)(batch, schedule(step)))
+            _report_and_validate_if_due(run, config, measure_loss, on_report)
+        return finish_run(run, measure_loss, on_report, graphed.padding if graphed else None)
+
+
+def _loss_measurement(
+    model: nn.Module,
+    batches: Iterable[Batch],
+    device: torch.device | str,
+    precision: Precision,
+    micro_tokens: int | None,
+) -> Callable[[], float]:
+    """Return what measures the validation loss of a model whenever it is called."""
+    return partial(
         validation_loss,
         model,
-        validation_batches,
+        list(batches),  # They are read many times.
         device=device,
         precision=precision,
         micro_tokens=micro_tokens,
     )
-    last_step = config.steps if stop_after is None else min(stop_after, config.steps)
-    lock = folder_lock(out) if processes.rank() == 0 else nullcontext()
-    with lock, deferred_interrupt() as interrupts:
-        run = Run(out, state, settings, schedule, resume)  # restores the last checkpoint
-        network = processes.wrap_in_data_parallel(model)
-        if compiled:
-            network.compile(dynamic=True)
 
-        def plain_update(batch: Batch, rate: float | Tensor) -> StepStats:
-            return update(network, state, batch, config, rate, precision, micro_tokens)
 
-        graphed = recorder and make_graphed_update(
-            plain_update, state, batches, recorder, micro_tokens=micro_tokens, compiled=compiled
-        )
-        stream = _batch_stream(graphed or batches, progress)
+def _make_plain_update(
+    state: TrainingState,
+    config: TrainingConfig,
+    precision: Precision,
+    micro_tokens: int | None,
+    compiled: bool,
+) -> Callable[[Batch, float | Tensor], StepStats]:
+    """Return `update` with a run's network, one for all processes, and with its settings."""
+    network = processes.wrap_in_data_parallel(state.model)
+    if compiled:
+        network.compile(dynamic=True)
 
-        while progress.step < last_step:
-            save_is_due = time.perf_counter() - run.saved_at > MAX_SECONDS_BETWEEN_SAVES
-            # If one process is to save or to stop, all do so after the same step.
-            stop, save = processes.all_reduce_sum([bool(interrupts), save_is_due])
-            if save:
-                run.save()
-            if stop:
-                break
+    def plain_update(batch: Batch, rate: float | Tensor) -> StepStats:
+        return update(network, state, batch, config, rate, precision, micro_tokens)
 
-            step = progress.step + 1
-            batch = next(stream)
-            processes.seed_dropout(config.seed, step)
-            rate = schedule(step)
-            run.pending.append((graphed or plain_update)(batch, rate))
-            progress.step = step
-            _report_and_validate_if_due(run, config, measure_loss, on_report)
+    return plain_update
 
-        positions_per_token = graphed.padding.positions_per_token if graphed else None
-        return finish_run(run, measure_loss, on_report, positions_per_token)
+
+def _steps_left(
+    run: Run,
+    batches: EpochBatches | GraphedUpdate,
+    stop_after: int | None,
+    interrupts: Sequence[int],
+) -> Iterator[tuple[int, Any]]:
+    """Yield each step that is left, from 1, with its batch; save from time to time.
+
+    There are no more after `stop_after`, or once an interrupt was noted. Whoever takes a step calls
+    `Run.count_step`.
+    """
+    progress, last_step = run.progress, run.settings["steps"]
+    if stop_after is not None:
+        last_step = min(stop_after, last_step)
+    stream = _batch_stream(batches, progress)
+    while progress.step < last_step:
+        save_is_due = time.perf_counter() - run.saved_at > MAX_SECONDS_BETWEEN_SAVES
+        # If one process is to save or to stop, all do so after the same step.
+        stop, save = processes.all_reduce_sum([bool(interrupts), save_is_due])
+        if save:
+            run.save()
+        if stop:
+            return
+        yield progress.step + 1, next(stream)
 
 
 def _report_and_validate_if_due(

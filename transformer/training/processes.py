@@ -10,6 +10,7 @@ import random
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import torch
@@ -18,6 +19,7 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 from transformer.support.errors import EXIT_USER_ERROR, UserError, require
+from transformer.support.files import folder_lock
 from transformer.support.provenance import is_launched_by_torchrun
 
 ResultT = TypeVar("ResultT")
@@ -70,6 +72,11 @@ def seed_dropout(seed: int, step: int) -> None:
     """
     if rank() > 0:
         torch.manual_seed(random.Random(f"{seed} {rank()} {step}").getrandbits(63))
+
+
+def lock_folder(folder: Path) -> AbstractContextManager[None]:
+    """Return `folder_lock` in the process of rank 0, which alone writes; nothing in the others."""
+    return folder_lock(folder) if rank() == 0 else nullcontext()
 
 
 def all_reduce_sum(numbers: Sequence[float]) -> list[float]:

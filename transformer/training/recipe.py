@@ -1,7 +1,6 @@
 """From a recipe to a trained model in a folder."""
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from transformer.models import folder
 from transformer.models.folder import ModelDescription, Network
 from transformer.models.translator import Translator
 from transformer.support.errors import require
-from transformer.support.files import folder_lock, write_json
+from transformer.support.files import write_json
 from transformer.support.provenance import provenance
 from transformer.support.signatures import check_argument_types
 from transformer.training import processes
@@ -72,55 +71,98 @@ def train_recipe(
         UserError: `out` holds no run to resume, or one that may not go on with this recipe or
             data; the start model does not fit; and those of `loop.train`.
     """
-    start = None
     if options.get("cuda_graphs"):  # said before the text is read
         require_cuda(device or pick_device())
-    if start_from is not None:
-        message = "initialize and start_from both say what weights to begin with: give one of them"
-        require(initialize is None, message)
-        start = read_start_model(start_from, build)
+    start = _read_start_model(start_from, initialize, build)
+    if start is not None:
         recipe = start.recipe_with_vocabularies(recipe)
         more_settings = {START_FROM_KEY: start.weights_sha256}
         options["extra_settings"] = dict(options.get("extra_settings") or {}) | more_settings
     prepared = processes.run_on_rank_zero(
         lambda: prepare_run(recipe, out, resume, device, precision, build, start)
     )
-    is_rank_zero = processes.rank() == 0
-    if device is None:
-        device = prepared.picked.device
+    device = device or prepared.picked.device
     origin = provenance(device)
-    torch.manual_seed(recipe.training.seed)
-    model = build(prepared.description)
-    if initialize is not None:  # a resumed run then takes its weights from the checkpoint
-        initialize(model, prepared.batches.examples)
-    if start is not None:
-        start.initialize(model)
+    model = _build_first_network(prepared, build, initialize, start)
     if micro_tokens == 0:
         micro_tokens = largest_micro_tokens(model, prepared, device)
     start_record = _start_record(start, prepared, model, device, micro_tokens)
-    with folder_lock(out) if is_rank_zero else nullcontext():
-        had_ended = processes.run_on_rank_zero(
-            lambda: begin_or_check_run(prepared, out, resume, start_record, on_begin)
-        )
-        if is_rank_zero:
-            on_begin(_planned_run_summary(prepared, model, micro_tokens, start_record))
-        result = train(
-            model,
-            recipe.training,
-            prepared.batches,
-            list(prepared.validation_batches.epoch(0)),
-            out,
-            d_model=recipe.model.d_model,
-            device=device,
-            precision=prepared.picked.precision,
-            micro_tokens=micro_tokens,
-            resume=resume,
-            **options,
-        )
-        if is_rank_zero and not result.interrupted:
+    options |= {"device": device, "micro_tokens": micro_tokens, "resume": resume}
+    with processes.lock_folder(out):
+        had_ended = _begin_run(prepared, model, out, resume, micro_tokens, start_record, on_begin)
+        result = _train_prepared(prepared, model, out, options)
+        if processes.rank() == 0 and not result.interrupted:
             run_record = origin | _run_record(result, prepared) | start_record
             _finish_model_folder(prepared, out, None if had_ended else run_record, build)
     return result
+
+
+def _read_start_model(
+    start_from: str | Path | None,
+    initialize: Callable[[nn.Module, Sequence[Example]], None] | None,
+    build: Callable[[ModelDescription], Network],
+) -> StartModel | None:
+    """Return the model that a run begins with, if with any; the arguments are `train_recipe`'s."""
+    if start_from is None:
+        return None
+    message = "initialize and start_from both say what weights to begin with: give one of them"
+    require(initialize is None, message)
+    return read_start_model(start_from, build)
+
+
+def _build_first_network(
+    prepared: PreparedRun,
+    build: Callable[[ModelDescription], Network],
+    initialize: Callable[[nn.Module, Sequence[Example]], None] | None,
+    start: StartModel | None,
+) -> Network:
+    """Return the network with its first weights; a resumed run then takes its checkpoint's."""
+    torch.manual_seed(prepared.description.recipe.training.seed)
+    model = build(prepared.description)
+    if initialize is not None:
+        initialize(model, prepared.batches.examples)
+    if start is not None:
+        start.initialize(model)
+    return model
+
+
+def _begin_run(
+    prepared: PreparedRun,
+    model: nn.Module,
+    out: Path,
+    resume: bool,
+    micro_tokens: int | None,
+    start_record: dict[str, Any],
+    on_begin: Callable[[str], None],
+) -> bool:
+    """Begin or take up a run in its folder, and say what is about to be done.
+
+    Returns:
+        Whether the run has ended already, so that no step is left to do.
+    """
+    had_ended = processes.run_on_rank_zero(
+        lambda: begin_or_check_run(prepared, out, resume, start_record, on_begin)
+    )
+    if processes.rank() == 0:
+        on_begin(_planned_run_summary(prepared, model, micro_tokens, start_record))
+    return had_ended
+
+
+def _train_prepared(
+    prepared: PreparedRun, model: nn.Module, out: Path, options: dict[str, Any]
+) -> TrainingResult:
+    """Train a network as its recipe says; the options are what else `loop.train` takes."""
+    recipe = prepared.description.recipe
+    return train(
+        model,
+        recipe.training,
+        prepared.batches,
+        list(prepared.validation_batches.epoch(0)),
+        out,
+        d_model=recipe.model.d_model,
+        precision=prepared.picked.precision,
+        **options,
+    )
 
 
 def _start_record(

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from transformer.data.batch_shapes import PaddingCount
 from transformer.models import folder
 from transformer.models.weights import average_weights, load_tensors, load_weights, model_weights
 from transformer.training import processes
@@ -48,11 +49,11 @@ def finish_run(
     run: Run,
     measure_loss: Callable[[], float],
     on_report: Callable[[Report], None],
-    positions_per_token: float | None = None,
+    padding: PaddingCount | None = None,
 ) -> TrainingResult:
     """Save the run, and if all its steps are done, the weights that it ends with.
 
-    `positions_per_token` is the result's.
+    `padding` is what padding has cost, if it was counted.
     """
     progress = run.progress
     ended = progress.step == run.settings["steps"]
@@ -77,7 +78,7 @@ def finish_run(
         best_loss=progress.best_loss,
         final_loss=final_loss,
         final_from=final_from,
-        positions_per_token=positions_per_token,
+        positions_per_token=padding.positions_per_token if padding else None,
     )
 
 

@@ -106,6 +106,11 @@ class Run:
 
     # --- counting ---
 
+    def count_step(self, stats: StepStats) -> None:
+        """Count a step that was done."""
+        self.pending.append(stats)
+        self.progress.step += 1
+
     def _read_pending_stats(self) -> None:
         """Bring the progress up to date; raise a UserError if a number is not finite."""
         if self.pending:

@@ -10,12 +10,10 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from torch import nn
-from torch.optim import Optimizer
-
 from transformer.config import REMOVED_TRAINING_SETTINGS, TrainingConfig
 from transformer.parts import non_paper_part_class_names, require_same_parts
 from transformer.support.errors import UserError, require
+from transformer.training.checkpoint import TrainingState
 
 # In a parameter group: a factor on each step's learning rate, 1 where there is none.
 RATE_FACTOR_KEY = "rate_factor"
@@ -23,13 +21,13 @@ RELATIVE_RATE_TOLERANCE = 1e-9  # processors differ in the last bits of a power
 
 
 def run_settings(
-    model: nn.Module,
+    state: TrainingState,
     config: TrainingConfig,
     d_model: int,
     precision: str,
-    optimizer: Optimizer,
     schedule: Callable[[int], float],
     extra_settings: Mapping[str, Any],
+    cuda_graphs: bool,
 ) -> dict[str, Any]:
     """Return all that shapes a run, as JSON has it: numbers, strings, lists and dictionaries.
 
@@ -37,19 +35,20 @@ def run_settings(
     hyperparameters of its parameter groups, a part of the model that is not the paper's by its
     class.
     """
+    graph_settings = {"cuda_graphs": True} if cuda_graphs else {}
     parameter_groups = []
-    for group in optimizer.param_groups:
+    for group in state.optimizer.param_groups:
         own = {key: value for key, value in group.items() if key not in ("params", "lr")}
         parameter_groups.append({RATE_FACTOR_KEY: 1.0} | own)
     sample = {1, min(config.warmup_steps, config.steps), max(1, config.steps // 2), config.steps}
     settings = asdict(config) | {
         "d_model": d_model,
         "precision": precision,
-        "parts": non_paper_part_class_names(model),
-        "optimizer": type(optimizer).__name__,
+        "parts": non_paper_part_class_names(state.model),
+        "optimizer": type(state.optimizer).__name__,
         "parameter_groups": parameter_groups,
         "learning_rates": {step: schedule(step) for step in sorted(sample)},
-        "extra_settings": dict(extra_settings),
+        "extra_settings": {**extra_settings, **graph_settings},
     }
     try:
         json.dumps(settings["extra_settings"])
