@@ -42,11 +42,14 @@ class CachedDecoder:
         step: `step(tokens, cache)` reads the newest token of each row, (batch, 1), extends the
             cache in place or returns a changed one: (logits (batch, vocab), cache).
         reorder: `reorder(cache, rows)` returns the cache whose row i was row `rows[i]`.
+        is_assumed: Whether it was made by what a module's `forward` seems to take, so that an error
+            in it need not be the module's fault.
     """
 
     start: Callable[[Tensor], Any]
     step: Callable[[Tensor, Any], tuple[Tensor, Any]]
     reorder: Callable[[Any, Tensor], Any] | None = None
+    is_assumed: bool = False
 
     def __post_init__(self) -> None:
         """Raise unless each is of its kind."""

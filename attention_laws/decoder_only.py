@@ -65,12 +65,14 @@ def make_cached_decoder(call: CallingConvention) -> CachedDecoder | None:
             start=lambda src: (None, 0),
             step=lambda tokens, cache: _step_with_past_key_values(call, tokens, cache),
             reorder=lambda cache, rows: (_reorder_past_key_values(cache[0], rows), cache[1]),
+            is_assumed=True,
         )
     if call.with_targets:
         return CachedDecoder(
             start=lambda src: None,
             step=lambda tokens, cache: _step_without_cache(call, tokens, cache),
             reorder=lambda cache, rows: cache[rows],
+            is_assumed=True,
         )
     return None
 

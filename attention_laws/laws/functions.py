@@ -63,7 +63,7 @@ def _yield_calls(subject: Subject, src: Tensor, tgt_in: Tensor) -> NamedCalls:
     if adapter.encode is not None and adapter.decode is not None:
         encode, decode = adapter.encode, adapter.decode
         yield "decode", lambda: decode(tgt_in, encode(src), src)
-    if adapter.cached is not None:
+    if adapter.cached is not None and not adapter.cached.is_assumed:
         yield "cached", lambda: _decode_and_reorder(subject, src, tgt_in)
     yield from _yield_searches(subject, src)
     if (adapter.greedy or adapter.beam) is not None:

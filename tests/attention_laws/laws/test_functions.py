@@ -1,12 +1,14 @@
 """Functions around a model that raise where forward does not, and those that refuse."""
 
 from concurrent.futures import Future
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from attention_laws.bare_module import adapter_from_module
 from experiments.laws.sound_models import SOUND_MODELS, run_as_module
 from tests.attention_laws.one_law import expect
 
@@ -79,3 +81,27 @@ def test_a_loss_may_view_logits_that_the_model_transposed() -> None:
         return cross_entropy(logits.view(-1, logits.shape[-1]), tgt_out.view(-1))
 
     expect(adapter.replace(forward=transposed, loss=viewed), LAW, "kept")
+
+
+class OwnCache(nn.Module):
+    """A decoder-only model with a cache of its own form, which the caller makes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embedding, self.output = nn.Embedding(17, 8), nn.Linear(8, 17)
+
+    def forward(
+        self, input_ids: Tensor, past_key_values: Any = None, use_cache: bool = False
+    ) -> Tensor:
+        if use_cache:
+            past_key_values.append(input_ids)
+        logits: Tensor = self.output(self.embedding(input_ids).cumsum(dim=1))
+        return logits
+
+
+def test_a_cache_that_was_assumed_is_not_called_a_fault() -> None:
+    adapter = adapter_from_module(OwnCache())
+    assert adapter.cached is not None
+    expect(adapter, LAW, "not tried", "no function but forward")
+    own = replace(adapter.cached, is_assumed=False)
+    expect(adapter.replace(cached=own), LAW, "broken", "`cached` raises AttributeError")
