@@ -28,10 +28,10 @@ EXPORTED_NAMES_BY_MODULE = {
         "load_runs",
         "describe_run",
         "lesson_run_folder",
-        "limit_recipe_steps",
         "limit_steps",
         "scores_by_variant",
     ),
+    "lesson_training": ("train_or_resume",),
 }
 EXPORTED_NAMES_BY_MODULE |= {
     f"analysis.{module}": names for module, names in ANALYSIS_EXPORTS.items()
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from lessonkit.analysis import *
     from lessonkit.charts import *
     from lessonkit.charts import renderer
+    from lessonkit.lesson_training import train_or_resume
     from lessonkit.museum import FAULTS, sound_adapter
     from lessonkit.museum.trainable import builder_with_faults
     from lessonkit.records import (
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
         course_profile,
         describe_run,
         lesson_run_folder,
-        limit_recipe_steps,
         limit_steps,
         load_result,
         load_runs,

@@ -16,7 +16,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from transformer.config import Recipe
 from transformer.support.errors import UserError, require, unknown_name_error
 from transformer.support.files import read_json
 from transformer.support.folders import results_folder
@@ -161,23 +160,6 @@ def limit_steps(steps: int) -> int:
         f"{MAX_STEPS_VARIABLE} is {most!r}: it must be a whole number, 1 or more",
     )
     return min(steps, int(most))
-
-
-@check_argument_types
-def limit_recipe_steps(recipe: Recipe) -> Recipe:
-    """Return a lesson's recipe with no more steps than `COURSE_MAX_STEPS` says, if that is set.
-
-    A shortened run is validated half-way, too, so that it has two checkpoints.
-
-    Raises:
-        UserError: `COURSE_MAX_STEPS` is no whole number from 1 on.
-    """
-    training = recipe.training
-    steps = limit_steps(training.steps)
-    if steps == training.steps:
-        return recipe
-    validate_every = min(training.validate_every, max(1, steps // 2))
-    return recipe.override({"steps": steps, "validate_every": validate_every})
 
 
 @check_argument_types

@@ -100,18 +100,3 @@ def test_every_recorded_run_can_be_traced() -> None:
         low, high = record["figures"]["bleu"]["interval"]
         assert low <= record["figures"]["bleu"]["score"] <= high, path.name
         assert results.describe_run(record), path.name
-
-
-def test_a_check_shortens_trainings_and_they_keep_two_checkpoints(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    recipe = find_recipe("demo")  # of 600 steps, validated every 100
-    for most, steps, validate_every in (("", 600, 100), ("7", 7, 3), ("601", 600, 100)):
-        monkeypatch.setenv(results.MAX_STEPS_VARIABLE, most)
-        training = results.limit_recipe_steps(recipe).training
-        assert (training.steps, training.validate_every) == (steps, validate_every)
-        assert results.limit_steps(5) == 5
-    for most in ("0", "-3", "few"):
-        monkeypatch.setenv(results.MAX_STEPS_VARIABLE, most)
-        with pytest.raises(UserError, match=f"COURSE_MAX_STEPS is '{most}'"):
-            results.limit_steps(5)
