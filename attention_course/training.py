@@ -44,18 +44,10 @@ def train_with_options(
             show: Callable[..., None] = print if processes.rank() == 0 else _ignore_report
             if recipe.name not in RECIPES:  # It was chosen by size, or is the user's own.
                 show(recipe.about)
+            more = more_options(recipe, precision) if more_options else {}
+            given = _arguments_of_options(options) | more
             result = train_recipe(
-                recipe,
-                out,
-                resume=options.resume,
-                device=device,
-                precision=precision,
-                micro_tokens=options.micro_tokens,
-                start_from=options.start_from,
-                compiled=options.compile,
-                cuda_graphs=options.cuda_graphs,
-                on_report=show,
-                **(more_options(recipe, precision) if more_options else {}),
+                recipe, out, device=device, precision=precision, on_report=show, **given
             )
     except KeyboardInterrupt:
         if not holds_run(out):
@@ -69,6 +61,17 @@ def train_with_options(
     show(result)
     show(f'try: echo "..." | {PROGRAM_NAME} translate {shlex.quote(str(out))}')
     return 0
+
+
+def _arguments_of_options(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the arguments of `train_recipe` that are options of the command as well."""
+    return {
+        "resume": options.resume,
+        "micro_tokens": options.micro_tokens,
+        "start_from": options.start_from,
+        "compiled": options.compile,
+        "cuda_graphs": options.cuda_graphs,
+    }
 
 
 def _fit_to_start_model(recipe: Recipe, options: argparse.Namespace) -> Recipe:

@@ -25,6 +25,7 @@ from experiments.training_options import (
 )
 from lessonkit.analysis.significance import one_sided_t_test
 from lessonkit.records import precision_of_run
+from transformer.config import Recipe
 from transformer.data import corpora
 from transformer.evaluation.evaluate import evaluate_translator
 from transformer.models.folder import read_recipe
@@ -119,18 +120,14 @@ def record_speed_runs(
     # A wrong setting is refused before the first run.
     recipe, options = find_recipe_and_options(RECIPE_NAME)
     _, options = override_recipe_and_options(recipe, options, parse_settings(settings, None))
-    folder = results_folder() / RECORDS_FOLDER
-    file = folder / f"{len(load_speed_records()) + 1:02}.json"
+    file = results_folder() / RECORDS_FOLDER / f"{len(load_speed_records()) + 1:02}.json"
     check_writable_file(file)
     origin = provenance(torch.device("cpu"))
     runs = []
     for seed in seeds:
-        with tempfile.TemporaryDirectory() as temporary:
-            out = Path(temporary) / "run"
-            seconds = time_training_command(settings, seed, processes, out)
-            runs.append({"seed": seed, "seconds": round(seconds, 1)} | score_test_translations(out))
-            recipe, run = read_recipe(out), read_json(out / "run.json")
-        on_line(f"seed {seed}: {seconds:.1f} s, BLEU {runs[-1]['bleu']:.2f}")
+        figures, recipe, precision = _time_and_score_run(settings, seed, processes)
+        runs.append(figures)
+        on_line(f"seed {seed}: {figures['seconds']:.1f} s, BLEU {figures['bleu']:.2f}")
     recipe_and_options = recipe.to_dict()
     recipe_and_options["training"] |= dataclasses.asdict(options)
     record = {
@@ -140,11 +137,22 @@ def record_speed_runs(
         "settings": list(settings),
         "processes": processes,
         "recipe": recipe_and_options,
-        "precision": run["precision"],
+        "precision": precision,
         "runs": runs,
     }
     write_json(file, origin | record)
     return file
+
+
+def _time_and_score_run(
+    settings: Sequence[str], seed: int, processes: int
+) -> tuple[dict[str, Any], Recipe, str]:
+    """Train with a seed; return the run's figures, and the recipe and precision that it had."""
+    with tempfile.TemporaryDirectory() as temporary:
+        out = Path(temporary) / "run"
+        seconds = time_training_command(settings, seed, processes, out)
+        figures = {"seed": seed, "seconds": round(seconds, 1)} | score_test_translations(out)
+        return figures, read_recipe(out), read_json(out / "run.json")["precision"]
 
 
 def speed_records_table(records: Sequence[dict[str, Any]]) -> str:

@@ -5,7 +5,7 @@ Both search a whole batch at once, each sentence for itself, in any model that h
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import torch
@@ -211,10 +211,7 @@ def beam_search(
     given_cache = () if cache is None else (cache,)  # not to a model that knows of none
     count = 1 if beam_size == 1 else 2 * beam_size
     while beams:
-        prefixes = [prefix for beam in beams for prefix in beam.prefixes]
-        if cache is not None:
-            prefixes = [prefix[-1:] for prefix in prefixes]
-        tgt_in = torch.tensor(prefixes, device=src.device)  # (beams * beam_size, tgt_len)
+        tgt_in = _next_inputs(beams, src.device, cache is not None)  # (beams * beam_size, tgt_len)
         logits = model.decode(tgt_in, memory, src_mask, *given_cache)[:, -1].float()
         logits = logits.unflatten(0, (len(beams), beam_size))  # (beams, beam_size, vocab_size)
         prefix_scores = torch.tensor([beam.scores for beam in beams]).to(logits)
@@ -235,6 +232,14 @@ def beam_search(
             memory, src_mask = memory[rows], src_mask[rows]
         beams = [beams[i] for i in unfinished]
     return [beam.best_hypotheses() for beam in all_beams]
+
+
+def _next_inputs(beams: Sequence[Beam], device: torch.device, are_cached: bool) -> Tensor:
+    """Return the prefixes to continue; their last tokens alone if the others are cached."""
+    prefixes = [prefix for beam in beams for prefix in beam.prefixes]
+    if are_cached:
+        prefixes = [prefix[-1:] for prefix in prefixes]
+    return torch.tensor(prefixes, device=device)
 
 
 def make_empty_cache(model: Any) -> Any:

@@ -75,20 +75,9 @@ def ablation_explorer(
         key, query, token: The positions, and which next token, to begin with; from 0.
     """
     study = AblationStudy(translator, sentence)
-    src_len, tgt_len = len(study.src_tokens), len(study.tgt_tokens)
-    _check_num_ablations(src_len, tgt_len, edges)
+    _check_num_ablations(len(study.src_tokens), len(study.tgt_tokens), edges)
     kinds = _ablation_kinds(edges)
-    heads = [str(head) for head in all_heads(study.model)]
-    last_position = (max(src_len, tgt_len) if edges else src_len) - 1
-    key_label = "place or key" if edges else "place"
-    controls = [
-        make_drop_down("ablation", kind, kinds, "take away"),
-        make_slider("key", key, 0, last_position, label=key_label),
-    ]
-    if edges:
-        controls.append(make_slider("query", query, 0, last_position))
-    controls.append(make_drop_down("head", heads[0], heads))
-    controls.append(make_slider("next", token, 0, tgt_len - 1, label="next token"))
+    controls = _make_controls(study, edges, kind, key, query, token)
     rows = list(_chart_rows(study, _all_ablations(study, edges, means, other)))
     vocab = _pieces_by_id(study, rows)
     views: dict[str, object] = {
@@ -113,6 +102,25 @@ def ablation_explorer(
         f"{', '.join(kinds)}. Source: {' '.join(study.src_tokens)} Translation: "
         f"{' '.join(study.tgt_tokens)}",
     )
+
+
+def _make_controls(
+    study: AblationStudy, edges: bool, kind: str, key: int, query: int, token: int
+) -> list[alt.Parameter]:
+    """Return the controls, which begin with these choices; `query` only where there are edges."""
+    src_len, tgt_len = len(study.src_tokens), len(study.tgt_tokens)
+    heads = [str(head) for head in all_heads(study.model)]
+    last_position = (max(src_len, tgt_len) if edges else src_len) - 1
+    key_label = "place or key" if edges else "place"
+    controls = [
+        make_drop_down("ablation", kind, _ablation_kinds(edges), "take away"),
+        make_slider("key", key, 0, last_position, label=key_label),
+    ]
+    if edges:
+        controls.append(make_slider("query", query, 0, last_position))
+    controls.append(make_drop_down("head", heads[0], heads))
+    controls.append(make_slider("next", token, 0, tgt_len - 1, label="next token"))
+    return controls
 
 
 def _ablation_kinds(edges: bool) -> list[str]:

@@ -103,20 +103,11 @@ def draw_token_lines(edges: bool, wide_letters: bool = False) -> alt.LayerChart:
     names = chosen.mark_text(
         align="left", fontSize=FONT_POINTS, fontWeight="bold", aria=False
     ).encode(x=alt.value(0), y=LINE_Y_CHANNEL, text="label:N", color=LINE_COLOUR_CHANNEL)
-    settings = (
-        alt.Chart()
-        .transform_filter("datum.line == 0")
-        .transform_calculate(
-            settings=SPACE_MARK_REMOVAL_EXPR_TEMPLATE.format(_control_values_text_expr(edges))
-        )
-        .mark_text(align="left", fontSize=11, color=PAPER_COLOUR, aria=False)
-        .encode(x=alt.value(0), y=alt.value(-6), text="settings:N")
-    )
     placed = (
         struck.encode(TOKEN_X_CHANNEL, LINE_Y_CHANNEL),
         numbers.encode(TOKEN_X_CHANNEL, LINE_Y_CHANNEL, text="place:N"),
     )
-    return alt.LayerChart(layer=[words, *placed, names, settings]).properties(
+    return alt.LayerChart(layer=[words, *placed, names, _draw_control_values(edges)]).properties(
         width=CHART_WIDTH_PIXELS,
         height=3.4 * LINE_PIXELS,
         view=UNFRAMED_VIEW,
@@ -125,6 +116,19 @@ def draw_token_lines(edges: bool, wide_letters: bool = False) -> alt.LayerChart:
             fontSize=14,
             limit=CHART_WIDTH_PIXELS,
         ),
+    )
+
+
+def _draw_control_values(edges: bool) -> alt.Chart:
+    """Write the values of the controls that play a part above the tokens."""
+    return (
+        alt.Chart()
+        .transform_filter("datum.line == 0")
+        .transform_calculate(
+            settings=SPACE_MARK_REMOVAL_EXPR_TEMPLATE.format(_control_values_text_expr(edges))
+        )
+        .mark_text(align="left", fontSize=11, color=PAPER_COLOUR, aria=False)
+        .encode(x=alt.value(0), y=alt.value(-6), text="settings:N")
     )
 
 
@@ -262,18 +266,24 @@ def draw_probability_bars(edges: bool, max_bars: int) -> alt.LayerChart:
         .mark_text(align="right", fontSize=FONT_POINTS, aria=False)
         .encode(x=alt.value(LABEL_PIXELS - 8), y=alt.Y("centre:Q", scale=down), text="token:N")
     )
-    first = f"max(0, next + 1 - {MAX_TOKENS_BEFORE_NEXT})"
-    said = (
-        f"({first} > 0 ? '... ' : '') + "
-        f"replace(join(slice(views.read, {first}, next + 1), ''), /▁/g, ' ')"
-    )
     return alt.LayerChart(layer=[rectangles, values, tokens]).properties(
         width=CHART_WIDTH_PIXELS,
         height=2 * BAR_PIXELS * max_bars,
         title=make_live_title(
-            f"'What comes after: ' + {said}", fontSize=FONT_POINTS, limit=CHART_WIDTH_PIXELS
+            f"'What comes after: ' + {_tokens_before_next_expr()}",
+            fontSize=FONT_POINTS,
+            limit=CHART_WIDTH_PIXELS,
         ),
         view=UNFRAMED_VIEW,
+    )
+
+
+def _tokens_before_next_expr() -> str:
+    """Return the Vega expression of the last tokens before the one that is asked for, as text."""
+    first = f"max(0, next + 1 - {MAX_TOKENS_BEFORE_NEXT})"
+    return (
+        f"({first} > 0 ? '... ' : '') + "
+        f"replace(join(slice(views.read, {first}, next + 1), ''), /▁/g, ' ')"
     )
 
 

@@ -1,7 +1,7 @@
 """Attention weights: a row for each query, a column for each key (§3.2.2, §3.2.3)."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import altair as alt
 import torch
@@ -222,17 +222,7 @@ def attention_explorer(
     )
     for weights in maps.values():
         check_attention_weight_range(weights)
-    rows: list[dict[str, object]] = [
-        {
-            "stack": name,
-            "layer": layer_number,
-            "head": head_number,
-            "cells": pack_matrix(weights[layer_number - 1, 0, head_number - 1]),
-        }
-        for name, weights in maps.items()
-        for layer_number in layers
-        for head_number in heads
-    ]
+    rows = _matrix_rows(maps, layers, heads)
     controls = [
         make_radio_buttons("stack", "cross", list(maps)),
         make_slider("layer", layers[-1], layers[0], layers[-1]),
@@ -255,6 +245,23 @@ def attention_explorer(
             f"{' '.join(attention.tgt_tokens)}",
         )
     )
+
+
+def _matrix_rows(
+    maps: Mapping[str, Tensor], layers: Sequence[int], heads: Sequence[int]
+) -> list[dict[str, object]]:
+    """Return a row of the chart's data for each stack, layer and head, with the head's weights."""
+    return [
+        {
+            "stack": name,
+            "layer": layer,
+            "head": head,
+            "cells": pack_matrix(weights[layer - 1, 0, head - 1]),
+        }
+        for name, weights in maps.items()
+        for layer in layers
+        for head in heads
+    ]
 
 
 def _matrix_labels_by_stack(attention: TranslationWithAttention) -> dict[str, MatrixLabels]:

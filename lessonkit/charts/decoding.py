@@ -42,6 +42,15 @@ BEAM_TITLE_EXPR = "'Beam search, step ' + step"
 DataRow = dict[str, object]
 
 
+def _check_tree_size(num_nodes: int, num_steps: int) -> None:
+    if num_nodes > MAX_TREE_NODES or num_steps > MAX_TREE_STEPS:
+        raise UserError(
+            f"a tree of {num_nodes} candidates in {num_steps} steps is too large to draw, "
+            f"{MAX_TREE_NODES} in {MAX_TREE_STEPS} can be: give a shorter sentence or a smaller "
+            "beam"
+        )
+
+
 @check_argument_types
 def beam_explorer(tree: BeamTree, token: Callable[[int], str]) -> alt.LayerChart:
     """Draw every candidate of a search, a column for each step, with a slider for the step (§6.1).
@@ -53,12 +62,7 @@ def beam_explorer(tree: BeamTree, token: Callable[[int], str]) -> alt.LayerChart
     check_has_items("tree.steps", tree.steps)
     check_has_items("tree.hypotheses", tree.hypotheses)
     nodes = _candidate_rows(tree, token)
-    if len(nodes) > MAX_TREE_NODES or len(tree.steps) > MAX_TREE_STEPS:
-        raise UserError(
-            f"a tree of {len(nodes)} candidates in {len(tree.steps)} steps is too large to draw, "
-            f"{MAX_TREE_NODES} in {MAX_TREE_STEPS} can be: give a shorter sentence or a smaller "
-            "beam"
-        )
+    _check_tree_size(len(nodes), len(tree.steps))
     num_steps, num_ranks = len(tree.steps), max(map(len, tree.steps))
     x = make_quantity_channel(
         alt.X,

@@ -150,7 +150,17 @@ def _draw_head_thumbnails(num_layers: int, num_heads: int) -> alt.LayerChart:
         .properties(name="heads")  # else Altair gives a name, and Altair 5.5 another each time
         .add_params(_make_head_selection(num_layers, num_heads))
     )
-    chosen = (
+    return (small + _frame_of_chosen_head()).properties(
+        title=make_live_title(f"{CHOSEN_STACK_LABELS_EXPR}.title + ', every head'"),
+        width=num_heads * THUMBNAIL_PIXELS,
+        height=num_layers * THUMBNAIL_PIXELS,
+        view=UNFRAMED_VIEW,
+    )
+
+
+def _frame_of_chosen_head() -> alt.Chart:
+    """Draw the frame around the chosen head's picture."""
+    return (
         alt.Chart()
         .transform_filter(IS_CHOSEN_HEAD_EXPR)
         .transform_calculate(
@@ -161,12 +171,6 @@ def _draw_head_thumbnails(num_layers: int, num_heads: int) -> alt.LayerChart:
         )
         .mark_rect(fill=None, stroke=TARGET_COLOUR, strokeWidth=3, aria=False)
         .encode(x="left:Q", x2="right:Q", y="top:Q", y2="bottom:Q")
-    )
-    return (small + chosen).properties(
-        title=make_live_title(f"{CHOSEN_STACK_LABELS_EXPR}.title + ', every head'"),
-        width=num_heads * THUMBNAIL_PIXELS,
-        height=num_layers * THUMBNAIL_PIXELS,
-        view=UNFRAMED_VIEW,
     )
 
 

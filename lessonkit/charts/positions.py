@@ -147,16 +147,8 @@ def position_explorer() -> alt.VConcatChart:
     curve = _chart_of_similarities().mark_line(color=OURS_COLOUR, strokeWidth=2.5, aria=False)
     second = _chart_of_similarities().transform_filter("datum.pos == position + offset")
     dot = second.mark_point(color=OURS_COLOUR, filled=True, size=90, opacity=1, aria=False)
-    # The marked dot product stands above the lower chart, as its heading.
-    two = "'PE(' + position + ') · PE(' + (position + offset) + ') = '"
-    words = f"{two} + format(datum.product, '.2f') + ', of ' + d_model / 2 + ' at most'"
-    number = (
-        second.transform_calculate(words=words)
-        .mark_text(align="left", fontSize=12, aria=False)
-        .encode(text="words:N", x=alt.value(0), y=alt.value(-10))
-    )
     table = alt.LayerChart(layer=[_draw_table_cells().add_params(*controls), *marks])
-    below = alt.LayerChart(layer=[curve, *marks, dot, number])
+    below = alt.LayerChart(layer=[curve, *marks, dot, _write_dot_product(second)])
     return alt.VConcatChart(
         vconcat=[
             table.properties(name="table", width=WIDTH_PIXELS, height=TABLE_HEIGHT_PIXELS),
@@ -227,4 +219,15 @@ def _chart_of_similarities() -> alt.Chart:
             _make_position_x("pos"),
             make_quantity_channel(alt.Y, "share", "dot product (share of largest)", reach),
         )
+    )
+
+
+def _write_dot_product(marked: alt.Chart) -> alt.Chart:
+    """Write the marked dot product above its chart, as the heading."""
+    two = "'PE(' + position + ') · PE(' + (position + offset) + ') = '"
+    words = f"{two} + format(datum.product, '.2f') + ', of ' + d_model / 2 + ' at most'"
+    return (
+        marked.transform_calculate(words=words)
+        .mark_text(align="left", fontSize=12, aria=False)
+        .encode(text="words:N", x=alt.value(0), y=alt.value(-10))
     )

@@ -56,20 +56,11 @@ def roofline_explorer(matrix_width: int = 512, log2_tokens: int = 12) -> alt.Lay
     ]
     bytes_, rates = [10**power for power in range(-1, 4)], [10**power for power in range(9, 16)]
     reach = {"type": "log", "domain": [MIN_INTENSITY, MAX_INTENSITY]}
-    ratio = MAX_INTENSITY / MIN_INTENSITY
     x = make_quantity_channel(
         alt.X, "intensity", "operations per byte", reach, format="~g", values=bytes_
     )
     y = make_quantity_channel(
         alt.Y, "rate", "operations per second", {"type": "log"}, format="~s", values=rates
-    )
-    roof = (
-        chart_with_sequence_rows("place", str(NUM_INTENSITY_STEPS + 1))
-        .transform_calculate(
-            intensity=f"{MIN_INTENSITY} * pow({ratio:g}, datum.place / {NUM_INTENSITY_STEPS})"
-        )
-        .transform_calculate(rate=ATTAINABLE_FLOPS_EXPR_TEMPLATE.format("datum.intensity"))
-        .mark_line(color=PAPER_COLOUR, strokeWidth=2.5, aria=False)
     )
     product = chart_with_computed_row(
         intensity=INTENSITY_EXPR, rate=ATTAINABLE_FLOPS_EXPR_TEMPLATE.format("datum.intensity")
@@ -89,5 +80,18 @@ def roofline_explorer(matrix_width: int = 512, log2_tokens: int = 12) -> alt.Lay
         f"{matrix_width:,} on {MACHINE_NAMES[0]}. Controls change tokens, width and machine "
         f"({', '.join(MACHINE_NAMES)})."
     )
-    layers = [roof.encode(x, y), dot.encode(x, y)]
+    layers = [_draw_roof().encode(x, y), dot.encode(x, y)]
     return explorer_of_overlaid_charts("roofline", (480, 280), title, controls, layers, description)
+
+
+def _draw_roof() -> alt.Chart:
+    """Draw the line of what a machine can do at most; its axes are not encoded yet."""
+    ratio = MAX_INTENSITY / MIN_INTENSITY
+    return (
+        chart_with_sequence_rows("place", str(NUM_INTENSITY_STEPS + 1))
+        .transform_calculate(
+            intensity=f"{MIN_INTENSITY} * pow({ratio:g}, datum.place / {NUM_INTENSITY_STEPS})"
+        )
+        .transform_calculate(rate=ATTAINABLE_FLOPS_EXPR_TEMPLATE.format("datum.intensity"))
+        .mark_line(color=PAPER_COLOUR, strokeWidth=2.5, aria=False)
+    )

@@ -150,15 +150,7 @@ def _draw_step_table(num_rows: int) -> alt.LayerChart:
     }
     x, y = alt.X("left:Q", scale=ZERO_TO_ONE_X_SCALE, axis=None), alt.Y("q:Q", **down)
     places = {"x": x, "x2": "right:Q", "y": y, "y2": "bottom:Q"}
-    chosen = (
-        alt.Chart()
-        .transform_filter("datum.of == step")
-        .transform_calculate(
-            left="0", right="1", q=CHOSEN_ROW_EXPR, bottom=f"{CHOSEN_ROW_EXPR} + 1"
-        )
-        .mark_rect(fill=None, stroke=TARGET_COLOUR, strokeWidth=2, aria=False)
-        .encode(**places)
-    )
+    chosen = _frame_chosen_row(places)
     heads = (
         base.transform_filter(f"datum.q == 0 && length({STEP_DISPLAY_SETTINGS_EXPR}.columns)")
         .mark_text(dy=-8, fontSize=12, aria=False)
@@ -178,6 +170,19 @@ def _draw_step_table(num_rows: int) -> alt.LayerChart:
     )
     return layers.resolve_scale(color="independent").properties(
         width=CHART_WIDTH_PIXELS, height=ROW_PIXELS * num_rows, view=UNFRAMED_VIEW
+    )
+
+
+def _frame_chosen_row(places: dict[str, Any]) -> alt.Chart:
+    """Draw the frame around the chosen row; `places` are the channels of its sides."""
+    return (
+        alt.Chart()
+        .transform_filter("datum.of == step")
+        .transform_calculate(
+            left="0", right="1", q=CHOSEN_ROW_EXPR, bottom=f"{CHOSEN_ROW_EXPR} + 1"
+        )
+        .mark_rect(fill=None, stroke=TARGET_COLOUR, strokeWidth=2, aria=False)
+        .encode(**places)
     )
 
 

@@ -19,80 +19,88 @@ def from_hugging_face(model: Any) -> Adapter:
     fused kernel never has them. Its caches are `past_key_values`; its searches are `generate`, with
     nothing forced and no length penalty.
     """
-    config = model.config
-    bos, eos, pad = config.decoder_start_token_id, config.eos_token_id, config.pad_token_id
+    calls, config = HuggingFaceCalls(model), model.config
+    return Adapter(
+        forward=lambda src, tgt_in: calls.run(src, tgt_in).logits,
+        module=model,
+        src_vocab_size=config.vocab_size,
+        tgt_vocab_size=getattr(config, "decoder_vocab_size", None) or config.vocab_size,
+        pad_id=config.pad_token_id,
+        bos_id=config.decoder_start_token_id,
+        eos_id=config.eos_token_id,
+        encode=calls.encode,
+        decode=lambda tgt_in, memory, src: calls.decode(tgt_in, memory, src).logits,
+        cached=CachedDecoder(start=calls.start, step=calls.step, reorder=calls.reorder),
+        attention=calls.attention if config._attn_implementation == "eager" else None,
+        greedy=calls.greedy,
+        beam=calls.beam,
+        d_model=config.d_model,
+    )
 
-    def mask_of(src: Tensor) -> dict[str, Tensor]:
-        return {"attention_mask": (src != pad).long()}
 
-    def encode(src: Tensor) -> Tensor:
-        return model.get_encoder()(input_ids=src, **mask_of(src)).last_hidden_state
+class HuggingFaceCalls:
+    """How a model of the library transformers is called for what an adapter has."""
 
-    def decode_memory(tgt_in: Tensor, memory: Tensor, src: Tensor, **options: Any) -> Any:
-        inputs = mask_of(src) | {"encoder_outputs": (memory,), "decoder_input_ids": tgt_in}
-        return model(**inputs, **options)
+    def __init__(self, model: Any) -> None:
+        self.model, self.eos = model, model.config.eos_token_id
 
-    def call(src: Tensor, tgt_in: Tensor, **options: Any) -> Any:
-        return model(input_ids=src, **mask_of(src), decoder_input_ids=tgt_in, **options)
+    def mask_of(self, src: Tensor) -> dict[str, Tensor]:
+        return {"attention_mask": (src != self.model.config.pad_token_id).long()}
 
-    def start(src: Tensor) -> Any:
-        return encode(src), src, None
+    def run(self, src: Tensor, tgt_in: Tensor, **options: Any) -> Any:
+        return self.model(input_ids=src, **self.mask_of(src), decoder_input_ids=tgt_in, **options)
 
-    def step(tokens: Tensor, cache: Any) -> tuple[Tensor, Any]:
+    def encode(self, src: Tensor) -> Tensor:
+        encoder = self.model.get_encoder()
+        memory: Tensor = encoder(input_ids=src, **self.mask_of(src)).last_hidden_state
+        return memory
+
+    def decode(self, tgt_in: Tensor, memory: Tensor, src: Tensor, **options: Any) -> Any:
+        inputs = self.mask_of(src) | {"encoder_outputs": (memory,), "decoder_input_ids": tgt_in}
+        return self.model(**inputs, **options)
+
+    def start(self, src: Tensor) -> Any:
+        return self.encode(src), src, None
+
+    def step(self, tokens: Tensor, cache: Any) -> tuple[Tensor, Any]:
         memory, src, past = cache
-        output = decode_memory(tokens, memory, src, past_key_values=past, use_cache=True)
+        output = self.decode(tokens, memory, src, past_key_values=past, use_cache=True)
         return output.logits[:, -1], (memory, src, output.past_key_values)
 
-    def reorder(cache: Any, rows: Tensor) -> Any:
+    def reorder(self, cache: Any, rows: Tensor) -> Any:
         memory, src, past = cache
         past.reorder_cache(rows)
         return memory[rows], src[rows], past
 
-    def attention(src: Tensor, tgt_in: Tensor) -> dict[str, Tensor]:
-        return weights_by_name(call(src, tgt_in, output_attentions=True))
+    def attention(self, src: Tensor, tgt_in: Tensor) -> dict[str, Tensor]:
+        return weights_by_name(self.run(src, tgt_in, output_attentions=True))
 
-    def generate(src: Tensor, length: int, **options: Any) -> tuple[Any, list[Any]]:
+    def generate(self, src: Tensor, length: int, **options: Any) -> tuple[Any, list[Any]]:
         """Return the output, and for each row its ids, cut at eos, and whether it has one."""
         options |= {"max_new_tokens": length, "do_sample": False, "forced_eos_token_id": None}
-        output = model.generate(src, **mask_of(src), return_dict_in_generate=True, **options)
+        options |= self.mask_of(src)
+        output = self.model.generate(src, return_dict_in_generate=True, **options)
         rows = output.sequences[:, 1:].tolist()  # without bos
-        return output, [cut_at(eos, row) for row in rows]
+        return output, [cut_at(self.eos, row) for row in rows]
 
-    def greedy(src: Tensor, length: int) -> list[list[int]]:
-        return [ids for ids, _ in generate(src, length, num_beams=1)[1]]
+    def greedy(self, src: Tensor, length: int) -> list[list[int]]:
+        return [ids for ids, _ in self.generate(src, length, num_beams=1)[1]]
 
-    def beam(src: Tensor, beam_size: int, length: int) -> list[list[Candidate]]:
+    def beam(self, src: Tensor, beam_size: int, length: int) -> list[list[Candidate]]:
         # `generate` has no sums of greedy search.
         if beam_size == 1:
-            output, translations = generate(src, length, num_beams=1, output_logits=True)
-            scores = sum_log_probs(output.logits, translations, eos)
+            output, translations = self.generate(src, length, num_beams=1, output_logits=True)
+            scores = sum_log_probs(output.logits, translations, self.eos)
         else:
             beams = {"num_beams": beam_size, "num_return_sequences": beam_size}
             options = {"length_penalty": 0.0, "output_scores": True}
-            output, translations = generate(src, length, **beams, **options)
+            output, translations = self.generate(src, length, **beams, **options)
             scores = output.sequences_scores.tolist()
         candidates = [
             Candidate(ids=ids, log_prob=score, finished=ended)
             for (ids, ended), score in zip(translations, scores, strict=True)
         ]
         return [candidates[i : i + beam_size] for i in range(0, len(candidates), beam_size)]
-
-    return Adapter(
-        forward=lambda src, tgt_in: call(src, tgt_in).logits,
-        module=model,
-        src_vocab_size=config.vocab_size,
-        tgt_vocab_size=getattr(config, "decoder_vocab_size", None) or config.vocab_size,
-        pad_id=pad,
-        bos_id=bos,
-        eos_id=eos,
-        encode=encode,
-        decode=lambda tgt_in, memory, src: decode_memory(tgt_in, memory, src).logits,
-        cached=CachedDecoder(start=start, step=step, reorder=reorder),
-        attention=attention if config._attn_implementation == "eager" else None,
-        greedy=greedy,
-        beam=beam,
-        d_model=config.d_model,
-    )
 
 
 def weights_by_name(output: Any) -> dict[str, Tensor]:

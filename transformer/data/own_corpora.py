@@ -108,39 +108,19 @@ def add_own_corpus(
     splits, dropped = _clean_and_split(languages, text.pairs, held_out)
     dropped = Counter(text.left_out) + dropped
     num_read = sum(map(len, (text.pairs, *held_out.values()))) + sum(text.left_out.values())
-    for split in SPLITS:
-        reasons = f" ({drop_reasons_in_words(dropped)})" if dropped else ""
-        message = f"of {num_read:,} pairs none is left for {split}{reasons}"
-        remedy = "give more text"
-        if 2 * dropped[OTHER_SCRIPT_REASON] > num_read:
-            remedy = f"the first side is to be in {languages[0]}, the second in {languages[1]}"
-        elif split != "train":
-            remedy += f", or {split} files of your own"
-        require(bool(splits[split]), f"{message}: {remedy}")
+    _require_no_empty_split(splits, languages, num_read, dropped)
     num_kept = {split: len(splits[split]) for split in SPLITS}
     folder = own_corpora_folder() / name
-    check_writable_folder(folder)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".") as temporary:
-        new = Path(temporary) / "corpus"
-        sums = {}
-        for split in SPLITS:
-            content = pairs_to_tab_separated_text(splits[split]).encode()
-            write_atomically(new / f"{split}.tsv", content)
-            sums[f"{split}.tsv"] = hashlib.sha256(content).hexdigest()
-        values = {
-            "languages": list(languages),
-            "licence": text.licence,
-            "text_files": list(text.files),
-            "packages": list(text.packages),
-            "pairs_read": num_read,
-            "pairs_dropped": dict(dropped),
-            "pairs": num_kept,
-            "sha256": sums,
-        }
-        write_json(new / DESCRIPTION_FILE_NAME, {FORMAT_KEY: FORMAT_VERSION} | values)
-        # The folder gets its name once it is whole.
-        new.rename(folder)
+    description = {
+        "languages": list(languages),
+        "licence": text.licence,
+        "text_files": list(text.files),
+        "packages": list(text.packages),
+        "pairs_read": num_read,
+        "pairs_dropped": dict(dropped),
+        "pairs": num_kept,
+    }
+    _write_corpus(folder, splits, description)
     drawn = random.Random(SAMPLE_SEED).sample(
         splits["train"], min(NUM_SAMPLED_PAIRS, num_kept["train"])
     )
@@ -154,6 +134,42 @@ def add_own_corpus(
         lengths=[(len(first.encode()), len(second.encode())) for first, second in splits["train"]],
         sample=drawn,
     )
+
+
+def _require_no_empty_split(
+    splits: Mapping[str, Sequence[Pair]],
+    languages: tuple[str, str],
+    num_read: int,
+    dropped: Counter[str],
+) -> None:
+    """Raise a UserError if no pair is left for a split; it says where the pairs went."""
+    reasons = f" ({drop_reasons_in_words(dropped)})" if dropped else ""
+    for split in SPLITS:
+        message = f"of {num_read:,} pairs none is left for {split}{reasons}"
+        remedy = "give more text"
+        if 2 * dropped[OTHER_SCRIPT_REASON] > num_read:
+            remedy = f"the first side is to be in {languages[0]}, the second in {languages[1]}"
+        elif split != "train":
+            remedy += f", or {split} files of your own"
+        require(bool(splits[split]), f"{message}: {remedy}")
+
+
+def _write_corpus(
+    folder: Path, splits: Mapping[str, Sequence[Pair]], description: dict[str, Any]
+) -> None:
+    """Write a corpus's folder, which gets its name once it is whole."""
+    check_writable_folder(folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".") as temporary:
+        new = Path(temporary) / "corpus"
+        sums = {}
+        for split in SPLITS:
+            content = pairs_to_tab_separated_text(splits[split]).encode()
+            write_atomically(new / f"{split}.tsv", content)
+            sums[f"{split}.tsv"] = hashlib.sha256(content).hexdigest()
+        values = {FORMAT_KEY: FORMAT_VERSION} | description | {"sha256": sums}
+        write_json(new / DESCRIPTION_FILE_NAME, values)
+        new.rename(folder)
 
 
 def _clean_and_split(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from transformer.config import BEAM_SIZE, LENGTH_PENALTY
+from transformer.config import BEAM_SIZE, LENGTH_PENALTY, DataConfig
 from transformer.data import corpora
 from transformer.data.batches import encode_pairs
 from transformer.data.examples import Example, ExampleArrays
@@ -135,22 +135,7 @@ def evaluate_saved_model(
     translator = Translator.load(folder, pick_device(), build=build)
     data = translator.recipe.data
     trained_in = read_json(find_model_folder(folder) / RUN)["precision"]
-    if files is not None:
-        pairs = read_aligned_files(*files)
-        src, tgt = [first for first, _ in pairs], [second for _, second in pairs]
-        text = parallel_text_from_lines(data.src_lang, data.tgt_lang, src, tgt)
-        names: dict[str, Any] = {"files": [path.name for path in files]}
-    else:
-        require(
-            corpora.is_corpus(data.corpus),
-            f"{folder} was trained on {data.corpus!r}, which is no corpus on this computer: add it "
-            "here too (corpora add), or measure on files (evaluate MODEL --src FILE --ref FILE)",
-        )
-        _warn_of_changed_corpus(find_model_folder(folder), data.corpus)
-        if split is None:
-            split = corpora.default_test_split(data.corpus)
-        text = corpora.load(data.corpus, split, data.src_lang, data.tgt_lang)
-        names = {"corpus": data.corpus, "split": split}
+    text, names = _text_to_measure(folder, data, split, files)
     measured = {
         **names,
         "src_lang": data.src_lang,
@@ -170,6 +155,27 @@ def evaluate_saved_model(
     return measured | {"baselines": measure_baselines(text, train_text)}
 
 
+def _text_to_measure(
+    folder: str | Path, data: DataConfig, split: str | None, files: tuple[Path, Path] | None
+) -> tuple[ParallelText, dict[str, Any]]:
+    """Return the text that `evaluate_saved_model` is asked to measure on, and what it is called."""
+    if files is not None:
+        pairs = read_aligned_files(*files)
+        src, tgt = [first for first, _ in pairs], [second for _, second in pairs]
+        text = parallel_text_from_lines(data.src_lang, data.tgt_lang, src, tgt)
+        return text, {"files": [path.name for path in files]}
+    require(
+        corpora.is_corpus(data.corpus),
+        f"{folder} was trained on {data.corpus!r}, which is no corpus on this computer: add it "
+        "here too (corpora add), or measure on files (evaluate MODEL --src FILE --ref FILE)",
+    )
+    _warn_of_changed_corpus(find_model_folder(folder), data.corpus)
+    if split is None:
+        split = corpora.default_test_split(data.corpus)
+    text = corpora.load(data.corpus, split, data.src_lang, data.tgt_lang)
+    return text, {"corpus": data.corpus, "split": split}
+
+
 def _warn_of_changed_corpus(folder: Path, corpus: str) -> None:
     """Warn if a corpus has changed since a model was trained on it, as its data.json tells."""
     # A shipped model has none.
@@ -177,4 +183,4 @@ def _warn_of_changed_corpus(folder: Path, corpus: str) -> None:
     changed = corpora.changed_corpus_files(corpus, settings)
     if changed:
         message = f"{corpus} has changed since {folder} was trained on it ({', '.join(changed)})"
-        warnings.warn(f"{message}: it may be measured on what it learned", stacklevel=3)
+        warnings.warn(f"{message}: it may be measured on what it learned", stacklevel=4)
