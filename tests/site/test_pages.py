@@ -64,6 +64,8 @@ def notebook(folder: Path, *cells: dict[str, Any]) -> lessons.Lesson:
 
 HEAD = """# 03 · A subject
 
+[![Open in Colab](https://x/y.svg)](https://colab.research.google.com/github/me/it/a)
+
 It opens
 [so](there.ipynb).
 
@@ -133,7 +135,8 @@ def test_a_page_describes_itself_where_its_link_is_shown() -> None:
         assert any(element.startswith(picture) for element in elements) == bool(address)
     door = nodes.paragraph("", "", nodes.raw("", "<a href='b'>", format="html"), nodes.Text("Open"))
     listed = new_document("listed")
-    listed += [nodes.entry("", nodes.paragraph(text="a cell")), door]
+    badge = nodes.paragraph("", "", nodes.reference("", "Open in Colab", refuri="c"))
+    listed += [badge, nodes.entry("", nodes.paragraph(text="a cell")), door]
     assert head.describe(listed) == "Open"
     long = new_document("long")
     long += nodes.paragraph(text="word " * 99)

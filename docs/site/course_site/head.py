@@ -13,11 +13,12 @@ PICTURE = "architecture.png"  # of figures/, beside the style sheet
 def describe(doctree: nodes.document) -> str:
     """Return the first sentences below a page's title, `MAX_DESCRIPTION_CHARACTERS` at most.
 
-    The cells of tables are none, and neither are elements of HTML.
+    The cells of tables are none, nor are elements of HTML, or a link alone, which a badge is.
     """
     text = ""
     for paragraph in doctree.findall(nodes.paragraph):
-        if isinstance(paragraph.parent, nodes.entry):
+        link_alone = all(isinstance(part, nodes.reference) for part in paragraph.children)
+        if link_alone or isinstance(paragraph.parent, nodes.entry):
             continue
         pieces = paragraph.findall(nodes.Text)
         words = "".join(piece for piece in pieces if not isinstance(piece.parent, nodes.raw))

@@ -20,6 +20,7 @@ ROOM = f"(?:{'|'.join(ROOMS)})"
 NAMED = re.compile(rf"(?<![\w./-]){ROOM}(?:\.\w+)+")
 MEMBERS = re.compile(rf"`({ROOM}[\w.]*)`\s+\(([^)]*)\)")  # `transformer.data` (`bpe`)
 SET_UP = "tag_colab"
+BADGE = re.compile(r"\[!\[Open in Colab\]\([^)]*\)\]\((.*?)\)")
 LINK = re.compile(r"\[([^\]]+)\]\([^)]*\)")
 IMPORTED = re.compile(rf"from ({ROOM}[\w.]*) import \(?([\w, \n]+)")
 
@@ -57,8 +58,10 @@ class Lesson:
 
     @property
     def opening(self) -> str:
-        """The first paragraph below the title, on one line, of links only the words."""
-        return LINK.sub(r"\1", " ".join(source(self.cells[0]).split("\n\n")[1].split()))
+        """The first paragraph below title and badge, on one line, of links only the words."""
+        _, *paragraphs = BADGE.sub("", source(self.cells[0])).split("\n\n")
+        first = next(text for text in paragraphs if text.strip())
+        return LINK.sub(r"\1", " ".join(first.split()))
 
     @property
     def sections(self) -> str:
@@ -93,7 +96,6 @@ READ_HERE = (
     "the page judges your answer. To fill in all of them and run the lesson, open it {where}, or "
     '<a href="{file}" download>download this notebook</a>.*'
 )
-BADGE = re.compile(r"\[!\[Open in Colab\]\([^)]*\)\]\((.*?)\)")
 
 
 def prepare(path: Path) -> None:
