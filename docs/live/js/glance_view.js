@@ -31,11 +31,11 @@ export function set_up_glance(open_head) {
 
 /**
  * Draw the cross-attention at a step.
- * @param {object} state layer, lit (0 for the strongest head at this step), step.
+ * @param {object} state layer, lit (0 for the strongest head at this step), step; langs, of both sides.
  * @param {object} traced The worker's (see trace.js).
  * @param {object} tokens src, tgt and read.
  */
-export function draw_glance({ layer, lit, step }, traced, tokens) {
+export function draw_glance({ layer, lit, step, langs }, traced, tokens) {
   const place = by_id("glance");
   const at = Math.min(step, tokens.tgt.length) - 1;
   const { heads } = traced.decoder[layer - 1].cross;
@@ -48,8 +48,11 @@ export function draw_glance({ layer, lit, step }, traced, tokens) {
   const best = row.indexOf(Math.max(...row));
   const shares = { "--row": at, "--rows": tokens.tgt.length, "--col": best, "--cols": cols };
   for (const [name, value] of Object.entries(shares)) place.style.setProperty(name, value);
-  say(place.querySelector(".row-token"), readable(tokens.read[at]));
-  say(place.querySelector(".col-token"), readable(tokens.src[best]));
+  for (const [side, name, token] of [["tgt", ".row-token", tokens.read[at]], ["src", ".col-token", tokens.src[best]]]) {
+    const shown = place.querySelector(name);
+    shown.lang = langs[side];
+    say(shown, readable(token));
+  }
 }
 
 /** Paint a head's matrices, and say whose they are. */
