@@ -96,11 +96,6 @@ def walks(visit: Visit, where: str) -> None:
             break
         back += 1
     visit.expect("  and Shift+Tab leads back out", back < MOST_TABS, True)
-    browser = page.context.browser
-    if (
-        browser and browser.browser_type.name == "firefox"
-    ):  # out means to its bars, which would take the next keys
-        page.click("h1")
 
 
 def escapes(visit: Visit) -> None:

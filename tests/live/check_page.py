@@ -25,7 +25,7 @@ from check_keyboard import check_keyboard
 from check_links import check_links
 from check_models import check_missing_models, check_own_models, check_plain_http
 from check_tour import check_tour
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import ViewportSize, sync_playwright
 from visit import DESK, PHONE, Check, Visit, launch, launch_firefox, served
 
 # The boxes' buttons that the panel of the open one covers.
@@ -206,7 +206,7 @@ def opens_boxes(visit: Visit) -> None:
         page.keyboard.press("Escape")
     visit.shows("#panel", "Escape closes a box", False)
     for width in (PHONE["width"], 740, 768, 900, 1024, DESK["width"]):
-        page.set_viewport_size({"width": width, "height": DESK["height"]})
+        page.set_viewport_size(ViewportSize(width=width, height=DESK["height"]))
         page.wait_for_function(IS_LAID_OUT)
         visit.expect(f"at {width} pixels every box's name is whole", page.evaluate(CUT_OFF), [])
     page.set_viewport_size(DESK)

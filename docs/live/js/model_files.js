@@ -64,9 +64,12 @@ export function with_remedy(name, { file, problem }) {
 export async function decompress(name, file) {
   const first = new Uint8Array(file, 0, Math.min(GZIP.length, file.byteLength));
   if (!GZIP.every((byte, i) => first[i] === byte)) return file;
-  const stream = new Blob([file]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const reader = new Blob([file]).stream().pipeThrough(new DecompressionStream("gzip")).getReader();
+  const parts = [];
   try {
-    return await new Response(stream).arrayBuffer();
+    // Not by a Response: Firefox would report an error of the stream as one that nobody caught, too.
+    for (let part = await reader.read(); !part.done; part = await reader.read()) parts.push(part.value);
+    return await new Blob(parts).arrayBuffer();
   } catch {
     throw new ModelFileError(name, "is damaged (it cannot be decompressed)");
   }
