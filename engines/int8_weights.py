@@ -1,11 +1,11 @@
 """A trained model's weights in 8 bits, for the page that translates in the browser.
 
-Not in the paper. A visitor waits for the weights longer than for all else. In 8 bits they are half
-as long as shipped: each group of 64 numbers of a matrix's row is whole numbers from -127 to 127 and
-one scale, and a weight is their product (symmetric quantization, as of Jacob et al. 2018, arXiv
-1712.05877). Vectors (biases, norms) are few, and stay as they are. Small magnitudes are more
-frequent than large ones, so that gzip saves some 8% more; the page takes a file that is compressed,
-which its first bytes tell, or one that is not.
+Not in the paper. A visitor waits for the weights longer than for all else. In 8 bits they take
+about half the bytes of the shipped ones: of each group of 64 numbers of a matrix's row the file has
+whole numbers from -127 to 127 and one scale, and a weight is the product of the two (symmetric
+quantization, as of Jacob et al. 2018, arXiv 1712.05877). Vectors (biases, norms) are few, and stay
+as they are. Small magnitudes are more frequent than large ones, so that gzip saves 5 to 7% of that;
+the page takes a file that is compressed, which its first bytes tell, or one that is not.
 
 It needs the standard library alone, for `make live` needs no set-up.
 """
