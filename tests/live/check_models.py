@@ -3,6 +3,7 @@
 Not a script: check_page.py runs it.
 """
 
+import gzip
 from base64 import b64encode
 from functools import partial
 from pathlib import Path
@@ -95,6 +96,13 @@ def opens_folders(visit: Visit, address: str, folder: Path, is_stock_firefox: bo
         for place in ("#sentence", "#src-tokens", "#translation", "#tgt-tokens")
     ]
     visit.expect("marked as their languages", marks, [("ar", "rtl")] * 2 + [("ja", "ltr")] * 2)
+    cut = gzip.compress((mine / "model.safetensors").read_bytes(), compresslevel=1)[:-9]
+    (mine / "model.safetensors").write_bytes(cut)
+    choose(mine)
+    page.wait_for_selector("#error:not([hidden])")
+    told = "...mine/model.safetensors is damaged (it cannot be decompressed): choose"
+    visit.says("#error", "compressed weights that were cut short are told", told)
+    visit.type("Le chat dort.")
     (mine / "model.safetensors").write_bytes(b"x")
     choose(mine)
     page.wait_for_selector("#error:not([hidden])")
