@@ -120,3 +120,5 @@ def numbers(visit: Visit) -> None:
         visit.put(f"#{name}", right)
         visit.says("#option-wrong", f"{name} {right} is taken", "")
         visit.says("#options-said", "and said", f"...{right}")
+    visit.open(page.url.partition("#")[0] + "#s=The+cat.&temperature=0.25")
+    visit.says("#next-temperature-said", "a temperature is said as the link has it", "0.25")

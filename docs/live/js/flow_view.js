@@ -230,12 +230,12 @@ function say_step({ at, state, traced, tokens, next, layer }) {
   const told = describe_step(tokens, at, heads, next[0]);
   const quoted = (token) => `“${isolate(readable(token))}”`;
   const { temperature } = state.options;
-  const warmed = temperature === 1 ? "" : ` at temperature ${temperature.toFixed(1)}`;
+  const condition = temperature === 1 ? "" : ` at temperature ${temperature}`;
   const read = told.read.map((token) => isolate(readable(token))).join(" ");
   say(
     by_id("now"),
     `Step ${at + 1}: the decoder has read “${read}”. In layer ${layer + 1} its strongest look at the source is head ` +
-      `${told.head}'s at ${quoted(told.source)} (${two_decimals(told.weight)}). Most probable next${warmed}: ` +
+      `${told.head}'s at ${quoted(told.source)} (${two_decimals(told.weight)}). Most probable next${condition}: ` +
       `${quoted(told.next)}, ${chance_text(told.chance)}.`,
   );
 }

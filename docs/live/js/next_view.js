@@ -59,5 +59,5 @@ export function place_temperature({ bars: { x, width, bottom } }, temperature) {
   const control = by_id("next-temperature");
   Object.assign(control.parentElement.style, { left: `${x}px`, top: `${bottom + 4}px`, width: `${width}px` });
   if (control.valueAsNumber !== temperature) control.value = temperature;
-  say(by_id("next-temperature-said"), temperature.toFixed(1));
+  say(by_id("next-temperature-said"), String(temperature));
 }
