@@ -37,9 +37,10 @@ COVERED = """() => {
     return left < panel.right && right > panel.left && top < panel.bottom && bottom > panel.top;
   }).map(button => button.textContent);
 }"""
-# The boxes whose names do not fit into them.
+# The boxes whose names do not fit into them, in width or in height.
 CUT_OFF = """() => [...document.querySelectorAll(".boxes button")]
-  .filter(button => button.scrollWidth > button.clientWidth + 1)
+  .filter(button => button.scrollWidth > button.clientWidth + 1
+    || button.scrollHeight > button.clientHeight + 1)
   .map(button => button.textContent)"""
 # Whether the drawing is as wide as its place, which it is a frame after the window's change.
 IS_LAID_OUT = """() => document.querySelector("#drawing").viewBox.baseVal.width

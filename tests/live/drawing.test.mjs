@@ -90,6 +90,14 @@ test("the temperature flattens or sharpens the next token's probabilities, and k
   assert.deepEqual(chances(3), [0.4695, 0.2958]); // 2, 2^(1/3) and 1 of 4.26
 });
 
+test("a box has room for its name, written upwards, however short the sentence", () => {
+  for (const width of [700, 834, 1139, 1316]) {
+    const { encoder, decoder } = lay_out(width, { pre_norm: true, src_len: 2, tgt_len: 3 });
+    for (const { top, lane, bottom } of [encoder, decoder]) assert.ok(bottom - top - lane >= 150, String(width));
+    assert.ok(decoder.top > encoder.bottom);
+  }
+});
+
 test("as many next tokens are drawn as stand beside the decoder", () => {
   const num_bars = (tgt_len) => lay_out(1316, { pre_norm: true, src_len: 9, tgt_len }).bars.ys.length;
   assert.ok(num_bars(3) < num_bars(12) && num_bars(12) <= num_bars(100));

@@ -12,6 +12,8 @@ const WIDE_SIZES = { token: 118, embed: 28, norm: 26, add: 26, feed: 60, linear:
 const DENSE_SIZES = { token: 88, embed: 22, norm: 20, add: 20, feed: 26, linear: 26, gap: 5, lane: 34 };
 const NARROW_SIZES = { token: 70, embed: 12, norm: 10, add: 11, feed: 15, linear: 15, gap: 2, lane: 16 };
 const BETWEEN = 6; // encoder and decoder
+// Of a box, whose name is written upwards in it; narrow boxes have their names elsewhere.
+const LEAST_BOX = 150;
 const LEAST_ABOVE = 260; // of the encoder's height in a wide drawing, for what stands beside it
 const LEAST_ATTENTION = 16;
 const LEAST_BARS = 230;
@@ -95,7 +97,8 @@ export function lay_out(width, { pre_norm, src_len, tgt_len }) {
     const last = layered.at(-1);
     const rows = Array.from({ length }, (_, i) => top + sizes.lane + ROW * (i + 0.5));
     const edges = { from: layered[0].x - sizes.gap / 2, to: last.x + last.width + sizes.gap / 2 };
-    return { top, lane: sizes.lane, parts: placed, rows, bottom: top + sizes.lane + ROW * length, ...edges };
+    const bottom = top + sizes.lane + Math.max(ROW * length, is_narrow ? 0 : LEAST_BOX);
+    return { top, lane: sizes.lane, parts: placed, rows, bottom, ...edges };
   };
   const above = stack_of(encoder, 0, src_len);
   const least = is_narrow || is_dense ? 0 : LEAST_ABOVE;
