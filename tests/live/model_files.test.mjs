@@ -11,7 +11,7 @@ import { check_direction, check_files } from "../../docs/live/js/checks.js";
 import { config_of, ModelConfig } from "../../docs/live/js/config.js";
 import { ModelFileError, UserError } from "../../docs/live/js/errors.js";
 import { parse_json_object } from "../../docs/live/js/formats.js";
-import { decompress, FILES } from "../../docs/live/js/model_files.js";
+import { decompress, fetch_model, FILES, forget_model } from "../../docs/live/js/model_files.js";
 import { read_safetensors } from "../../docs/live/js/safetensors.js";
 import { compute_sha256, sha256 } from "../../docs/live/js/sha256.js";
 import { Translator } from "../../docs/live/js/translator.js";
@@ -293,4 +293,18 @@ test("a file is decompressed where it was compressed, and one that is cut short 
   for (const damaged of [packed.slice(0, -9).buffer, flipped(packed.buffer)]) {
     await comes_to_refuse(decompress(FILES[3], damaged), FILES[3], /decompressed/);
   }
+});
+
+test("a model is fetched once; one whose files were of no use anew, past the browser's own cache", async () => {
+  const asked = [];
+  globalThis.fetch = async (address, { cache = "default" } = {}) => {
+    asked.push(cache);
+    return new Response("a file");
+  };
+  await fetch_model("cached");
+  await fetch_model("cached");
+  assert.deepEqual(asked.splice(0), Array(FILES.length + 1).fill("default"));
+  forget_model("cached");
+  await fetch_model("cached");
+  assert.deepEqual(asked, Array(FILES.length + 1).fill("reload"));
 });

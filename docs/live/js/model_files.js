@@ -10,6 +10,7 @@ const MODELS = new URL("../models/", import.meta.url);
 // half a megabyte or more.
 const GZIP = [0x1f, 0x8b, 8];
 const fetched = new Map(); // promises of files, by the model's name
+const forgotten = new Set(); // names of models of which the browser's cache may hold useless files
 
 /**
  * Return a model's files, fetched at its first use; after an error anew.
@@ -25,8 +26,9 @@ export function fetch_model(name) {
   return fetched.get(name);
 }
 
-/** Fetch a model's files anew when they are asked for again: those that came are of no use. */
+/** Fetch a model's files anew from the server when they are asked for again: those that came are of no use. */
 export function forget_model(name) {
+  forgotten.add(name);
   fetched.delete(name);
 }
 
@@ -34,7 +36,8 @@ export function forget_model(name) {
 async function fetch_file(name, file) {
   let problem;
   try {
-    const response = await fetch(new URL(`${encodeURIComponent(name)}/${file}`, MODELS));
+    const cache = forgotten.has(name) ? "reload" : "default";
+    const response = await fetch(new URL(`${encodeURIComponent(name)}/${file}`, MODELS), { cache });
     if (response.ok) return await response.arrayBuffer();
     problem = `is missing (${response.status})`;
   } catch {
