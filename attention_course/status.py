@@ -2,6 +2,7 @@
 
 import ctypes
 import errno
+import importlib.util
 import os
 import sys
 import traceback
@@ -22,8 +23,8 @@ def run_to_exit_status(command: Callable[[], int], show_traceback: bool = False)
     """Run a command, and print in one line what stopped it, after Python's traceback if asked.
 
     Returns:
-        The command's own status, `EXIT_USER_ERROR` (also if a file or the memory stopped it),
-        `EXIT_INTERRUPTED` or `EXIT_BUG`.
+        The command's own status, `EXIT_USER_ERROR` (also if a file, the memory or a package that is
+        not installed stopped it), `EXIT_INTERRUPTED` or `EXIT_BUG`.
     """
     try:
         status = command()
@@ -65,11 +66,22 @@ def _exit_status_and_message(error: BaseException) -> tuple[int, str]:
             "error: out of memory; what was saved before is kept: give a smaller model or beam, "
             "train in smaller parts (--resume --micro-tokens auto), or take a larger machine"
         )
+    if isinstance(error, ModuleNotFoundError) and (package := _missing_package(error)):
+        return EXIT_USER_ERROR, (
+            f"error: this command needs {package}, which is not installed: in the course's "
+            "folder, run python -m pip install -c constraints.txt -e ./attention_laws -e ."
+        )
     return EXIT_BUG, (
         f"error: {type(error).__name__}: {error}; this is a mistake of the course's own, not "
         "yours, and what was saved before is kept: please report it to its authors, with the "
         "command and what it prints with --traceback (attention-course --traceback ...)"
     )
+
+
+def _missing_package(error: ModuleNotFoundError) -> str | None:
+    """Return the package that could not be found; None if it is there, and lacks a module."""
+    package = (error.name or "").partition(".")[0]
+    return package if package and importlib.util.find_spec(package) is None else None
 
 
 def keep_freed_memory() -> None:

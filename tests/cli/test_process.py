@@ -1,5 +1,6 @@
 """What the command line does with its process: closed streams, signals, faults of its own."""
 
+import importlib
 import os
 import re
 import shlex
@@ -57,6 +58,32 @@ def test_a_fault_is_a_line_and_a_traceback_only_when_asked_for(
     assert err.count("\n") == 1
     assert main(["--traceback", "corpora", "fetch", "multi30k"]) == 70
     assert "in fault\n" in capsys.readouterr().err
+
+
+def test_a_package_that_is_not_installed_is_named_with_the_remedy(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "lessonkit.diagnose", raising=False)
+    monkeypatch.setitem(sys.modules, "attention_laws", None)
+    assert main(["diagnose", "demo-en-fr"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+    assert "attention_laws" in err
+    assert "pip install" in err
+
+
+def import_what_the_course_lacks(name: str) -> None:
+    importlib.import_module("transformer.lacks")
+
+
+def test_a_module_that_the_course_itself_lacks_is_its_own_mistake(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(corpora, "fetch", import_what_the_course_lacks)
+    assert main(["corpora", "fetch", "multi30k"]) == 70
+    assert "mistake of the course" in capsys.readouterr().err
 
 
 def begin(command: list[str], before: Callable[[], None] | None = None) -> subprocess.Popen[str]:
