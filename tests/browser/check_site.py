@@ -35,11 +35,11 @@ TOO_WIDE = "() => document.documentElement.scrollWidth - document.documentElemen
 UNFOLDED = """() => [...document.querySelectorAll('.tag_hide-output .cell_output')]
   .filter(output => !output.closest('details:not([open])')).length"""
 AT_REST = "() => document.getAnimations().every(each => each.playState !== 'running')"
-# The size of the window, and the colours that the system asks for.
 # In the dark a page differs by its colours alone, and on a phone by its layout and its head. The
 # contrast of every word takes longer to judge than everything else together.
 COLOUR_RULES = ("color-contrast", "link-in-text-block")
 PHONE_HEAD = ".mobile-header"
+# The size of the window, and the colours that the system asks for.
 VIEWS: dict[str, tuple[ViewportSize, Literal["light", "dark"]]] = {
     "desk": ({"width": 1280, "height": 900}, "light"),
     "dark": ({"width": 1280, "height": 900}, "dark"),
