@@ -3,8 +3,8 @@
 #
 # It cannot be imported after `pip install joeynmt`: joeynmt/helpers.py imports importlib_metadata,
 # which the package does not ask for. It worked as long as yapf, a formatter of code that it does ask
-# for, brought that along: yapf 0.40.2 does, 0.43.0 does not, and with it none of the 98 packages that
-# pip would install. Who uses it adds importlib-metadata by hand.
+# for, brought that along: yapf 0.40.2 does, 0.43.0 does not, and neither does any other of the 98
+# packages that pip would install. Whoever uses it adds importlib-metadata by hand.
 #
 # Seen: importlib-metadata among what yapf 0.40.2 needs and in nothing that joeynmt 2.3.0 with
 # yapf 0.43.0 needs, and `import joeynmt.helpers` ends with ModuleNotFoundError.
