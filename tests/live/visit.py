@@ -51,8 +51,8 @@ def served() -> Iterator[str]:
 def launch_firefox(playwright: Playwright) -> Browser:
     """Start the Firefox that the variable FIREFOX names, or Playwright's own.
 
-    Playwright 1.65 and later ask it for `emulation.setMediaFeaturesOverride`, which Firefox 153
-    does not have: 1.64 drives it.
+    Playwright 1.65 asks it for `emulation.setMediaFeaturesOverride`, which Firefox 153 does not
+    have. Hence 1.64 in constraints.txt.
     """
     return _start_firefox(playwright.firefox, {})
 
