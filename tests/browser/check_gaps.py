@@ -29,6 +29,7 @@ sys.path[:0] = [str(ROOT / "docs" / "site"), str(ROOT)]
 
 from course_site.gaps import judged_exercises  # noqa: E402
 
+from lessonkit.exercises.edit_source import apply_edits  # noqa: E402
 from lessonkit.exercises.exercise import Exercise  # noqa: E402
 
 SITE = ROOT / "build" / "site"
@@ -78,9 +79,7 @@ def try_every_gap(page: Page, exercises: Mapping[str, Exercise]) -> Iterator[str
 def try_every_mistake(page: Page, exercise: Exercise) -> Iterator[str]:
     """Make each mistake that an exercise names; yield those that do not get their hint."""
     for mistake, edits in exercise.mistake_edits.items():
-        answer = exercise.solution_source()
-        for old, new in zip(edits[::2], edits[1::2], strict=True):
-            answer = answer.replace(old, new)
+        answer = apply_edits(exercise.name, exercise.solution_source(), edits)
         gap_of(page, exercise.name).locator("textarea").fill(answer)
         status, said = verdict(page, exercise.name)
         hint = " ".join(exercise.hint_of_mistake[mistake].split())
