@@ -42,15 +42,6 @@ BEAM_TITLE_EXPR = "'Beam search, step ' + step"
 DataRow = dict[str, object]
 
 
-def _check_tree_size(num_nodes: int, num_steps: int) -> None:
-    if num_nodes > MAX_TREE_NODES or num_steps > MAX_TREE_STEPS:
-        raise UserError(
-            f"a tree of {num_nodes} candidates in {num_steps} steps is too large to draw, "
-            f"{MAX_TREE_NODES} in {MAX_TREE_STEPS} can be: give a shorter sentence or a smaller "
-            "beam"
-        )
-
-
 @check_argument_types
 def beam_explorer(tree: BeamTree, token: Callable[[int], str]) -> alt.LayerChart:
     """Draw every candidate of a search, a column for each step, with a slider for the step (§6.1).
@@ -95,6 +86,16 @@ def beam_explorer(tree: BeamTree, token: Callable[[int], str]) -> alt.LayerChart
     controls = [make_slider("step", num_steps, 1, num_steps)]
     title = f"{BEAM_TITLE_EXPR} + ' of {num_steps}'"
     return explorer_of_overlaid_charts("beam", size, title, controls, layers, description)
+
+
+def _check_tree_size(num_nodes: int, num_steps: int) -> None:
+    """Raise a UserError if a tree is too large to draw."""
+    if num_nodes > MAX_TREE_NODES or num_steps > MAX_TREE_STEPS:
+        raise UserError(
+            f"a tree of {num_nodes} candidates in {num_steps} steps is too large to draw, "
+            f"{MAX_TREE_NODES} in {MAX_TREE_STEPS} can be: give a shorter sentence or a smaller "
+            "beam"
+        )
 
 
 def _beam_tree_layers(nodes: list[DataRow], num_steps: int) -> list[alt.Chart]:

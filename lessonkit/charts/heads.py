@@ -150,7 +150,7 @@ def _draw_head_thumbnails(num_layers: int, num_heads: int) -> alt.LayerChart:
         .properties(name="heads")  # else Altair gives a name, and Altair 5.5 another each time
         .add_params(_make_head_selection(num_layers, num_heads))
     )
-    return (small + _frame_of_chosen_head()).properties(
+    return (small + _draw_chosen_head_frame()).properties(
         title=make_live_title(f"{CHOSEN_STACK_LABELS_EXPR}.title + ', every head'"),
         width=num_heads * THUMBNAIL_PIXELS,
         height=num_layers * THUMBNAIL_PIXELS,
@@ -158,7 +158,7 @@ def _draw_head_thumbnails(num_layers: int, num_heads: int) -> alt.LayerChart:
     )
 
 
-def _frame_of_chosen_head() -> alt.Chart:
+def _draw_chosen_head_frame() -> alt.Chart:
     """Draw the frame around the chosen head's picture."""
     return (
         alt.Chart()

@@ -148,7 +148,7 @@ def position_explorer() -> alt.VConcatChart:
     second = _chart_of_similarities().transform_filter("datum.pos == position + offset")
     dot = second.mark_point(color=OURS_COLOUR, filled=True, size=90, opacity=1, aria=False)
     table = alt.LayerChart(layer=[_draw_table_cells().add_params(*controls), *marks])
-    below = alt.LayerChart(layer=[curve, *marks, dot, _write_dot_product(second)])
+    below = alt.LayerChart(layer=[curve, *marks, dot, _draw_dot_product(second)])
     return alt.VConcatChart(
         vconcat=[
             table.properties(name="table", width=WIDTH_PIXELS, height=TABLE_HEIGHT_PIXELS),
@@ -222,7 +222,7 @@ def _chart_of_similarities() -> alt.Chart:
     )
 
 
-def _write_dot_product(marked: alt.Chart) -> alt.Chart:
+def _draw_dot_product(marked: alt.Chart) -> alt.Chart:
     """Write the marked dot product above its chart, as the heading."""
     two = "'PE(' + position + ') · PE(' + (position + offset) + ') = '"
     words = f"{two} + format(datum.product, '.2f') + ', of ' + d_model / 2 + ' at most'"

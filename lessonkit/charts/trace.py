@@ -150,7 +150,7 @@ def _draw_step_table(num_rows: int) -> alt.LayerChart:
     }
     x, y = alt.X("left:Q", scale=ZERO_TO_ONE_X_SCALE, axis=None), alt.Y("q:Q", **down)
     places = {"x": x, "x2": "right:Q", "y": y, "y2": "bottom:Q"}
-    chosen = _frame_chosen_row(places)
+    chosen = _draw_chosen_row_frame(places)
     heads = (
         base.transform_filter(f"datum.q == 0 && length({STEP_DISPLAY_SETTINGS_EXPR}.columns)")
         .mark_text(dy=-8, fontSize=12, aria=False)
@@ -173,7 +173,7 @@ def _draw_step_table(num_rows: int) -> alt.LayerChart:
     )
 
 
-def _frame_chosen_row(places: dict[str, Any]) -> alt.Chart:
+def _draw_chosen_row_frame(places: dict[str, Any]) -> alt.Chart:
     """Draw the frame around the chosen row; `places` are the channels of its sides."""
     return (
         alt.Chart()
