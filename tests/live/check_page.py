@@ -215,11 +215,11 @@ def opens_boxes(visit: Visit) -> None:
         page.locator(f"[data-box={name}]").first.click()
         covered = page.evaluate(COVERED)
         visit.expect(f"{name}'s numbers stand beside, and cover no box", covered, [])
-    warms(visit)
+    shown_unasked(visit)
 
 
-def warms(visit: Visit) -> None:
-    """What stands there unasked: a head's matrices, and the next token at a temperature."""
+def shown_unasked(visit: Visit) -> None:
+    """Try what stands there unasked: a head's matrices, and the next token at a temperature."""
     page = visit.page
     page.keyboard.press("Escape")
     page.check("#lit-picker input[value='2']", force=True)

@@ -34,12 +34,12 @@ export function draw_flow(state, traced, tokens, about, width) {
   refill_group("stacks", [layout, about.num_layers], () => draw_stacks(layout, about.num_layers));
   refill_group("source", ways, () => [
     draw_lines(layout.encoder, "source"),
-    draw_lenses(view, "encoder"),
+    draw_feed_forward_widths(view, "encoder"),
     draw_attention(view, "encoder"),
   ]);
   refill_group("target", ways, () => [
     draw_lines(layout.decoder, "target"),
-    draw_lenses(view, "decoder"),
+    draw_feed_forward_widths(view, "decoder"),
     draw_attention(view, "decoder"),
     draw_attention(view, "cross"),
   ]);
@@ -138,7 +138,7 @@ function draw_lines({ parts, rows }, className) {
 }
 
 /** Draw how wide each token's vector becomes in the feed-forward network: d_model to d_ff to d_model. */
-function draw_lenses({ layout, traced, layer }, stack) {
+function draw_feed_forward_widths({ layout, traced, layer }, stack) {
   const box = `${stack}_feed`;
   const { top, lane, parts, rows } = layout[stack];
   const { x, width } = parts.find((part) => part.box === box);
@@ -146,13 +146,13 @@ function draw_lenses({ layout, traced, layer }, stack) {
   const widest = Math.max(read.cols, inner.cols);
   const [thin, thick] = [read.cols, inner.cols].map((size) => (size / widest) * (ROW / 2 - 1));
   const bow = 2 * thick - thin; // of a curve whose middle is `thick`
-  const lenses = rows.map((y) => {
+  const outlines = rows.map((y) => {
     const d = `M${x} ${y - thin}q${width / 2} ${thin - bow} ${width} 0v${2 * thin}q${-width / 2} ${bow - thin} ${-width} 0Z`;
-    return make_svg("path", { class: "lens", d });
+    return make_svg("path", { class: "widths", d });
   });
   const label = { class: "frame-label", x: x + width / 2, y: top + lane - 7, "text-anchor": "middle" };
   const wide = layout.is_narrow || layout.is_dense ? [] : [make_svg("text", label, `${inner.cols} wide`)];
-  return make_svg("g", { class: stack }, ...lenses, ...wide);
+  return make_svg("g", { class: stack }, ...outlines, ...wide);
 }
 
 /** Draw an attention's ribbons, of all heads, those of each query in a group. */
