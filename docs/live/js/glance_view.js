@@ -39,8 +39,7 @@ export function draw_glance({ layer, lit, step, langs }, traced, tokens) {
   const place = by_id("glance");
   const at = Math.min(step, tokens.tgt.length) - 1;
   const { heads } = traced.decoder[layer - 1].cross;
-  const strongest = describe_step(tokens, at, heads, traced.next[at][0]);
-  const head = lit || strongest.head;
+  const head = lit || describe_step(tokens, at, heads, traced.next[at][0]).head;
   const values = heads[head - 1];
   if (drawn_of[1] !== values) draw_matrices(place, values, { stack: "cross", layer, head });
   const { cols, data } = values.weights;
